@@ -54,11 +54,11 @@ class UserAccess:
         return AccessReader(self._pool, self.refusals)
 
     async def read(self, max_age: float, timeout: float) -> Access:
-        """Return the permissions; see `GroupAdmin.access`."""
+        """Return the user's permissions, from the cache if they were read at most `max_age` seconds ago."""
         self._last = await self._reader.read(max_age, Deadline(timeout))
         return self._last
 
-    async def with_marks(
+    async def with_hidden(
         self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
     ) -> Answer[dict[str, tuple[T, ...]]]:
         """Await an answer with the offsets of groups, and return it with the correct `Answer.hidden`.
@@ -110,7 +110,7 @@ class UserAccess:
         return {group: tuple(sorted(topics & denied)) for group, topics in missing.items() if topics & denied}
 
     def forget(self, groups: Iterable[str]) -> None:
-        """Forget the topics of groups that no longer exist."""
+        """Forget which topics the answers for these groups contained, because the groups no longer exist."""
         for group in groups:
             self._topics.pop(group, None)
 
@@ -122,7 +122,7 @@ class Refusals:
     """The groups and partitions for which brokers refused requests because of missing permissions.
 
     Attributes:
-        changes: number of answers with a new refusal, or without an earlier one. Permissions may have changed then.
+        changes: number of answers in which a refusal began or ended. After each of them, permissions may have changed.
     """
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ class Refusals:
         return frozenset(self._suspects.union(topic for topic, _ in self._partitions))
 
     def allowed(self, topics: Collection[str]) -> None:
-        """Stop remembering these topics as refused or left out, because the user may describe them."""
+        """Forget that these topics were refused or left out, because the user may describe them."""
         self._suspects.difference_update(topics)
         self._partitions = {tp for tp in self._partitions if tp[0] not in topics}
 
@@ -216,7 +216,7 @@ class AccessReader:
         self._reading = asyncio.Lock()
 
     async def read(self, max_age: float, deadline: Deadline) -> Access:
-        """Return the permissions; see `GroupAdmin.access`."""
+        """Return the user's permissions, from the cache if they were read at most `max_age` seconds ago."""
         async with self._reading:
             changes = self._refusals.changes
             fresh = changes == self._changes and time.monotonic() - self._read_at <= max_age

@@ -140,7 +140,9 @@ async def read_configs(
         group, code = result["ResourceName"], result["ErrorCode"]
         # Brokers before Kafka 4.0 do not know the resource type group, and return INVALID_REQUEST (observed on 3.9.2).
         if code == INVALID_REQUEST and group:
-            failed.append(not_supported("reading group configs", broker=node, group=group))
+            failed.append(
+                not_supported("reading group configs is not supported by this broker", broker=node, group=group)
+            )
         elif code:
             failed.append(_config_fault(result, node, "read configs", group=group))
         else:

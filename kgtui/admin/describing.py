@@ -197,9 +197,9 @@ class Describer:
 
 
 def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
-    rpc = RPCS[group_type].name if group_type in RPCS else f"describing a group of type {group_type}"
+    request = RPCS[group_type].name if group_type in RPCS else f"describing a group of type {group_type}"
     return not_supported(
-        rpc,
+        f"{request} is not supported by this broker",
         broker=node,
         group=group,
         advice="the broker is too old, or the feature is switched off: check with kafka-features.sh describe",

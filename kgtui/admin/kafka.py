@@ -181,7 +181,7 @@ class KafkaGroupAdmin:
     async def _complete(
         self, listings: dict[str, Listing], deadline: Deadline
     ) -> tuple[dict[str, Listing], tuple[Fault, ...]]:
-        """Describe groups whose state or type is not listed. Return the completed `listings`, and faults."""
+        """Describe the groups whose listing lacks state or type. Return the completed `listings`, and faults."""
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
         if not lacking:
             return listings, ()
@@ -233,7 +233,7 @@ class KafkaGroupAdmin:
 
         asked = "read offsets"
         reading = self._router.run(names, send, deadline=Deadline(timeout), size=self._offsets.batch, asked=asked)
-        return await self._user.with_marks(reading, asked, timeout)
+        return await self._user.with_hidden(reading, asked, timeout)
 
     async def share_offsets(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
@@ -246,7 +246,7 @@ class KafkaGroupAdmin:
 
         asked = "read share offsets"
         reading = self._router.run(names, send, deadline=Deadline(timeout), size=self._offsets.batch, asked=asked)
-        return await self._user.with_marks(reading, asked, timeout)
+        return await self._user.with_hidden(reading, asked, timeout)
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = DEFAULT_TIMEOUT
@@ -317,7 +317,7 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
     reply: Reply[dict[str, Any]] = await pool.call(
         node, DELETE_GROUPS, {"GroupsNames": list(names)}, timeout=deadline.left(), lane=Lane.UI
     )
-    for row in reply.value["Results"]:  # The broker may return the groups in another order.
+    for row in reply.value["Results"]:  # The broker may return the groups in another order than requested.
         if row["ErrorCode"]:
             batch.codes[row["GroupId"]] = (row["ErrorCode"], row["ErrorMessage"])
         else:

@@ -51,7 +51,7 @@ ATTEMPTS = 4
 """Maximum number of attempts to read a log bound. The last error code becomes the result."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""Reactions to a partition's error code after which its request is repeated."""
+"""Reactions to the error code of a partition after which the request for this partition is repeated."""
 
 
 class OffsetReader:
@@ -65,7 +65,7 @@ class OffsetReader:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        # Node id → number of groups in the next OffsetFetch request, from the size of the last response.
+        # Node id → number of groups in the next OffsetFetch request, computed from the size of the last response.
         self._batch_sizes: dict[int, int] = {}
 
     async def committed(
@@ -76,7 +76,9 @@ class OffsetReader:
         version = await self._pool.version(node, OFFSET_FETCH, timeout=deadline.left(), lane=lane)
         if version < ALL_TOPICS_FROM:
             for group in groups:
-                batch.faults[group] = not_supported("reading the offsets of all topics", broker=node, group=group)
+                batch.faults[group] = not_supported(
+                    "reading the offsets of all topics is not supported by this broker", broker=node, group=group
+                )
             return batch
         if version < BATCHED_FROM:
             await self._one_by_one(node, groups, version, batch, deadline, lane)
@@ -181,12 +183,16 @@ class OffsetReader:
             )
         except UnsupportedError:
             for group in groups:
-                batch.faults[group] = not_supported("DescribeShareGroupOffsets", broker=node, group=group)
+                batch.faults[group] = not_supported(
+                    "DescribeShareGroupOffsets is not supported by this broker", broker=node, group=group
+                )
             return batch
         for row in reply.value["Groups"]:
             group, code = row["GroupId"], row["ErrorCode"]
             if code == UNSUPPORTED_VERSION:
-                batch.faults[group] = not_supported("DescribeShareGroupOffsets", broker=node, group=group)
+                batch.faults[group] = not_supported(
+                    "DescribeShareGroupOffsets is not supported by this broker", broker=node, group=group
+                )
             elif code:
                 batch.codes[group] = (code, row["ErrorMessage"])
             else:

@@ -93,7 +93,8 @@ async def read_groups(
         offsets: group id → newest listing, for groups whose offsets are read.
         every_offset: whether to include groups whose `Listing.has_offsets` is False.
         separately: whether the error of a failed call becomes one fault per group. By default, the error is raised.
-        log_timeout: time limit for reading the log bounds, in seconds; by default a step of `deadline`.
+        log_timeout: time limit for reading the log bounds, in seconds; by default the limit of the next step of
+            `deadline`.
         described: group id → earlier description. The log bounds of the partitions that its members own are read too.
         on_described: called with the descriptions as soon as they arrive.
 
@@ -191,7 +192,8 @@ async def read_record_times(
         groups: group id → offsets and lag of its partitions.
         rules: topic → its configs. With None, the configs are read first.
         precision: accuracy of the times; see `GroupAdmin.record_times`.
-        limit: maximum number of partitions in all groups together. Equal committed offsets are searched only once.
+        limit: maximum number of partitions in all groups together. Groups with the same committed offset in a partition
+            share one search.
     """
     deadline, gate = Deadline(timeout), asyncio.Semaphore(_CONCURRENT_SEARCHES)
     positions: dict[str, dict[TopicPartition, LogPosition]] = {}

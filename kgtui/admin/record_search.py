@@ -34,7 +34,7 @@ WIDTH_MS = 1000
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
 """If the last 4 requests have not narrowed the time range by a factor of 8, the next request bisects the time range."""
 
-_RETAINED = 0.25
+_ILLINOIS_FACTOR = 0.25
 """If two successive answers have not changed a limit, the interpolation reduces the distance to it by this factor.
 
 This is the Illinois method. Without it, interpolation converges slowly where records are not evenly distributed.
@@ -213,7 +213,7 @@ class RecordSearch:
             guess = (low_time + bracket.below) / 2
         else:
             from_low, to_high = target - 0.5 - low_offset, max(high_offset - target, 1) + 0.5
-            weight = _RETAINED ** max(abs(self._repeats) - 1, 0)
+            weight = _ILLINOIS_FACTOR ** max(abs(self._repeats) - 1, 0)
             if self._repeats > 0:
                 to_high *= weight
             else:

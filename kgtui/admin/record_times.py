@@ -46,7 +46,7 @@ class FoundOffset(NamedTuple):
     Attributes:
         code: Kafka's error code, or 0.
         timestamp: timestamp of the found record in milliseconds; -1 if none was found, or for a special timestamp.
-        offset: offset of the found record or special timestamp; -1 if there is none.
+        offset: offset of the found record, or the offset for a special timestamp; -1 if there is none.
     """
 
     code: int
@@ -84,9 +84,9 @@ async def list_offsets(
 
 
 _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
-"""Versions of ListOffsets in Kafka 3.4, which introduced tiered storage, and in Kafka 4.0.
+"""First version of ListOffsets that supports tiered storage (Kafka 3.4), and its version in Kafka 4.0.
 
-Before 4.0, searching remote segments blocks a request handler thread, and so delays all clients of the broker.
+Before Kafka 4.0, searching remote segments blocks a request handler thread, and so delays all clients of the broker.
 """
 
 _SLICE_SECONDS = 0.003

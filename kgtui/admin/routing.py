@@ -72,12 +72,12 @@ def _advice(code: int | None, operation: str) -> str:
     return f"grant {operation} on the {resource} to this user" if resource and operation else ""
 
 
-def not_supported(what: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
-    """Return the fault for a request that a broker does not support.
+def not_supported(message: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
+    """Return the fault for a request that a broker does not support. `message` says which request this is.
 
     The fault replaces the result, so that a user sees that the value is unknown and not 0.
     """
-    return Fault("NOT_SUPPORTED", f"{what} is not supported by this broker", None, broker, group, advice)
+    return Fault("NOT_SUPPORTED", message, None, broker, group, advice)
 
 
 T = TypeVar("T")

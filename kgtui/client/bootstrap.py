@@ -61,13 +61,13 @@ Attempts = dict[str, str]
 
 PENDING = "no answer yet"
 
-NEVER_CREATES = 4
+FIRST_THAT_NEVER_CREATES = 4
 """First version of Metadata that can request topics without creating them."""
 
 
 def brokers_only(version: int) -> Mapping[str, Any]:
     """Return the fields of a Metadata request that asks for the brokers, but for no topics."""
-    return {"Topics": [], "AllowAutoTopicCreation": False} if version >= NEVER_CREATES else {"Topics": []}
+    return {"Topics": [], "AllowAutoTopicCreation": False} if version >= FIRST_THAT_NEVER_CREATES else {"Topics": []}
 
 
 def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> ClusterView:

@@ -15,7 +15,7 @@ SKEW = 30.0
 """Largest difference between two clocks that brokers tolerate by default, in seconds."""
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
-"""Name of each claim that brokers check → word for it in messages."""
+"""Claim that brokers check → word for this claim in messages."""
 
 
 def claims_of(token: str) -> Mapping[str, Any]:
@@ -33,7 +33,7 @@ def claims_of(token: str) -> Mapping[str, Any]:
 def time_of(claims: Mapping[str, Any], name: str) -> float | None:
     """Return the time in a claim in seconds since the epoch; None if it is not valid."""
     value: Any = claims.get(name)
-    # Python cannot format dates after the year 9999.
+    # Accept no later times, because Python cannot format dates after the year 9999.
     valid = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 250_000_000_000
     return float(value) if valid else None
 
@@ -41,9 +41,10 @@ def time_of(claims: Mapping[str, Any], name: str) -> float | None:
 def describe(claims: Mapping[str, Any]) -> str:
     """Return the claims that brokers check, in parentheses after a space; `""` if the token has none of them."""
     shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
-    for key, word in (("nbf", "from"), ("exp", "until")):
-        when = time_of(claims, key)
-        shown += [] if when is None else [f"valid {word} {rfc3339(when, 'seconds')}"]
+    if (start := time_of(claims, "nbf")) is not None:
+        shown.append(f"valid from {rfc3339(start, 'seconds')}")
+    if (end := time_of(claims, "exp")) is not None:
+        shown.append(f"valid until {rfc3339(end, 'seconds')}")
     return f" ({', '.join(shown)})" if shown else ""
 
 

@@ -175,7 +175,7 @@ def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
         if properties.get(key, "").strip()
     }
     if "backoff" in given:
-        # As in Kafka's clients, pauses between attempts to connect do not grow if only `reconnect.backoff.ms` is set.
+        # If only `reconnect.backoff.ms` is set, pauses between attempts to connect do not grow, as in Kafka's clients.
         given.setdefault("backoff_max", given["backoff"])
     pool = {one.name: given.pop(one.name) for one in fields(PoolOptions) if one.name in given}
     return {**given, "pool": pool}
@@ -188,7 +188,7 @@ def _tls(properties: Mapping[str, str]) -> Tls:
 
 
 def _mechanism(properties: Mapping[str, str]) -> str:
-    # As in Kafka's clients, the default is GSSAPI.
+    # As in Kafka's clients, the default of `sasl.mechanism` is GSSAPI.
     mechanism = properties.get("sasl.mechanism", "").strip() or "GSSAPI"
     if mechanism not in MECHANISMS:
         raise ConfigError(

@@ -83,7 +83,8 @@ async def first_success(
         head_start: seconds between the starts of two runners. After a failure, the next runner starts immediately.
         expected: types of errors after which the other runners continue. An error of another type is raised
             immediately.
-        discard: called with each later successful result, for example to close a connection.
+        discard: called with the result of each runner that succeeds later than the first, for example to close a
+            connection.
 
     Raises:
         AllFailedError: every runner failed with an expected error.

@@ -65,7 +65,7 @@ class ResponseTooLargeError(ConnectionError):
 
 
 def explain_dial_error(address: Address, error: BaseException, settings: ClientSettings) -> str:
-    """Return a message for an error while connecting, in the TLS handshake or in the login."""
+    """Return a message for an error that was raised while connecting, in the TLS handshake or in the login."""
     match error:
         case socket.gaierror():
             return (
@@ -266,7 +266,7 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
     if isinstance(error.__cause__, ResponseTooLargeError) and peer not in {Peer.FOREIGN, Peer.TLS}:
-        # Keep the error, because the server has announced a response. It does not close connections without one.
+        # Keep the error: the server has announced a response, so the probe cannot be right that it sends none.
         return error
     message = _explain_peer(peer, protocol, address, settings)
     if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):

@@ -33,8 +33,8 @@ class _ResponseHeader(NamedTuple):
 class Exchange:
     """One encoded request, with the methods that aiokafka calls to send it.
 
-    aiokafka also uses this object as the type of the response: it calls `decode`, which returns the bytes unchanged.
-    kgtui decodes them later.
+    aiokafka also calls `decode` of this object for the response. This method returns the bytes unchanged, and kgtui
+    decodes them later.
     """
 
     __slots__ = ("_api", "_body", "_version")

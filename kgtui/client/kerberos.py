@@ -118,17 +118,18 @@ def check_installed() -> None:
     except (ImportError, OSError) as error:
         if isinstance(error, ModuleNotFoundError) and error.name == "gssapi":
             problem = (
-                "needs the package gssapi, which is not installed. Run: pip install 'kgtui[security]'. On Linux, this "
-                "compiles gssapi. First install the headers of Kerberos and Python, and a C compiler: libkrb5-dev, "
-                "python3-dev and gcc (Debian, Ubuntu), krb5-devel, python3-devel and gcc (RHEL, Fedora), or krb5-dev, "
-                "python3-dev and build-base (Alpine)"
+                "sasl.mechanism=GSSAPI needs the package gssapi, which is not installed. Run: pip install "
+                "'kgtui[security]'. On Linux, this compiles gssapi. First install the headers of Kerberos and Python, "
+                "and a C compiler: libkrb5-dev, python3-dev and gcc (Debian, Ubuntu), krb5-devel, python3-devel and "
+                "gcc (RHEL, Fedora), or krb5-dev, python3-dev and build-base (Alpine)"
             )
         else:
             problem = (
-                f"cannot be used, because the package gssapi cannot be loaded ({error}). Install the Kerberos library: "
-                "libgssapi-krb5-2 (Debian, Ubuntu), krb5-libs (RHEL, Fedora, Alpine), or krb5 (Homebrew)"
+                f"sasl.mechanism=GSSAPI cannot be used, because the package gssapi cannot be loaded ({error}). Install "
+                "the Kerberos library: libgssapi-krb5-2 (Debian, Ubuntu), krb5-libs (RHEL, Fedora, Alpine), or krb5 "
+                "(Homebrew)"
             )
-        raise ConfigError(f"sasl.mechanism=GSSAPI {problem}") from None
+        raise ConfigError(problem) from None
 
 
 def _service(properties: Mapping[str, str], options: Mapping[str, str]) -> str:

@@ -34,12 +34,12 @@ T = TypeVar("T")
 WRITES = frozenset({DELETE_GROUPS.key})
 """API keys of requests that are never sent twice, because they change the cluster.
 
-A broker may have executed the request even if kgtui got no response.
+A broker may have executed such a request even if kgtui got no response.
 """
 
 
 class _Progress:
-    """The current step of a request, for the error about a missed deadline."""
+    """The current step of a request. If the request misses its deadline, the error names this step."""
 
     __slots__ = ("sent_at", "session", "step")
 
@@ -302,7 +302,7 @@ class Links:
         self._retired: list[Link] = []
 
     def get(self, node: int, lane: Lane) -> Link | None:
-        """Return the link to a broker on one lane, or None."""
+        """Return the link to a broker on one lane, or None if it has not been created yet."""
         return self._links.get((node, lane))
 
     def at(self, broker: BrokerAddress, lane: Lane, transport: Transport) -> Link:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kgtui.client.backoff import Backoff
-from kgtui.client.bootstrap import NEVER_CREATES
+from kgtui.client.bootstrap import FIRST_THAT_NEVER_CREATES
 from kgtui.client.concurrency import all_of
 from kgtui.errors import BrokerError, ClientError, ConnectError, DeadlineError, KgtuiError, UnsupportedError
 from kgtui.model.error_numbers import LEADER_NOT_AVAILABLE
@@ -98,7 +98,7 @@ class Leaders:
     Attributes:
         nodes: `(topic, partition)` → node id of its leader.
         errors: topic, or `(topic, partition)` if only this partition has no leader → Kafka's error code.
-        ids: topic → topic id. Contains only topics that this call has looked up. Brokers before 2.8 report no ids.
+        ids: topic → topic id, for topics that were not in the cache. Empty for brokers before 2.8, which report no ids.
     """
 
     nodes: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -270,7 +270,7 @@ class LeaderCache:
         return True
 
     def answered(self, node: int) -> None:
-        """Reset the pause between removals (see `failed`) of a broker that responded."""
+        """End the pause in which `failed` removes nothing from the cache, because the broker responded."""
         self._silent.pop(node, None)
 
     async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:
@@ -304,7 +304,7 @@ class LeaderCache:
         """Request the metadata of topics from one broker, and return one row per topic."""
         requests = self._requests
         lane = requests.live_lane(node)
-        if await requests.version(node, METADATA, timeout=timeout, lane=lane) < NEVER_CREATES:
+        if await requests.version(node, METADATA, timeout=timeout, lane=lane) < FIRST_THAT_NEVER_CREATES:
             raise UnsupportedError(
                 f"broker {node} is too old: asking it for the leaders of a topic could create the topic", broker=node
             )
@@ -316,7 +316,7 @@ class LeaderCache:
         return tuple(row for reply in replies for row in reply.value["Topics"])
 
     def _add(self, rows: Iterable[Mapping[str, Any]], found: Leaders) -> None:
-        """Add the leaders in Metadata rows to `found`, and cache the topics in which every partition has a leader."""
+        """Add the leaders in rows of a Metadata response to `found`, and cache topics without missing leaders."""
         for row in rows:
             topic = row["Name"]
             if row["ErrorCode"]:

@@ -59,7 +59,7 @@ _SSO_OPERATION = "CreateToken"
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
 _MOST_PROFILES = 10
-"""Maximum length of a chain of `source_profile`, in case a profile refers to itself."""
+"""Maximum number of profiles in a chain of `source_profile`, because a profile may refer to itself."""
 
 
 def explain_error(error: Exception, session: Any, profile: str) -> str:
@@ -119,7 +119,7 @@ def _sso_ended(session: Any, profile: str) -> str:
 
 
 def _sso_profile(profiles: Mapping[str, Mapping[str, Any]], profile: str) -> str:
-    """Return the profile with SSO settings in the chain of `source_profile`, or `profile` if there is none."""
+    """Return the profile in the chain of `source_profile` that has SSO settings, or `profile` if there is none."""
     found = profile
     for _ in range(_MOST_PROFILES):
         settings = profiles.get(found, {})

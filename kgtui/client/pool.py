@@ -192,8 +192,8 @@ class Pool:
     ) -> Reply[Any]:
         """Send one request to one broker, and decode the response.
 
-        Long responses are decoded in a thread, and so is the first response of an API version, because its decoder must
-        be compiled. If the connection breaks, the request is sent once more, unless it changes the cluster.
+        A thread decodes long responses, and the first response of each API version, whose decoder must be compiled. If
+        the connection breaks, the request is sent once more, unless the request changes the cluster.
 
         Args:
             value: fields of the request, or a function that returns them for the negotiated version.
@@ -248,7 +248,7 @@ class Pool:
     def leader_failed(self, node: int) -> bool:
         """Remove from the cache each topic in which this broker leads a partition, because the broker did not respond.
 
-        Returns False if nothing was removed, because the last removal was less than a pause ago.
+        Returns False during the pause after an earlier removal. Nothing is removed then.
         """
         return self._leaders.failed(node)
 
@@ -286,13 +286,13 @@ class Pool:
     async def _refresh(self) -> ClusterView:
         if self._view is not None and not self._start_over:
             try:
-                return self._take(await self.ask_any(self._ask_metadata, timeout=self.options.connect_timeout))
+                return self._store_view(await self.ask_any(self._ask_metadata, timeout=self.options.connect_timeout))
             except UnreachableError:
                 pass
         transport = await self._open_transport()
         entry = await bootstrap(transport, self._addresses, timeout=self.options.connect_timeout, log=self._attempts)
         self._start_over = False
-        view = self._take(entry.view)
+        view = self._store_view(entry.view)
         self._links.adopt(entry, transport)
         return view
 
@@ -308,8 +308,8 @@ class Pool:
         if not task.cancelled():
             task.exception()
 
-    def _take(self, view: ClusterView) -> ClusterView:
-        """Store new metadata, and close links to brokers that have left the cluster or have a new address."""
+    def _store_view(self, view: ClusterView) -> ClusterView:
+        """Store new metadata, and close the links to brokers that have left the cluster or have a new address."""
         old = self._view
         if old is not None and old.cluster_id != view.cluster_id:
             self._coordinators.clear()

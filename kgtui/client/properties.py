@@ -1,7 +1,7 @@
 r"""Check which Java client properties are supported, and parse `sasl.jaas.config`.
 
-`sasl.jaas.config` is a login module with options. It is parsed as in Kafka's JaasConfig: words of letters, digits and
-`. - _ $`, quoted strings with backslash escapes, `//` and `/* */` comments, and a semicolon at the end::
+The value of `sasl.jaas.config` is a login module with options. It is parsed as in Kafka's JaasConfig: words of letters,
+digits and `. - _ $`, quoted strings with backslash escapes, `//` and `/* */` comments, and a semicolon at the end::
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="a \"quoted\" word";
 """

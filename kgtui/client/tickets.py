@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kgtui.client.kerberos import Kerberos
 
 TIMEOUT = 5.0
-"""Time limit for getting a ticket, in seconds. A ticket that arrives later is used by the next attempt.
+"""Time limit for getting a ticket, in seconds. The next attempt uses a ticket that arrives later.
 
 The Kerberos library itself waits about 30 s for a KDC.
 """
@@ -70,7 +70,7 @@ class TicketRenewal:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to watch the ticket in the cache. No effect if it is already watched."""
+        """Begin to watch the ticket in the cache, unless it is already watched."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
 
@@ -168,7 +168,7 @@ class Tickets:
             context = self._context(host, self._credentials)
             response: bytes | None = None
             while not context.complete:
-                # The first step may read the ticket cache from the disk.
+                # Run the step in a thread, because the first step may read the ticket cache from the disk.
                 message = await asyncio.to_thread(context.step, response)
                 response = yield message or b""
             layers = context.unwrap(response).message

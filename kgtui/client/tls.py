@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
 
 _JAVA_FORMATS = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
-"""First four bytes of Java stores that kgtui cannot read → format."""
+"""First four bytes of a Java store that kgtui cannot read → name of its format."""
 
 _SEQUENCE = 0x30
 _LONG_LENGTH = 0x80
@@ -263,7 +263,7 @@ class Tls:
                 raise
 
     def _password(self) -> str:
-        """Return the password of the key. OpenSSL calls this, and would otherwise ask on the terminal."""
+        """Return the password of the key. OpenSSL calls this method; without it, OpenSSL would ask on the terminal."""
         return str.__str__(self.key_password.reveal())
 
 
@@ -340,7 +340,7 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _naming(key: str, expected: str) -> Iterator[None]:
-    """Convert errors of OpenSSL and files into a ConfigError with the property `key` and what is `expected`."""
+    """Convert errors of OpenSSL and files into a ConfigError that names the property `key` and what is `expected`."""
     try:
         yield
     except (OSError, ValueError) as error:

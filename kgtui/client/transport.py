@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgtui.client.client_settings import ClientSettings
     from kgtui.protocol.api import Api
 
-HARD_CAP_MS = 120_000
+AIOKAFKA_TIMEOUT_MS = 120_000
 """aiokafka's own time limit for a response, in milliseconds. kgtui's limits are always shorter."""
 
 HEAD_START = 0.25
@@ -53,7 +53,7 @@ class _NeverBelowInfo(logging.Filter):
         return record.levelno >= logging.INFO
 
 
-def _tame_loggers() -> None:
+def _quiet_loggers() -> None:
     """Keep messages of aiokafka off the terminal, and passwords out of the log, even at level DEBUG."""
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     connection_logger = logging.getLogger("aiokafka.conn")
@@ -61,11 +61,11 @@ def _tame_loggers() -> None:
     connection_logger.addFilter(_NeverBelowInfo())
 
 
-_tame_loggers()
+_quiet_loggers()
 
 
 _max_response = ContextVar("_max_response", default=sys.maxsize)
-"""`ClientSettings.max_response` of the connection that the current task opens, in bytes."""
+"""`ClientSettings.max_response` for the connection that the current task is opening, in bytes."""
 
 
 class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has no types
@@ -110,7 +110,7 @@ class Connection:
 
         Raises:
             DisconnectedError: the connection is closed, or was closed before the response.
-            TimeoutError: there was no response within `HARD_CAP_MS`.
+            TimeoutError: there was no response within `AIOKAFKA_TIMEOUT_MS`.
         """
         if self._login is not None:
             await self._login.ready()
@@ -190,7 +190,7 @@ class Transport:
                 host,
                 address.port,
                 client_id=self._client_id,
-                request_timeout_ms=HARD_CAP_MS,
+                request_timeout_ms=AIOKAFKA_TIMEOUT_MS,
                 security_protocol="SSL" if self.settings.tls is not None else "PLAINTEXT",
                 on_close=self._on_close,
                 **options,

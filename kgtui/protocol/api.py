@@ -79,14 +79,14 @@ class Message:
         return encode(value)
 
     def decoder_compiled(self, version: int) -> bool:
-        """Return whether the decoder of a version is compiled. Compiling a long one takes up to 20 ms."""
+        """Return whether the decoder of a version is compiled. Compiling a long decoder takes up to 20 ms."""
         return version in self._decoders
 
     def decode(self, version: int, data: bytes | memoryview, pos: int = 0) -> dict[str, Any]:
         """Decode the message at `pos`: structs become dicts, arrays become lists, and null becomes None.
 
         Fields that this version lacks get their defaults. Unless the message is strict, unknown tagged fields and bytes
-        after the message are ignored, and bytes that are not UTF-8 become lone surrogates. Encoding restores them.
+        after the message are ignored. Bytes that are not UTF-8 become lone surrogates, which `encode` converts back.
 
         Raises:
             DecodeError: the frame is truncated or inconsistent.

@@ -36,7 +36,7 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 def least_size(struct: Struct, version: int, *, flexible: bool) -> int:
     """Return the minimum number of bytes of an encoded struct.
 
-    Decoders use it to reject an array that claims more elements than fit into the frame.
+    Decoders use this number to reject an array that claims more elements than fit into the frame.
     """
     fields = struct.untagged(version)
     return sum(_least_field_size(field, version, flexible=flexible) for field in fields) + flexible

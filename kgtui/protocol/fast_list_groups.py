@@ -22,7 +22,7 @@ _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
 # First byte of a compact string → size of the string in bytes. For null and for strings of more than 126 bytes, the
 # size is huge, so that the next access raises IndexError. The row is then read field by field.
-_STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
+_STRING_SIZES = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
 # Maximum distance, in bytes, over which `skip_known` searches for rows of an earlier response.
 _SEARCH_BYTES = 16_384
@@ -167,7 +167,7 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
         try:
             stop = row[0]
             if stop < 128:
-                # This takes a third less time than `GroupRow(…)`.
+                # Calling `tuple.__new__` takes a third less time than calling `GroupRow(…)`.
                 return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
         except (IndexError, KeyError, UnicodeDecodeError):
             # The row is truncated, its group id is not UTF-8, or the bytes after the group id are not cached.
@@ -183,8 +183,8 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# Version → bytes after the group id → decoded tail. Equal tails share one tuple in `_SHARED_TAILS`. The sizes are
-# limited, because a broker could send arbitrary states.
+# Version → bytes after the group id → these bytes decoded (the tail). Equal tails share one tuple in `_SHARED_TAILS`.
+# The sizes of both are limited, because a broker could send arbitrary states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 
@@ -210,9 +210,12 @@ def _head(message: str, version: int, data: bytes) -> tuple[int, int, int, int]:
 def _split_flexible(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Split at most `number` rows that start before `stop`; return them and the position of the next row."""
+    """Split at most `number` rows that start before `stop`, in versions with compact string lengths.
+
+    Returns the bytes of each row, and the position of the next row.
+    """
     rows: list[bytes] = []
-    add, step = rows.append, _STEP
+    add, step = rows.append, _STRING_SIZES
     third, fourth = strings > 2, strings > 3
     while len(rows) < number and pos < stop:
         start = pos
@@ -249,7 +252,10 @@ def _end_of_row(message: str, data: bytes, pos: int, strings: int) -> int:
 def _split(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Split at most `number` rows that start before `stop`, in versions with 16-bit string lengths."""
+    """Split at most `number` rows that start before `stop`, in versions with 16-bit string lengths.
+
+    Returns the bytes of each row, and the position of the next row.
+    """
     rows: list[bytes] = []
     end = len(data)
     for _ in range(number):

@@ -219,7 +219,7 @@ class ClusterState:
     def set_alive(self, node_id: int, alive: bool) -> None:
         """Kill or restart a broker.
 
-        Other brokers lead its partitions until it is restarted.
+        Other brokers lead the partitions of a killed broker until it is restarted.
         """
         node = self.node(node_id)
         if node.alive != alive:
@@ -252,7 +252,7 @@ class ClusterState:
                 self.groups[group.name] = group
 
     def find(self, name: str) -> Group | None:
-        """Return a group, or None."""
+        """Return a group, or None if it does not exist."""
         group = self.groups.get(name)
         if group is None and self.generated is not None:
             self.generated.advance_to(self.time())
@@ -260,7 +260,7 @@ class ClusterState:
         return group
 
     def type_of(self, name: str) -> str | None:
-        """Return the type of a group, or None."""
+        """Return the type of a group, or None if the group does not exist."""
         group = self.groups.get(name)
         if group is not None:
             return group.type

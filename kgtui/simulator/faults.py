@@ -103,7 +103,7 @@ class Faults:
     def black_hole(self, node: int, on: bool = True) -> None:
         """Make a broker accept connections and requests without responding.
 
-        With `on=False`, it responds to waiting and later requests.
+        With `on=False`, the broker responds to requests that are waiting and to later requests.
         """
         faults = self.broker(node)
         faults.black_hole = on
@@ -212,11 +212,11 @@ class Faults:
         self.cluster_forbidden = on
 
     def group_forbidden(self, name: str) -> bool:
-        """Return whether a pattern of `forbid_groups` matches."""
+        """Return whether a pattern of `forbid_groups` matches the group id."""
         return any(name == pattern or fnmatchcase(name, pattern) for pattern in self._forbidden_groups)
 
     def topic_forbidden(self, name: str) -> bool:
-        """Return whether a pattern of `forbid_topics` or `deny_topics` matches."""
+        """Return whether a pattern of `forbid_topics` or `deny_topics` matches the topic name."""
         patterns = (*self._forbidden_topics, *self._denied_topics)
         return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
 
@@ -232,7 +232,8 @@ class Faults:
     def fail(self, api_key: int, code: int, times: int = 1) -> None:
         """Put an error code into the next `times` responses of an API.
 
-        It is at the top level, or repeated for each group, topic, partition or config resource.
+        Depending on the API, the code is at the top level of the response, or repeated for each group, topic, partition
+        or config resource.
         """
         self.errors.setdefault(api_key, []).extend([code] * times)
 

@@ -79,7 +79,8 @@ def group_names() -> Iterator[str]:
         for verb_index in range(len(VERBS)):
             for domain_index in range(len(DOMAINS)):
                 for team in range(TEAMS):
-                    # The verb changes every three names, so that the names in a small cluster look varied.
+                    # Change the verb, the last part of a name, every three names, so that the names in a small cluster
+                    # look varied.
                     domain = DOMAINS[(domain_index + team) % len(DOMAINS)]
                     verb = VERBS[(verb_index + team // 3) % len(VERBS)]
                     yield f"team-{team:03d}.{domain}.{verb}{suffix}"
@@ -115,7 +116,7 @@ class GeneratedGroups:
         position: per group, its position in `by_partition[partition]`.
         by_partition: per partition of `__consumer_offsets`, the indexes of its groups.
         existing: per partition of `__consumer_offsets`, how many of its groups exist.
-        changed: one set per `ListGroupsRowCache`, which gets the index of each changed group.
+        changed: one set per `ListGroupsRowCache`. The index of each changed group is added to every set.
     """
 
     def __init__(self, number: int, *, seed: int, partitions: int, churn: float, types: Iterable[str]) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a simulated cluster; see also `Simulator`.
+    """The options of a simulated cluster. `Simulator` documents the attributes that are not listed here.
 
     Attributes:
         listen: `host:port` of the first broker. The other brokers use the next ports. Port 0 chooses free ports.

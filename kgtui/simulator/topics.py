@@ -102,7 +102,7 @@ class Topic:
     def oldest(self) -> float:
         """Time of the oldest records, in seconds since the start of the cluster, and therefore negative.
 
-        All records that are not newer have this timestamp.
+        All records that were already in the log at this time have this timestamp.
         """
         return -_OLDEST if self.rate else -_OLDEST_IDLE
 

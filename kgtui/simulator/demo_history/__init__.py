@@ -36,8 +36,7 @@ class HistoryPlan:
     Attributes:
         start: start of the history in seconds since the epoch; this is time 0 of the cluster.
         seconds: length of the history, in seconds.
-        seed: seed of random changes, which move incidents by up to ten minutes and change rates of topics by up to 20
-            %.
+        seed: seed of random changes, which move incidents by up to ten minutes and change topic rates by up to 20 %.
     """
 
     start: float
@@ -150,7 +149,8 @@ class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         begin, end: start and end of the changes, in seconds since the start of the history.
         every: seconds between two changes.
-        turns: numbers of the slots (see `Slot`) that have a member, one tuple per period, in a cycle.
+        turns: one tuple per period, with the numbers of the slots (see `Slot`) that have a member. After the last
+            tuple, the first follows.
     """
 
     begin: float
@@ -163,9 +163,9 @@ _TIME_KEYS = frozenset(TimeSpec.__struct_fields__) - {"jitter", "plus_hours"}
 
 
 def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) -> None:
-    """Add the topics and groups of a history to an empty cluster whose clock stands at `plan.start`.
+    """Add the topics and groups of a history to an empty cluster whose clock shows `plan.start`.
 
-    `path` is the TOML file that defines them.
+    `path` is the TOML file that defines these topics and groups.
 
     Raises:
         UsageError: the file is invalid.

@@ -26,7 +26,7 @@ Assignment = list[tuple["Topic", list[int]]]
 
 @dataclass(frozen=True, slots=True)
 class ConsumedTopic:
-    """A topic that a group reads, and how it commits offsets.
+    """A topic that a group reads, and how the group commits offsets for the topic.
 
     Attributes:
         topic: the topic, which may have been deleted.

@@ -124,8 +124,10 @@ def _resource_error(request: RequestContext, resource_type: int, name: str) -> t
         if name and not name.isdigit():
             return INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
         if name not in ("", str(request.node.id)):
-            expected = f"{request.node.id} or empty string"
-            return INVALID_REQUEST, f"Unexpected broker id, expected {expected}, but received {name}"
+            return (
+                INVALID_REQUEST,
+                f"Unexpected broker id, expected {request.node.id} or empty string, but received {name}",
+            )
     elif resource_type != CLIENT_METRICS:
         return INVALID_REQUEST, lookup(INVALID_REQUEST).message
     return 0, ""

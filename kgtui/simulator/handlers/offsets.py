@@ -241,7 +241,7 @@ def _log_partition(request: RequestContext, log: Log, index: int, target: int) -
 
 
 def _lowest_special_timestamp(version: int) -> int:
-    """Return the lowest timestamp that a version of ListOffsets accepts. It is special and negative, such as -4."""
+    """Return the lowest special timestamp, such as -2 for the log start, that a version of ListOffsets accepts."""
     if version >= FIRST_WITH_LOCAL_START:
         return EARLIEST_LOCAL
     return MAX_TIMESTAMP if version >= FIRST_WITH_MAX_TIMESTAMP else EARLIEST
