@@ -151,7 +151,8 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
         """Return when the records on both sides of each committed offset were written.
 
-        Up to 20 ListOffsets requests are sent to each leader. They need only the permission DESCRIBE on the topics. The
+        Up to 20 ListOffsets requests are sent to each leader. These requests need only the permission DESCRIBE on the
+        topics. The
         times are right only if timestamps in a partition do not decrease. `RecordTime.reason` says why a time is
         unknown.
 

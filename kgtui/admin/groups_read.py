@@ -33,7 +33,7 @@ class GroupsRead:
     Attributes:
         committed, share: group id → its committed offsets, or its share-partition start offsets.
         bounds: the log bounds of the partitions of all groups.
-        hidden: group id → topics in which offsets of the group are hidden; see `Answer.hidden`.
+        hidden: group id → topics in which offsets may be hidden from the user; empty if these topics are unknown.
         faults: `(step, fault)` in the order in which the steps ended. `fault.group` is None if the fault concerns a
             broker or the cluster.
     """

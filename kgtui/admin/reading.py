@@ -63,7 +63,7 @@ async def access_of(admin: GroupAdmin, *, max_age: float = 0.0, timeout: float) 
     """Return the permissions of the user, or an `Access` without any permission if they cannot be read.
 
     Args:
-        max_age: maximum age of the permissions in seconds; see `GroupAdmin.access`.
+        max_age: maximum age of cached permissions, in seconds.
     """
     try:
         return await admin.access(max_age=max_age, timeout=timeout)
@@ -191,7 +191,7 @@ async def read_record_times(
     Args:
         groups: group id → offsets and lag of its partitions.
         rules: topic → its configs. With None, the configs are read first.
-        precision: accuracy of the times; see `GroupAdmin.record_times`.
+        precision: accepted uncertainty of the times, as a fraction of the record's age.
         limit: maximum number of partitions in all groups together. Groups with the same committed offset in a partition
             share one search.
     """

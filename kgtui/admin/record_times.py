@@ -113,12 +113,13 @@ class RecordTimeReader:
     ) -> Answer[dict[TopicPartition, RecordTime]]:
         """Return the record times of every partition in `positions`.
 
-        At the deadline, the result is the time ranges found so far. If a leader did not answer, a fault names it.
+        At the deadline, the result is the time ranges found so far. If a leader did not answer, a fault names this
+        broker.
 
         Args:
             positions: committed offsets below the log end offset.
-            rules: topic → its configs; see `GroupAdmin.record_times`.
-            precision: accuracy of the times; see `RecordSearch`.
+            rules: topic → its configs, which say whether the topic can be searched.
+            precision: accepted uncertainty of the times, as a fraction of the record's age.
         """
         now = int(time.time() * 1000)
         call = _Call(self._pool, rules, deadline, lane)

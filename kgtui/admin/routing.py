@@ -157,8 +157,8 @@ class Router:
         Args:
             asked: what is requested, such as `describe`; messages of faults begin with it.
             operation: the needed ACL operation. Faults name it if the permission is missing.
-            repeat: False for requests that must be executed at most once. They are repeated only if the broker
-                certainly did not execute them, for example after NOT_COORDINATOR.
+            repeat: False for requests that must be executed at most once. Such a request is repeated only if the broker
+            certainly did not execute it, for example after NOT_COORDINATOR.
         """
         ids = list(dict.fromkeys(groups))
         todo = _Pending(ids)

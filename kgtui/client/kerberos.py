@@ -25,8 +25,8 @@ _IBM = "com.ibm."
 _NEVER_NEEDED = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "renewTGT", "storeKey"})
 """Options of Krb5LoginModule without effect in kgtui.
 
-kgtui never asks for a password, stores no key, reads the Kerberos configuration for each login, and always tries to
-renew the ticket in a cache.
+kgtui never asks for a password and stores no key. It reads the Kerberos configuration for each login, and always tries
+to renew the ticket in a cache.
 """
 
 _MUST_BE_FALSE = {

@@ -27,7 +27,7 @@ class PoolOptions:
         connect_timeout: limit for connecting, the TLS handshake, the login and the negotiation together.
         second_wait: after a failed attempt to connect, a call waits this long for the next attempt, and then fails. The
             attempt continues.
-        backoff, backoff_max: first and longest pause between attempts to connect; see `Backoff`.
+        backoff, backoff_max: first and longest pause between attempts to connect. The pause doubles after each failure.
         bulk_in_flight, ui_in_flight: maximum number of concurrent requests on one connection of the lane.
         stall: if a request misses its deadline and no response has arrived for this long, the connection is replaced.
         head_start: time to wait for one broker before the next broker is asked as well.

@@ -267,7 +267,7 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _cut(raw: Any) -> None:
-    """Abort a TLS connection that the other side does not close, because asyncio would wait 30 s.
+    """Abort a TLS connection that the broker does not close, because asyncio would wait 30 s for it.
 
     aiokafka keeps the transport of a closing connection only in private attributes, which may be missing.
     """

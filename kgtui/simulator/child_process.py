@@ -76,8 +76,8 @@ class SimulatorProcess:
         - `advance` of `Simulator`
         - `remove_group` and `delete_topic` of `ClusterState`
         - `coordinator`: `group` is a group id, and `node` in the response is the node id of its coordinator
-        - `stats`: the response has `requests` and `connections` (node id → number of requests and of open connections),
-          `served` (API key → number of requests) and `time` (seconds since the start of the cluster)
+        - `stats`: the response has `requests` (node id → number of requests), `connections` (node id → number of open
+          connections), `served` (API key → number of requests) and `time` (seconds since the start of the cluster)
 
         Raises:
             SimulatorError: the command was rejected, there was no response within `timeout` seconds, or the process has

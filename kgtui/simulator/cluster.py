@@ -51,7 +51,8 @@ class Simulator:
 
         Args:
             brokers: number of brokers; their node ids begin at 1.
-            groups: total number of groups. Generated groups are added to the scenario; None adds none.
+            groups: total number of groups. Generated groups are added to those of the scenario; by default, none are
+                added.
             partitions: number of partitions of each generated topic.
             seed: the same seed gives the same cluster.
             kafka_version: a release such as `4.4`, or a comma-separated list of releases, which the brokers use in
@@ -61,7 +62,7 @@ class Simulator:
             churn: fraction of the generated groups that change state every 2 s.
             features: finalized feature levels that differ from the defaults, such as `share.version` → 0.
             host: loopback address to listen on.
-            port: port of the first broker. The others use the next ports. 0 chooses free ports.
+            port: port of the first broker. The other brokers use the next ports. Port 0 chooses free ports.
 
         Raises:
             UsageError: the release or the scenario does not exist, or the scenario file is invalid.

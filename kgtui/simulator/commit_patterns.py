@@ -124,8 +124,8 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
     Attributes:
         speeds: `(time, speed)` of each change, in ascending order. The time is in seconds since the start of the
-            cluster. The speed is records read per record written: at 0 the group reads nothing, at 0.5 it falls behind,
-            at 1 its lag stays the same, and at 3 it catches up, at most to the log end.
+            cluster. The speed is the number of records read per record written. At 0 the group reads nothing, and at
+            0.5 it falls behind. At 1 its lag stays the same, and at 3 it catches up, at most to the log end.
         delay: seconds by which the group is behind the log end while it keeps up.
     """
 
