@@ -177,7 +177,9 @@ _FIRST_WITH_OPERATIONS = 8
 
 
 _SUFFIX = "-kgtui-permission-check"
-"""Suffix of nonexistent topic names in requests, so that administrators recognize them in the authorizer's log."""
+"""Suffix of nonexistent topic names in requests. In the authorizer's log, it tells administrators why they are
+requested.
+"""
 
 _MAX_TOPICS = 500
 """Maximum number of topics in one Metadata request. The response contains every partition of each topic."""

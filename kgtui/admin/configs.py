@@ -33,7 +33,10 @@ REMOTE_STORAGE = "remote.storage.enable"
 OFFSETS_MINUTES = "offsets.retention.minutes"
 
 _UNLIMITED_MS = 1_000 * 365 * 86_400_000
-"""A `retention.ms` of 1,000 years or more counts as unlimited. Some topics have the largest 64-bit number, not -1."""
+"""Shortest `retention.ms` that counts as unlimited: 1,000 years, in milliseconds.
+
+Instead of -1, some topics have the largest 64-bit number.
+"""
 _RETENTION_KEYS = [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY, REMOTE_STORAGE]
 """Names of the topic configs from which `TopicRules` are computed."""
 

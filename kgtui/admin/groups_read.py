@@ -61,7 +61,7 @@ class GroupsRead:
         return found
 
     def why_missing(self, group: str, step: str) -> Fault:
-        """Return the fault that explains why a group has no result of a step."""
+        """Return the fault that explains why a step, such as `OFFSETS`, has no result for a group."""
         return why_missing((fault for at, fault in self.faults if at == step), group)
 
     @property

@@ -156,7 +156,7 @@ class RecordSearch:
                 self._widths.append(bracket.width)
 
     def fail(self, reason: str) -> None:
-        """End the search without a result."""
+        """End the search without a result. `RecordTime.reason` will contain the reason."""
         self._failed = reason
 
     def result(self) -> RecordTime:

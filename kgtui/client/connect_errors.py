@@ -338,7 +338,6 @@ async def _answers_in_tls(address: Address, timeout: float) -> bool:
 
 
 def _ambiguous(cause: BaseException | None) -> bool:
-    """Return whether a probe may explain this error better."""
     match cause:
         case ssl.SSLCertVerificationError():
             return False

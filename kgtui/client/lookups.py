@@ -114,7 +114,7 @@ class CoordinatorCache:
         self._nodes: dict[str, int] = {}
 
     def learn(self, groups: Iterable[str], node: int) -> None:
-        """Store the broker `node` as the coordinator of these groups."""
+        """Store the broker `node` in the cache as the coordinator of these groups."""
         self._nodes.update(dict.fromkeys(groups, node))
 
     def forget(self, group: str) -> None:

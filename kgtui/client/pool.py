@@ -230,7 +230,7 @@ class Pool:
         return await self._coordinators.find(groups, timeout=timeout, refresh=refresh)
 
     def learn_coordinators(self, groups: Iterable[str], node: int) -> None:
-        """Store a broker as the coordinator of groups that it has listed."""
+        """Store the broker `node` in the cache as the coordinator of these groups, because it has listed them."""
         self._coordinators.learn(groups, node)
 
     def forget_coordinator(self, group: str) -> None:

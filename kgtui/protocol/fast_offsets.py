@@ -51,7 +51,7 @@ class OffsetFetchGroup(TypedDict):
 
 
 class OffsetFetchResponse(TypedDict):
-    """An OffsetFetch response of any version, in the structure of version 8."""
+    """A decoded OffsetFetch response. Responses of all versions are converted to the structure of version 8."""
 
     ThrottleTimeMs: int
     Groups: list[OffsetFetchGroup]

@@ -21,7 +21,7 @@ def digest(*parts: object) -> bytes:
 
 
 def hash_number(*parts: object) -> int:
-    """Return a number from 0 to 2^32 - 1 that is the hash of all parts together."""
+    """Return a number from 0 to 2^32 - 1, which is the hash of all parts together."""
     return int.from_bytes(digest(*parts)[:4], "big")
 
 

@@ -134,7 +134,7 @@ class Group(ABC):
 
     @abstractmethod
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return the group as a row of its describe response, without the error fields.
+        """Return the row of the group in a describe response, without the error fields.
 
         Args:
             operations: bit field of the authorized operations.
@@ -207,7 +207,7 @@ class Group(ABC):
 
 
 def topic_partitions(assignment: Assignment) -> dict[str, Any]:
-    """Convert an assignment to the structure of ConsumerGroupDescribe and ShareGroupDescribe."""
+    """Convert an assignment to its structure in responses of ConsumerGroupDescribe and ShareGroupDescribe."""
     return {
         "TopicPartitions": [
             {"TopicId": topic.id, "TopicName": topic.name, "Partitions": partitions} for topic, partitions in assignment

@@ -97,7 +97,7 @@ def _lowercase(value: str) -> str:
 
 
 def _hidden(request: RequestContext, name: str) -> bool:
-    """Return whether the client may describe neither the cluster nor the group."""
+    """Return whether ListGroups omits a group, because the client may describe neither the cluster nor the group."""
     return request.faults.cluster_forbidden and request.faults.group_forbidden(name)
 
 
@@ -209,7 +209,7 @@ def _string(value: str, version: int) -> bytes:
 
 
 def _row_tail(protocol: str, state: str, group_type: str, version: int) -> bytes:
-    """Encode the part of a ListGroups row after the group id."""
+    """Encode the fields of a ListGroups row that follow the group id."""
     row = _string(protocol, version)
     if version >= FIRST_WITH_STATE:
         row += _string(state, version)
