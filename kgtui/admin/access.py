@@ -177,9 +177,7 @@ _FIRST_WITH_OPERATIONS = 8
 
 
 _SUFFIX = "-kgtui-permission-check"
-"""Suffix of nonexistent topic names in requests. In the authorizer's log, it tells administrators why they are
-requested.
-"""
+"""Suffix of nonexistent topic names in requests. It shows readers of the authorizer's log the purpose."""
 
 _MAX_TOPICS = 500
 """Maximum number of topics in one Metadata request. The response contains every partition of each topic."""

@@ -191,7 +191,6 @@ async def read_retention(
 
 
 def _config_fault(result: dict[str, Any], node: int, asked: str, *, group: str | None = None) -> Fault:
-    """Return the fault for configs that could not be read."""
     code, message = result["ErrorCode"], result["ErrorMessage"]
     return fault_of_code(code, message=message, broker=node, group=group, asked=asked, operation="DESCRIBE_CONFIGS")
 

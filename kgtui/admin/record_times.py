@@ -192,7 +192,6 @@ class _Call:
             await asyncio.sleep(min(0.05 * 2**self._lookups, self._deadline.left()))
 
     async def _ask(self, node: int, rows: dict[TopicPartition, int]) -> None:
-        """Send one round of requests to one leader, and pass the results to the searches."""
         try:
             await self._skip_tiered(node, rows.keys() - self._checked)
             rows = {tp: at for tp, at in rows.items() if not self.searches[tp].failed}

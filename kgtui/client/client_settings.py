@@ -145,7 +145,6 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
 
 
 def _login(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments for `ClientSettings` from the properties of SASL."""
     mechanism = _mechanism(properties)
     module = _login_module(properties)
     if mechanism in {"OAUTHBEARER", "AWS_MSK_IAM"}:
@@ -168,7 +167,6 @@ def _login(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments for `ClientSettings` from the properties in `PROPERTIES`."""
     given = {
         attribute: parse(key, properties[key])
         for key, (attribute, parse) in PROPERTIES.items()
