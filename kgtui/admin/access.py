@@ -63,8 +63,8 @@ class UserAccess:
     ) -> Answer[dict[str, tuple[T, ...]]]:
         """Await an answer with the offsets of groups, and return it with the correct `Answer.hidden`.
 
-        `Answer.hidden` contains each group of which the broker may have left out offsets, with the permissions before
-        or after the read.
+        `Answer.hidden` contains each group of which the broker may have left out offsets. This depends on the user's
+        permissions before and after the read.
 
         Args:
             asked: what is requested, such as `read offsets`.
@@ -81,7 +81,7 @@ class UserAccess:
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
         """Return group id → topics that the broker left out because ACLs deny them.
 
-        Only topics that an earlier answer contained are found.
+        A topic is found only if an earlier answer for the group contained it.
         """
         access = self._last
         if access is None or not access.any_topic or access.sees_every_topic:

@@ -29,7 +29,7 @@ _AHEAD_MS = 3_600_000
 """How far a record's timestamp may be in the future, in milliseconds. Brokers from Kafka 4.0 on have the same limit."""
 
 WIDTH_MS = 1000
-"""A search ends when the time range is narrower than this, in milliseconds."""
+"""Width of the time range below which a search ends, in milliseconds."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
 """If the last 4 requests have not narrowed the time range by a factor of 8, the next request bisects the time range."""
@@ -170,7 +170,7 @@ class RecordSearch:
     def _exact(self, target: int) -> int | None:
         """Return the timestamp of the record at `target`; None if it is not known.
 
-        If retention has just deleted the record, its time is that of the oldest record.
+        If retention has just deleted the record, return the timestamp of the oldest record instead.
         """
         for one in self._answers:
             if one.offset == target or (target == self._unread and one.asked == 0 and one.offset > target):

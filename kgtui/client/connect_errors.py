@@ -237,7 +237,7 @@ def _alert(error: ssl.SSLError) -> str:
 
 
 PROBE_TIMEOUT = 2.0
-"""Time limit for a whole probe, in seconds."""
+"""Time limit for finding out what kind of server listens on a port, in seconds."""
 
 _CORRELATION_ID = 0x6B677475
 _READ_SIZE = 32

@@ -128,8 +128,8 @@ class CoordinatorCache:
     async def find(self, groups: Iterable[str], *, timeout: float, refresh: bool) -> Coordinators:
         """Return the coordinator of each group.
 
-        The lookup is repeated while a coordinator is not available, for example because it is loading its groups. A
-        group whose coordinator is unknown after `timeout` seconds has an error.
+        The lookup is repeated while a coordinator is not available, for example because it is loading its groups.
+        Groups whose coordinator is unknown after `timeout` seconds are in `Coordinators.errors`.
 
         Args:
             refresh: look up all coordinators again, even if they are cached.

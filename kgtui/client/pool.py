@@ -221,8 +221,8 @@ class Pool:
     async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Coordinators:
         """Return the coordinator of each group, from the cache or from lookups in batches (KIP-699).
 
-        A lookup is repeated while a coordinator is not available, until `timeout`. A group whose coordinator was not
-        found has an error.
+        A lookup is repeated while a coordinator is not available, for at most `timeout` seconds. `Coordinators.errors`
+        contains the groups whose coordinator was not found.
 
         Raises:
             UnreachableError: the cluster cannot be reached at all.

@@ -130,7 +130,7 @@ class Response:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Makes a redirect an error, because another server must not get the credentials."""
+    """Turns a redirect into an error, because the credentials must not be sent to another server."""
 
     def redirect_request(self, *_: Any) -> None:
         return None

@@ -93,7 +93,7 @@ class ListGroupsRows:
             raise truncated(message, len(data)) from None
 
     def take(self, most: int) -> list[bytes]:
-        """Return the bytes of each of the next rows, at most `most`."""
+        """Return the next rows, at most `most`, each as its encoded bytes."""
         return self._take(min(most, self.left), _BEYOND)
 
     def skip_known(self, known: bytes, number: int) -> list[bytes] | None:

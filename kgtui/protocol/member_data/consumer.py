@@ -104,7 +104,7 @@ def encode_assignment(
 ) -> bytes:
     """Encode the assignment of a member. Raises EncodeError for versions above 3.
 
-    `user_data` contains data of the assignor.
+    `user_data` is data that the assignor adds to the assignment.
     """
     rows = [{"Topic": topic, "Partitions": tuple(partitions)} for topic, partitions in assigned]
     body = ASSIGNMENT.encode(version, {"AssignedPartitions": rows, "UserData": user_data})

@@ -63,7 +63,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
 
     Attributes:
         name: name of the protocol: `default` (eager), `compatible` or `sessioned` (both cooperative).
-        connectors: names of the connectors, each with its number of tasks.
+        connectors: `(name, number of tasks)` of each connector.
         delay_ms: scheduled rebalance delay of the cooperative protocols, in milliseconds.
         domain: domain of the workers' host names.
     """
