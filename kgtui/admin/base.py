@@ -152,9 +152,8 @@ class GroupAdmin(Protocol):
         """Return when the records on both sides of each committed offset were written.
 
         Up to 20 ListOffsets requests are sent to each leader. These requests need only the permission DESCRIBE on the
-        topics. The
-        times are right only if timestamps in a partition do not decrease. `RecordTime.reason` says why a time is
-        unknown.
+        topics. The times are right only if timestamps in a partition do not decrease. `RecordTime.reason` says why a
+        time is unknown.
 
         Args:
             positions: partition → committed offset and log bounds, for partitions with unread records.
