@@ -93,13 +93,25 @@ def node_line(
         [
             (" " + indent, "node"),
             (f"{marks.opened if opened else marks.closed} " if node.path else "", "guide"),
-            *([(f"{text.state_mark(state)} ", text.state_role(state))] if shown_state else []),
+            *([_state_mark(state, total)] if shown_state else []),
             (text.pad(name, name_width), "node"),
             (problems, mark_role),
             *_padded((column, numbers.get(column.id, ("", "muted"))) for column in columns.numbers),
         ],
         cursor=cursor,
     )
+
+
+def _state_mark(state: str | None, total: NodeTotal) -> Piece:
+    """Return (mark, color role) of a state in front of its name.
+
+    The check mark would mean that all groups of the node are OK. So a node of Stable groups has it only if the lag of
+    each group is known and no group has a problem.
+    """
+    mark, role = text.state_mark(state), text.state_role(state)
+    if mark == text.marks().stable and (total.severity or total.unknown):
+        mark, role = text.marks().dot, "muted"
+    return f"{mark} ", role
 
 
 def group_line(row: TreeRow, depth: int, columns: FittedColumns, *, cursor: bool) -> TreeLine:

@@ -294,6 +294,22 @@ def test_tree_node_shows_its_worst_status_and_how_many_groups_have_it() -> None:
     assert "✘2" in "".join(piece for piece, _ in line.pieces)
 
 
+@pytest.mark.parametrize(
+    ("total", "mark"),
+    [
+        (NodeTotal(0), "✓"),
+        (NodeTotal(0, severity=4, problems=1), "·"),
+        (NodeTotal(0, unknown=1), "·"),
+        (None, "·"),
+    ],
+)
+def test_a_stable_node_has_a_check_mark_only_if_all_groups_are_ok(total: NodeTotal | None, mark: str) -> None:
+    """Without totals, the groups of the node have not been read yet."""
+    nodes = run_at_once(build_nodes(snapshot_of([("a", "consumer", "consumer", "Stable", 1)]), "type"))
+    line = node_line(nodes.by_path["consumer", "Stable"], nodes, total, fitted(60), opened=False, cursor=False)
+    assert "".join(piece for piece, _ in line.pieces).split()[1:3] == [mark, "Stable"]
+
+
 def test_unused_groups_do_not_hide_the_problem_of_another_group_in_a_node() -> None:
     rows: list[Row] = [(name, "consumer", "consumer", "Empty", 1) for name in "abc"]
     empty, unused = (Judgment(GroupStatus.WARN, kind, Basis.SCREENED) for kind in (Problem.EMPTY, Problem.UNUSED))
