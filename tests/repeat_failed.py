@@ -1,8 +1,8 @@
 """Run the tests that have just failed once more, one after the other: `python -m tests.repeat_failed [PYTEST OPTIONS]`.
 
 Tests that drive terminals, brokers and Spark in parallel can exceed a time limit while the machine is too busy. Such a
-test passes when it runs alone, and is reported as a warning. A fault of the product fails again. If more than
-`MOST_FAILURES` tests failed, none is repeated.
+test passes when it runs alone, and is reported as a warning. If a test has found a fault in kgtui, it fails again. If
+more than `MOST_FAILURES` tests failed, none is repeated.
 """
 
 from __future__ import annotations

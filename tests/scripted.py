@@ -52,8 +52,8 @@ class ScriptedAdmin:
         topic_retention: result of `retention`.
         user_access: result of `access`.
         hidden: group id → topics whose offsets are hidden from the user.
-        broken: node id or group id → `Fault` in every result for this broker or group. A `ClientError` is returned as a
-            `Fault` NO_ANSWER, and is raised by polls of the listing feed.
+        broken: node id or group id → `Fault` in every result for this broker or group. For a `ClientError` instead of
+            a `Fault`, results contain the fault NO_ANSWER, and `ScriptedFeed.poll` raises the error.
         delete_outcomes: group id → outcome of the deletion of the group. All other groups are deleted successfully.
         calls: `(method, ids)` of each call, in the order of the calls.
         gate: event for which each call waits; None if calls do not wait.
@@ -249,7 +249,7 @@ class ScriptedAdmin:
 
 @dataclass
 class ScriptedFeed:
-    """A listing feed for one broker of a `ScriptedAdmin`. Each poll returns the changes since the previous poll."""
+    """The `ListingFeed` of one scripted broker. Each poll returns the changes to the list of groups since the last poll."""
 
     admin: ScriptedAdmin
     broker: int

@@ -55,8 +55,7 @@ class Size:
         polls: number of polls that are recorded live while CPU time is measured.
         segments: number of keyframes in the synthetic lake.
         seeks: number of seeks to random times in the synthetic lake.
-        timelines: number of loaded timelines that cover one hour, and also number of those that cover one day. A
-            timeline is the history of one group.
+        timelines: how often the history of one group is loaded for one hour, and also how often for one day.
         interval: time between two polls of the live recording, in seconds.
         segment_polls: number of polls per keyframe in the synthetic lake.
     """
@@ -222,7 +221,7 @@ def _copy(table: RecordedTable, path: str, later: int) -> None:
 
 
 def replay_figures(size: Size) -> Iterator[Figure]:
-    """Yield the times for loading 40 random groups at a recorded poll, and for loading the timeline of one group."""
+    """Yield the times for loading 40 random groups at a recorded poll, and for loading the history of one group."""
     with tempfile.TemporaryDirectory() as folder:
         path = SyntheticLake(Path(folder), size).path
         started = time.perf_counter()
@@ -253,7 +252,7 @@ def replay_figures(size: Size) -> Iterator[Figure]:
 
 
 def _load_timeline(recording: RecordingReader, choices: random.Random, seconds: float) -> float:
-    """Load a timeline of `seconds` seconds for a random group; return the duration in milliseconds."""
+    """Load the history of a random group for `seconds` seconds; return how long that took, in milliseconds."""
     group = choices.choice(list(recording.at(recording.last).listings))
     until = choices.uniform(min(recording.first.at + seconds, recording.last.at), recording.last.at)
     started = time.perf_counter()

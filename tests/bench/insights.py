@@ -1,4 +1,4 @@
-"""Measure `kgtui insights` on gold tables of 100,000 groups and 30 days, all of them except `lag`.
+"""Measure `kgtui insights` on all gold tables except `lag`, with rows for 100,000 groups and 30 days.
 
 The rows of the newest day are generated. For each earlier day, the Delta log contains links to the files of the newest
 day, with statistics that have the earlier times. This is enough, because kgtui must never open files of earlier days.

@@ -1,4 +1,4 @@
-"""Measure on a real broker how fast the monitor reads all groups, and how fast it finds misbehaving ones.
+"""Measure on a real broker how fast the monitor reads all groups, and how fast it finds misbehaving groups.
 
 Twenty groups misbehave, each in one of eight ways. All other groups commit every few seconds, and keep up with their
 topics.
@@ -115,7 +115,7 @@ async def _sweep(broker: Cluster, size: Size) -> list[Figure]:
 
 
 async def _broker_cpu(broker: Cluster, seconds: float) -> float:
-    """Return the CPU time of the broker during the next `seconds`, as a fraction of one core."""
+    """Return the CPU time of the broker during the next `seconds` seconds, as a fraction of one core."""
     stat = Path(f"/proc/{broker.nodes[0].pid}/stat")
 
     def spent() -> float:

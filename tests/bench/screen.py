@@ -98,7 +98,7 @@ def _polls(size: Size, ui: Terminal, when: str, target: float) -> Iterator[Figur
     """Measure the CPU time, long callbacks and the output to the terminal while no key is pressed.
 
     Args:
-        when: phase of the background sweep in which this is measured. The names of the measurements end with it.
+        when: phase of the background sweep, which is added to the names of the measurements.
         target: maximum CPU time per poll, in milliseconds.
     """
     ui.ask("reset")
@@ -130,10 +130,12 @@ def _page(size: Size, ui: Terminal, keys: _Keyboard) -> Figure:
 
 
 def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard, when: str = "") -> Iterator[Figure]:
-    """Measure the time from pressing down or page down to the frame with the key's result, while polls continue.
+    """Measure the time from a key press (down or page down) to the frame with the key's result, while polls continue.
 
     Args:
-        when: phase of the background sweep in which this is measured. It is added to the names of the measurements.
+        keys: keyboard of kgtui.
+        bare_keys: keyboard of the minimal app `bare_app`, whose times are the reference.
+        when: phase of the background sweep, which is added to the names of the measurements.
     """
     keys.expand_largest_node()
     for name, key in (("Down", DOWN), ("page down", PAGE_DOWN)):

@@ -50,7 +50,7 @@ def _memory(groups: int, *, screened: bool) -> int:
 
 
 async def _store(groups: int) -> Store:
-    """Return a store that knows `groups` groups from the list of one broker."""
+    """Return a store with `groups` groups, all listed by one broker."""
     listing = Listing("consumer", "consumer", "Stable", 1)
     ids = [f"team-{number:06}" for number in range(groups)]
     store = Store(10)

@@ -24,8 +24,8 @@ CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
 
 FAST_GROUPS = {
     "group.initial.rebalance.delay.ms": "0",
-    # The next two options only allow tests to set a short heartbeat interval and session timeout for some groups. All
-    # other groups have Kafka's defaults, which some tests check.
+    # These two minimums let tests set a short heartbeat interval and session timeout for some groups. All other groups
+    # have Kafka's defaults, which some tests check.
     "group.consumer.min.heartbeat.interval.ms": "200",
     "group.consumer.min.session.timeout.ms": "1000",
 }
@@ -72,7 +72,7 @@ def server_properties(
     protocols: Mapping[str, str],
     extra: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the text of `server.properties` for one node.
+    """Return the properties in the file `server.properties` of one node.
 
     Args:
         version: Kafka version, such as `4.3.1`.

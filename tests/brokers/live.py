@@ -93,7 +93,7 @@ class Live:
             raise
 
     def stop(self) -> None:
-        """Stop the clients whose consumers and workers are members of the live groups."""
+        """Stop the clients that are members of the live groups."""
         for members in self._members:
             members.leave()
         for member in self.registries:

@@ -57,15 +57,15 @@ PASSWORDS = {
 SESSION, LONG_SESSION = 2.0, 10.0
 """Lifetime of a session on one connection, in seconds. A client must log in again before the session expires (KIP-368).
 
-`LONG_SESSION` applies to SCRAM-SHA-256 and OAUTHBEARER at the address `sasl_tls`. `SESSION` applies to both mechanisms
-at the address `sasl`, and to GSSAPI at both addresses. Sessions with other mechanisms do not expire.
+`LONG_SESSION` applies to SCRAM-SHA-256 and OAUTHBEARER at the address `Secure.sasl_tls`. `SESSION` applies to both
+mechanisms at the address `Secure.sasl`, and to GSSAPI at both addresses. Sessions with other mechanisms do not expire.
 """
 
 ISSUER, AUDIENCE, KEY_ID = "https://idp.example", "kafka-tests", "key-1"
-"""Issuer, audience and key id of the signed tokens that the broker accepts at the address `sasl`."""
+"""Issuer, audience and key id of the signed tokens that the broker accepts at the address `Secure.sasl`."""
 
 TOKEN_SCOPE = "kafka-admin"
-"""Scope of the unsigned tokens that the broker accepts at the address `sasl_tls`."""
+"""Scope of the unsigned tokens that the broker accepts at the address `Secure.sasl_tls`."""
 
 COMMITS = {
     "team-a-app": {("team-a-events", 0): 4},

@@ -41,17 +41,17 @@ PARTITIONS = 12
 """Number of partitions of the topic `payments`, which three members of the group `STOPPED` own."""
 
 STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 1_800, 7_200
-"""Three times in seconds, at the creation of the groups.
+"""Three durations in seconds, as they are when the groups are created.
 
 They are the age of the oldest unread record of the group `STOPPED`, the time until the oldest unread record of the
-group `EXPIRING` expires, and the retention time of the topic that this group reads.
+group `EXPIRING` expires, and the retention time of the topic that `EXPIRING` reads.
 """
 
 BACKLOG, DRAINED_PER_SECOND = 200_000, 200
-"""Unread records of the group `DRAINING` at the start, and number of records that it reads per second."""
+"""Number of records that the group `DRAINING` has not read when it is created, and number that it reads per second."""
 
 TIMEOUT = 60.0
-_STEP = 1.0  # time between two commits of the groups that make progress, in seconds
+_STEP = 1.0  # time between two commits of the group `DRAINING`, in seconds
 
 
 class TroubledGroups:
@@ -73,7 +73,7 @@ class TroubledGroups:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Create the topics and the groups, and start the threads of the groups that change."""
+        """Create topics and groups, and start two threads: one commits offsets, the other lets a member join and leave."""
         try:
             self._make_topics()
             self._make_empty_groups()
@@ -154,7 +154,7 @@ class TroubledGroups:
         self._members[BLOCKED].commit({0: 20})
         self._members[DRAINING].commit({0: 0})
         self._members[EXPIRING].commit({0: 0})
-        # The first member of this group is no longer polled, so it does not give up partitions for the second member.
+        # The first member of `BLOCKED` is no longer polled, so it does not give up partitions for the second member.
         self._members[f"{BLOCKED} 2"] = Members(
             self.cluster, BLOCKED, "documents", {**KIP_848, "client.id": f"{BLOCKED}-2"}
         )

@@ -178,7 +178,7 @@ async def test_a_damaged_response_fails_only_the_poll_that_reads_it(kind: str, t
         assert (delta.total, dict(delta.updated), list(delta.removed)) == (len(groups), {}, [])
 
 
-async def test_a_listing_feed_reports_only_changed_groups_after_a_failed_poll() -> None:
+async def test_polling_the_group_list_after_a_failed_poll_returns_only_changes() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         feed = admin.listing_feed(1)
         await feed.poll()

@@ -58,9 +58,9 @@ class Reports:
     tables: dict[tuple[str, ...], list[Row]] = field(default_factory=dict)
 
     def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
-        """Return pairs of a command line and the rows that Kafka's tool printed for it.
+        """Return pairs: a command line, and the rows that Kafka's tool printed for it.
 
-        The command lines are `commands`, and copies of them that run the tools for share and streams groups instead.
+        Each of `commands` is included, and also the same arguments for each tool in `newer`.
         """
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 
@@ -87,7 +87,7 @@ class Reports:
             self.tables[words] = [row for row in found if not self.has_wrong_lag(row.get("TOPIC", ""))]
 
     def has_wrong_lag(self, topic: str) -> bool:
-        """Return whether Kafka's tool prints a wrong lag for `topic`, so that the topic's rows are not compared.
+        """Return whether Kafka's tool prints a wrong lag for `topic`. Rows of such a topic are not compared.
 
         Kafka 4.2's tool for streams groups does not read the committed offsets of repartition topics.
         """

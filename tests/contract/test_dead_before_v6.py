@@ -1,6 +1,6 @@
 """Before version 6, DescribeGroups returns the state Dead for each group that the coordinator does not know.
 
-A group for which it returns Dead can nevertheless exist, for example as a group of another type.
+A group that DescribeGroups reports as Dead can nevertheless exist, for example as a group of another type.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ async def test_list_groups_with_an_unknown_type_or_state_returns_no_groups(targe
     assert (await target.admin.list_groups(types=["swarm"])).rows == {}
 
 
-async def test_a_listing_feed_first_reports_all_groups_and_then_only_changes(target: TargetCluster) -> None:
+async def test_polling_the_group_list_returns_all_groups_first_and_then_only_changes(target: TargetCluster) -> None:
     cluster = await target.admin.cluster()
     feeds = [target.admin.listing_feed(node) for node in cluster.brokers]
     listed: dict[str, Listing] = {}

@@ -137,7 +137,7 @@ class Watcher:
 
 
 @pytest.mark.parametrize("polls", [250, pytest.param(1_000, marks=pytest.mark.full)])
-async def test_random_faults_cause_no_wrong_values_and_no_leaks(polls: int, chance: random.Random) -> None:
+async def test_random_broker_faults_cause_no_wrong_values_and_no_leaks(polls: int, chance: random.Random) -> None:
     async with monitored() as (cluster, monitor):
         await _complete(monitor)
         watcher = Watcher(monitor)

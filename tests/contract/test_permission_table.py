@@ -133,9 +133,10 @@ MISSING = [
     ("see when data or offsets will expire", CLUSTER_CONFIGS, "grant DESCRIBE_CONFIGS on the cluster to this user"),
     ("delete", DELETE, "grant DELETE on the group to this user"),
 ]
-"""Tuples of an action, a missing permission, and the result of the action's function in `ACTIONS`.
+"""Tuples (action, missing permission, expected result).
 
-The result is the advice to grant this permission, or `missing` if the broker leaves out data without an error.
+The action is a key of `ACTIONS`. The result is the advice to grant the permission, or `missing` if the broker leaves out
+data without an error.
 """
 
 
@@ -161,7 +162,7 @@ async def test_the_permissions_in_the_readme_suffice_for_each_action(secure_brok
 
 
 @pytest.mark.parametrize(("line", "permission", "advice"), MISSING)
-async def test_an_action_fails_if_one_of_its_permissions_in_the_readme_is_missing(
+async def test_an_action_fails_if_the_principal_lacks_one_of_its_permissions(
     secure_broker: Secure, line: str, permission: Permission, advice: str
 ) -> None:
     async with _as_principal(secure_broker, without(permission)) as admin:

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 FRESH_WITHIN = 10.0
-"""Maximum time from the first response of a restarted broker until all shown values are fresh, in seconds."""
+"""Maximum time in seconds from the first response of a restarted broker until `Watcher.is_fresh` returns true."""
 
 
 VERDICTS = (None, Problem.EMPTY, Problem.UNREADABLE)
-"""Right verdicts: None before the first read, EMPTY after a successful read, UNREADABLE after a failed read."""
+"""Correct verdicts on the group: None before the first read, EMPTY after a read, UNREADABLE after a failed read."""
 
 
 class Watcher:

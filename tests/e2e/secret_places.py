@@ -1,6 +1,6 @@
 """Places where kgtui could show a secret, such as outputs, logs and files.
 
-`test_secrets` calls one function per group of places. Each function runs kgtui and searches these places.
+`test_secrets` calls one function per group of places. Each function runs kgtui and searches the places of its group.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ def run(prepared: Prepared, tools: Tools, *words: str, address: str = "", expect
     code.
     """
     where = ("--bootstrap-server", address or prepared.login.address, "--command-config", str(prepared.config))
-    # The options are given before the command, because subcommands such as `lake status` do not accept them.
+    # Global options precede the command, because subcommands such as `lake status` do not accept them. `kgtui groups`
+    # has only its own options.
     line = (*words, *where) if words[0] == "groups" else (*where, "--debug", "--timeout", "20", *words)
     with everything_logged() as log:
         code = main(line)
@@ -338,4 +339,4 @@ PLACES: dict[str, Callable[[Prepared, Tools], None]] = {
     "screens, exports and processes": in_screens_exports_and_processes,
     "Spark plans": in_spark_plans,
 }
-"""Maps each group of places to the function that runs kgtui and asserts that no secret is in these places."""
+"""Maps each group of places to the function that runs kgtui and asserts that the places contain no secret."""

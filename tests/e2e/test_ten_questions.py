@@ -32,7 +32,7 @@ ANSWER_TIMEOUT = 60.0
 """Maximum time from the last key to the answer, in seconds. On an idle machine, every answer takes less than 2 s."""
 
 OBSERVED_TIMEOUT = 300.0
-"""Maximum time until kgtui has observed the groups for long enough, in seconds. The slowest problem needs 60 s."""
+"""Maximum time until kgtui has detected the problem of a group, in seconds. The slowest detection takes 60 s."""
 
 CLOCK = r"\d\d:\d\d"
 
@@ -71,7 +71,7 @@ class Question(NamedTuple):
 
     @property
     def counted(self) -> int:
-        """The number of keys without typed texts, which do not count."""
+        """Number of keys to press. Typed texts are not counted."""
         return sum(1 for key in self.keys if not key.startswith("text:"))
 
 
@@ -208,11 +208,11 @@ def screens(
     ],
     ids=["120x40", "80x24 without color", "60x20 in ASCII"],
 )
-def test_the_first_frame_with_groups_names_the_groups_problems(
+def test_the_first_screen_with_groups_shows_their_problems_in_the_header(
     scene: TroubledGroups, tmp_path: Path, size: tuple[int, int], options: tuple[str, ...],
     variables: dict[str, str],
 ) -> None:  # fmt: skip
-    """The header names the problems, and on a wide screen, the table beside the tree lists the groups."""
+    """On a wide screen, the table beside the tree also lists the groups with problems."""
     with Terminal(tmp_path, size=size, environment=variables) as terminal:
         terminal.start(*options, *connected(scene))
         shown = terminal.wait_for(lambda text: re.search(r"unreadable|\d (more|problem)", text.split("\n")[0]))

@@ -83,7 +83,7 @@ class Ui:
 
         Args:
             expression: the filter.
-            part: text that the Overview must show in the group's id, if `expression` is not a part of the id.
+            part: part of the group's id that the Overview must show; by default `expression`.
         """
         self.filter(expression, shown=1)
         self.terminal.keys("n", "1")

@@ -189,7 +189,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
 
 
 def main() -> None:
-    """Download missing jars, and write missing class archives (`tests.java`).
+    """Download missing jars, and write missing archives of Kafka's classes, which let JVMs start faster (`tests.java`).
 
     The option `--full` adds the jars for `tests/run --full`. With the option `--with ivy`, Ivy is used even if Maven is
     installed.

@@ -31,7 +31,7 @@ async def test_accepting_a_filter_with_one_match_selects_the_matching_group(
         assert main_screen(app).group == selected
 
 
-async def test_the_filter_bar_explains_that_or_is_not_an_operator(tmp_path: Path) -> None:
+async def test_the_filter_bar_explains_that_filters_have_no_or_operator(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -42,7 +42,7 @@ STATES = ("Stable", "Empty", "PreparingRebalance", "Reconciling", "NotReady", "D
 KEYS = (
     *"123456", *"ezzsbvErdCY?", *["escape"] * 6, "down", "down", "up", "home", "enter", "exclamation_mark",
 )  # fmt: skip
-"""Keys that open panes, pages and dialogs, or that move the cursor. No key quits."""
+"""Keys that open panes, pages and dialogs, or that move the cursor. None of them quits the app."""
 
 
 class ExtremeAdmin(ScriptedAdmin):

@@ -160,7 +160,7 @@ async def test_a_read_only_session_has_no_delete_key(tmp_path: Path) -> None:
         assert "delete" not in {binding.binding.id for binding in app.screen.active_bindings.values()}
 
 
-async def test_keys_pause_polling_change_its_interval_and_refresh_the_data(tmp_path: Path) -> None:
+async def test_polling_can_be_paused_accelerated_and_triggered_with_keys(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)

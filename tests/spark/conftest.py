@@ -94,9 +94,9 @@ def background_runs(
 
 @pytest.fixture(scope="session")
 def uninterrupted_lake(spark: SparkSession, background_runs: BackgroundRuns) -> SparkLake:
-    """Return the lake of a complete run over `recording` and `record_files`, which tests must not change.
+    """Return the lake of a complete run over `recording` and `record_files`. Tests must not change this lake.
 
-    The run used a standalone cluster.
+    The run used a standalone Spark cluster.
     """
     return SparkLake(spark, background_runs.uninterrupted())
 

@@ -25,8 +25,8 @@ class Incident:
     """A finding that the demo must have.
 
     Attributes:
-        begin: seconds since the epoch; None if the incident began before the history.
-        end: seconds since the epoch; None if the incident goes on at the end of the history.
+        begin: seconds since the epoch; None if the incident began before the simulated history.
+        end: seconds since the epoch; None if the incident goes on at the end of the simulated history.
         seconds: number of seconds until the group has caught up (DRAIN) or until records are lost (AT_RISK); None if
             there is no such time.
     """

@@ -106,7 +106,7 @@ class RecordedTables:
         rows.append(place | row)
 
     def frames(self, spark: SparkSession) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame]:
-        """Return DataFrames of polls (see `poll_timeline`), and of the tables `groups`, `partitions` and `faults`."""
+        """Return four DataFrames: the result of `poll_timeline`, and the tables `groups`, `partitions` and `faults`."""
         tables = ((POLLS, self.polls), (GROUPS, self.groups), (PARTITIONS, self.partitions), (FAULTS, self.faults))
         polls, groups, partitions, faults = (frame(spark, table, rows) for table, rows in tables)
         return poll_timeline(polls).localCheckpoint(), groups, partitions, faults

@@ -1,4 +1,4 @@
-"""The start of a backlog of a partition or group is computed from its time lags in gold `lag` since the last gap."""
+"""The time at which a backlog began is computed from the time lags in the gold table `lag` since the last gap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_the_start_of_a_backlog_is_computed_from_earlier_time_lags(spark: SparkSession) -> None:
+def test_the_time_at_which_a_backlog_began_is_computed_from_earlier_time_lags(spark: SparkSession) -> None:
     series = (("g", "t", 0, 0), ("g", "t", 1, 700), ("g", None, None, 0), ("h", "t", 0, 9))
     lag = [
         {"group": group, "topic": topic, "partition": partition, "covered_to": at(60 * minute),

@@ -1,4 +1,4 @@
-"""Gold `churn` has rebalances per hour, computed from recordings and from the records of `__consumer_offsets`.
+"""The gold table `churn` has rebalances per hour, computed from recordings and from `__consumer_offsets` records.
 
 Each row also has the duration of the rebalances and the number of topic records that they delay.
 """

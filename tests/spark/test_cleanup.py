@@ -1,4 +1,7 @@
-"""Gold `cleanup` lists unused groups and group families, found with recordings, with decoded records, or with both."""
+"""The gold table `cleanup` lists unused groups, and families, which are groups whose ids have the same prefix.
+
+It is computed from recordings, from decoded records, or from both.
+"""
 
 from __future__ import annotations
 
@@ -59,11 +62,11 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return `days`, an argument of `decoded_activity`, for one day that ends `day` days after `START`."""
+    """Return the argument `days` of `decoded_activity`: one row, for the day that ends `day` days after `START`."""
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
-def test_gold_table_cleanup_lists_unused_groups_and_families_from_polls_and_records(spark: SparkSession) -> None:
+def test_gold_table_cleanup_lists_unused_groups_and_prefixes_of_their_ids(spark: SparkSession) -> None:
     tables = RecordedTables()
     for day in (0.5, 1.5, 3.5):
         tables.poll(day * DAYS, keyframe=True, gap=None if day == 0.5 else "recorder stopped")
@@ -82,7 +85,8 @@ def test_gold_table_cleanup_lists_unused_groups_and_families_from_polls_and_reco
         tables.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     timeline, groups, partitions, _ = tables.frames(spark)
     since = at(3 * DAYS).date()
-    # Like the gold job, use only the history of groups without members, and checkpoint the inputs of `cleanup`.
+    # Like the gold job, this test reads only the history of groups without members, and checkpoints the inputs of
+    # `cleanup`.
     asked = groups_without_members(timeline, groups, since=since)
     assert {row.group for row in asked.collect()} == {"old.a", "old.b", "new.a", "alone", "waits", "share", "shrinks"}
     partitions = partitions.join(asked, "group", "left_semi")
@@ -169,7 +173,7 @@ def test_gold_table_cleanup_lists_unused_groups_from_decoded_records_alone(spark
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_spark_and_the_group_tree_find_the_same_group_families(spark: SparkSession) -> None:
+def test_spark_and_the_tree_find_the_same_prefix_of_each_group_id(spark: SparkSession) -> None:
     names = [
         "team-007.settle", "a-b", ".x", "x.", "x", "_a:b", "a.", "a-.", "a:b.c", "na\nme_x", "名.前", "", "--",
         "a-b-c:",

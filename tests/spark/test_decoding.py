@@ -32,7 +32,7 @@ def commits() -> list[Record]:
     tagged_key, without_tags = commit(4)
     assert without_tags is not None
     records.append((tagged_key, without_tags[:-1] + bytes.fromhex("02 07 03 aabbcc 09 00")))
-    # The key of this commit has the legacy version 0. The commit is irregular, because its metadata is long.
+    # Spark expressions cannot decode this commit, because its metadata is long. Its key has the legacy version 0.
     records += [commit(4, key_version=0, metadata="m" * 500)]
     for version in range(5):
         records += [

@@ -1,4 +1,4 @@
-"""Gold `forecast` and gold `baseline` are computed from rows of gold `lag`."""
+"""The gold tables `forecast` and `baseline` are computed from rows of the gold table `lag`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gold `lag` equals the lag in the recording, and the gold job gives the same rows when it recomputes a day."""
+"""The gold table `lag` equals the lag in the recording. The gold job gives the same rows when it recomputes a day."""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ def test_query_plans_outputs_files_and_processes_contain_no_secret(
 
 
 def content(file: Path) -> bytes:
-    """Return the content of a file in `/proc`; return nothing if the process has ended."""
+    """Return the content of a file in `/proc`; return `b""` if the process has ended."""
     try:
         return file.read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""Gold `lag` has the lag, the rates and the time lag of each minute, or null where a value is unknown."""
+"""The gold table `lag` has the lag, the rates and the time lag of each minute, or null where a value is unknown."""
 
 from __future__ import annotations
 

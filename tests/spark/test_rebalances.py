@@ -1,4 +1,4 @@
-"""Silver `rebalances` and the column `created` of `group_events` are computed from the rows of `group_events`."""
+"""The silver table `rebalances`, and the column `created` of the table `group_events`, are computed correctly."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_silver_table_rebalances_has_times_a_cause_and_the_number_of_moved_parti
 
 
 def random_log(random: Random, group: str) -> GroupLog:
-    """Return a log of events of random kinds, also of groups that are deleted, or that change their type."""
+    """Return a log of random events of one group. The group may be deleted, or change its type."""
     log = GroupLog(group, "")
     types = [random.choice(["classic", "consumer", "share"])]
     if random.random() < 0.3:
@@ -174,8 +174,8 @@ def random_log(random: Random, group: str) -> GroupLog:
     return log
 
 
-def test_rebalances_from_needed_events_equal_those_from_all_events(spark: SparkSession) -> None:
-    """The new events are the last events of a group, or late events. Rebalances before them do not change."""
+def test_rebalances_computed_from_needed_events_equal_rebalances_from_all_events(spark: SparkSession) -> None:
+    """`needed_events` returns the stored events that are needed to compute the rebalances of new events."""
     random = Random(18)
     rows: list[dict[str, Any]] = []
     is_new: set[int] = set()

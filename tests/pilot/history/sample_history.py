@@ -1,4 +1,4 @@
-"""History of a sample group for tests: samples of a live session, and a recording of one hour with two rebalances."""
+"""History of an example group: time series of a live session, and a recording of one hour with two rebalances."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def offsets(poll: int) -> GroupOffsets:
 
 
 def live_samples(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
-    """Return time series with the samples that a live session has taken of the sample group.
+    """Return the time series that a live session would have stored for the example group.
 
     Args:
         samples: number of samples.
@@ -83,8 +83,8 @@ def time_of_poll(poll: int) -> float:
 def record(path: Path) -> Path:
     """Write a lake with one hour of polls, and return its path.
 
-    The sample group rebalances twice. The recording has a gap, after which group `early` is gone and group `late` is
-    new.
+    The example group rebalances twice. The recording has a gap, after which group `early` is gone and group `late`
+    is new.
     """
     recording = RecordingBuilder(path)
     for poll in range(POLLS):

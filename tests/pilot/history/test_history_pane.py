@@ -226,8 +226,8 @@ async def test_history_log_also_lists_events_that_samples_do_not_show(tmp_path: 
         assert "client-1 at /10.0.0.1 joined" in words
 
 
-def test_history_log_names_members_and_events_in_their_columns() -> None:
-    """A new verdict has `verdict` in column CHANGE and its reason in column DETAILS. Member ids are shortened."""
+def test_history_log_shows_member_names_and_verdict_reasons_in_column_details() -> None:
+    """Member ids are shortened. The row of a new verdict has `verdict` in the column CHANGE."""
     member_id = "enrich-2-33d63ea3-1111-4222-8333-abcdefabcdef"
     point = ChangePoint(NOW, state="Stable")
     joined = Change(point, point._replace(at=NOW + 1, joined=(member_id,)))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pilot[int], ReplayAdmin]]:
-    """Run the app on a recording, show the time `at`, and select the recorded sample group."""
+    """Run the app on a recording, show the time `at`, and select the example group of the recording."""
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, at)
     async with AsyncExitStack() as stack:
