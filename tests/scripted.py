@@ -249,7 +249,7 @@ class ScriptedAdmin:
 
 @dataclass
 class ScriptedFeed:
-    """The `ListingFeed` of one scripted broker. Each poll returns the changes to the list of groups since the last poll."""
+    """The `ListingFeed` of one scripted broker. Each poll returns how the list of groups has changed since the last."""
 
     admin: ScriptedAdmin
     broker: int

@@ -108,7 +108,7 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
 
 
 def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
-    """Start a healthy and a faulty cluster in another process, and measure at least `calls` × `rounds` calls per cluster.
+    """Start a healthy and a faulty cluster in another process; measure at least `calls` × `rounds` calls per cluster.
 
     Return the durations of all calls to the healthy cluster, and to the faulty cluster, in milliseconds.
     """

@@ -135,8 +135,8 @@ MISSING = [
 ]
 """Tuples (action, missing permission, expected result).
 
-The action is a key of `ACTIONS`. The result is the advice to grant the permission, or `missing` if the broker leaves out
-data without an error.
+The action is a key of `ACTIONS`. The result is the advice to grant the permission, or `missing` if the broker leaves
+out data without an error.
 """
 
 
