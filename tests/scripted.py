@@ -249,7 +249,7 @@ class ScriptedAdmin:
 
 @dataclass
 class ScriptedFeed:
-    """The `ListingFeed` of one scripted broker. Each poll returns how the list of groups has changed since the last."""
+    """The `ListingFeed` of one scripted broker. A poll returns the groups that have changed since the previous poll."""
 
     admin: ScriptedAdmin
     broker: int

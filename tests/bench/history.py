@@ -55,7 +55,8 @@ class Size:
         polls: number of polls that are recorded live while CPU time is measured.
         segments: number of keyframes in the synthetic lake.
         seeks: number of seeks to random times in the synthetic lake.
-        timelines: how often the history of one group is loaded for one hour, and also how often for one day.
+        timelines: number of times that a group's history of one hour is loaded. A history of one day is loaded equally
+            often.
         interval: time between two polls of the live recording, in seconds.
         segment_polls: number of polls per keyframe in the synthetic lake.
     """
@@ -252,7 +253,7 @@ def replay_figures(size: Size) -> Iterator[Figure]:
 
 
 def _load_timeline(recording: RecordingReader, choices: random.Random, seconds: float) -> float:
-    """Load the history of a random group for `seconds` seconds; return how long that took, in milliseconds."""
+    """Load a random group's history of `seconds` seconds; return the duration of loading it, in milliseconds."""
     group = choices.choice(list(recording.at(recording.last).listings))
     until = choices.uniform(min(recording.first.at + seconds, recording.last.at), recording.last.at)
     started = time.perf_counter()

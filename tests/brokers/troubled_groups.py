@@ -73,7 +73,7 @@ class TroubledGroups:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Create topics and groups, and start two threads: one commits offsets, one lets a member join and leave."""
+        """Create topics and groups. Start a thread that commits offsets, and one that lets a member join and leave."""
         try:
             self._make_topics()
             self._make_empty_groups()

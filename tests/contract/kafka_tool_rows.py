@@ -1,4 +1,4 @@
-"""Format groups from kgtui's Python API, or from the JSON of `kgtui show`, as rows of the tables of Kafka's tools.
+"""Format groups from kgtui's Python API, or from the JSON of `kgtui show`, as the rows that Kafka's tools print.
 
 Each row has the columns of all tools. An unknown value is `-`, as in the tools' output.
 """

@@ -330,7 +330,7 @@ async def test_a_principal_can_delete_only_groups_on_which_it_has_delete_permiss
         assert results.by_group["team-b-app"].status is DeletionStatus.REFUSED
 
 
-async def test_the_plan_warns_that_offsets_of_forbidden_topics_may_be_missing(secure_broker: Secure) -> None:
+async def test_the_deletion_plan_warns_that_offsets_of_forbidden_topics_may_be_missing(secure_broker: Secure) -> None:
     """The broker leaves out offsets in another team's topic without an error, so the backup may lack them."""
     properties = _properties(secure_broker.command_config("team"))
     async with connect([secure_broker.sasl], properties) as admin:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 READS_UNTIL_COMPLETE = 5
 """Maximum number of reads after the election of new leaders until the lag of the group is complete.
 
-The test reads the group once per second. On a busy machine, it reads less often, because new leaders need more time: if
-a lookup of the leaders takes more than 0.1 s, the pause between two reads is 10 times as long as the lookup.
+The test reads the group once per second. If a lookup of the leaders takes more than 0.1 s, as on a busy machine, the
+pause between two reads is 10 times as long as the lookup.
 """
 
 

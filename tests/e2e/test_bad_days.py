@@ -135,7 +135,7 @@ def test_an_empty_tree_names_the_permission_that_may_be_missing(ui: Ui, cluster_
     ui.terminal.wait_for(shows_node("classic"), FAULT_TIMEOUT)
 
 
-def test_the_pane_still_shows_a_group_after_the_group_was_deleted(
+def test_an_open_pane_still_shows_its_group_after_the_group_was_deleted(
     ui: Ui, cluster_with_faults: SimulatorProcess
 ) -> None:
     """The pane says that the brokers no longer list the group. No other group is selected instead."""

@@ -1,9 +1,9 @@
 """The ten questions that somebody on call asks, each answered with at most three keys on a real broker.
 
 `tests.brokers.troubled_groups` creates the groups. Each test prints how many keys it pressed, and the time from the
-last key to the answer. `pytest -rP` shows these lines. A typed name or filter does not count as a key.
+last key to the answer. `pytest -rP` shows what the tests print. A typed name or filter does not count as a key.
 
-On a screen of 120×40, the page of the cluster is beside the tree. Narrower screens show the tree or the page.
+On a screen of 120×40, the page of the cluster is beside the tree. Narrower screens show either the tree or the page.
 """
 
 from __future__ import annotations

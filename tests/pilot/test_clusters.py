@@ -131,7 +131,7 @@ async def test_choosing_another_cluster_closes_the_old_session_and_shows_the_new
         assert "LIVE" in header
 
 
-async def test_the_screen_ignores_snapshots_of_a_cluster_that_was_closed(tmp_path: Path) -> None:
+async def test_the_main_screen_ignores_snapshots_of_a_cluster_that_was_closed(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     clusters.snapshots["payments"] = snapshot_of([("card.events", "share", "share", "Stable", 1)])
     app = clusters.app()
@@ -206,7 +206,7 @@ async def test_control_characters_in_cluster_names_are_escaped(tmp_path: Path) -
         assert not any("\x1b" in line or "\n" in line or "\u202e" in line for line in shown)
 
 
-async def test_without_configured_clusters_the_dialog_shows_a_configuration_example(tmp_path: Path) -> None:
+async def test_without_configured_clusters_the_cluster_dialog_shows_a_configuration_example(tmp_path: Path) -> None:
     app = Clusters(tmp_path, ()).app(config_file=tmp_path / "config.toml")
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)

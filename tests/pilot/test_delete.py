@@ -232,7 +232,7 @@ async def test_typing_a_wrong_confirmation_text_deletes_nothing(
 
 
 @pytest.mark.parametrize("key", ["escape", "enter"])
-async def test_canceling_the_dialog_changes_and_writes_nothing(
+async def test_canceling_the_delete_dialog_deletes_nothing_and_writes_no_file(
     admin: ScriptedAdmin, folder: StateFolder, key: str
 ) -> None:
     """The user presses escape, or presses enter while the Cancel button has the focus."""
@@ -355,7 +355,7 @@ async def test_the_delete_dialog_fits_every_supported_terminal_size(
         assert "To confirm, type " in screen_text(app)
 
 
-async def test_the_dialog_deletes_its_groups_although_another_group_is_selected(
+async def test_the_delete_dialog_deletes_its_groups_although_another_group_is_selected(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty")
@@ -368,7 +368,7 @@ async def test_the_dialog_deletes_its_groups_although_another_group_is_selected(
     assert set(admin.groups) == {"other"}
 
 
-async def test_escape_does_not_close_the_dialog_while_a_delete_is_running(
+async def test_escape_does_not_close_the_delete_dialog_while_groups_are_deleted(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty")

@@ -68,7 +68,7 @@ async def test_the_header_counts_the_problems_of_the_cluster(tmp_path: Path) -> 
         await until(pilot, lambda: "✘ 1 stopped · ▴ 1 falling behind" in screen_words(app))
 
 
-async def test_the_page_shows_the_whole_reason_of_the_problem_under_the_cursor(tmp_path: Path) -> None:
+async def test_the_cluster_page_shows_the_whole_reason_of_the_problem_under_the_cursor(tmp_path: Path) -> None:
     """A narrow page cuts off the reasons in the table, but shows at least 24 cells of each reason."""
     long = replace(BEHIND, reason="the lag grew by 80 records in 60 s, 1,204 records are unread")
     app, _ = app_on(sample_snapshot(screened={"share-mailer": long, "orders.enrich": STOPPED}), tmp_path)
@@ -86,7 +86,7 @@ async def test_the_page_shows_the_whole_reason_of_the_problem_under_the_cursor(t
         assert long.reason[:23] in screen_words(app)
 
 
-async def test_the_page_without_problems_says_how_many_groups_were_read(tmp_path: Path) -> None:
+async def test_the_page_of_a_cluster_without_problems_says_how_many_groups_were_read(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)

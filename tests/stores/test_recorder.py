@@ -168,7 +168,7 @@ async def test_recorder_error_for_missing_credentials_names_the_variables_to_set
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    # Clients without credentials call the metadata service of the machine. No server listens on this address.
+    # Clients without credentials call the machine's metadata service, so replace its address by one without a server.
     monkeypatch.setenv("AWS_METADATA_ENDPOINT", ADDRESS_WITHOUT_SERVER)
     assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in await error_of_recorder(bucket.uri())
 
