@@ -27,7 +27,10 @@ UNUSED = {
     "producer.sasl.jaas.config": ("password of a producer", 'a.B required password="{}";'),
     "our.own.password": ("unknown property", "{}"),
 }
-"""Maps each property that the login does not use to its kind of secret, and to a value with `{}` for the secret."""
+"""Client properties with a secret: name → (kind of secret, value in which `{}` stands for the secret).
+
+A login does not use these properties.
+"""
 
 
 def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:

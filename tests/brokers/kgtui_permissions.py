@@ -1,4 +1,4 @@
-"""Principals for the tests of the README's table of permissions, on the broker with an authorizer.
+"""Principals with which tests check the README's table of permissions, on a broker with an authorizer.
 
 For each line of the table, `PERMISSIONS` contains a principal that has only the permissions in this line. For each
 permission, it contains a principal that lacks this permission and has all other permissions in the table.

@@ -176,7 +176,7 @@ async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: K
     ],
 )
 @longer_if_busy(2)
-async def test_a_ticket_that_cannot_be_renewed_is_logged_until_kinit_replaces_it(
+async def test_a_failed_ticket_renewal_is_logged_and_kinit_can_replace_the_ticket(
     kdc: Kdc, program: str, says: str, caplog: pytest.LogCaptureFixture, timeout: float
 ) -> None:
     """The ticket expires after `timeout` seconds."""

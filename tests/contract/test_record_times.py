@@ -1,4 +1,4 @@
-"""Find records by timestamp with ListOffsets on the simulator and on real brokers, and search for exact record ages."""
+"""Find records by timestamp with ListOffsets on the simulator and on real brokers, and determine exact record ages."""
 
 from __future__ import annotations
 

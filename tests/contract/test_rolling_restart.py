@@ -154,7 +154,7 @@ async def _break_brokers(cluster: Cluster) -> None:
 
 
 async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: Watcher) -> None:
-    """Stop broker `node` with the signal `sent`, start it again, and assert that all values are fresh soon after."""
+    """Stop broker `node` with the signal `sent`, start it again, and assert that `watcher` is fresh soon after."""
     process = cluster.nodes[node - 1]
     os.kill(process.pid, sent)
     async with asyncio.timeout(60):
@@ -170,7 +170,7 @@ async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: W
 async def _responds(cluster: Cluster, node: int, watcher: Watcher) -> float:
     """Wait until broker `node` lists groups and the metadata contains all three brokers.
 
-    Then wait until all shown values are fresh, and return the duration of this second wait, in seconds.
+    Then wait until `watcher` is fresh, and return the duration of this second wait, in seconds.
     """
     address = cluster.bootstrap.split(",")[node - 1]
     async with asyncio.timeout(120):

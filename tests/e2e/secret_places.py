@@ -86,7 +86,7 @@ class Tools:
 
 
 def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add every message that this process sends during a login, and every token in it, to the secrets to search for."""
+    """Treat every message that this process sends during a login, and every token in a message, as a secret."""
     ask = login_module._ask
 
     async def recording(raw: Any, api: Any, fields: Any) -> Any:

@@ -41,7 +41,7 @@ class Ui:
         return bool(re.match(r" by type, state +count +lag ", f"{lines[2]} ")) and "LIVE" in lines[0]
 
     def restore_start_state(self) -> None:
-        """Start the program again if the screen is no longer as after the start."""
+        """Start the program again if the screen is not in the start state."""
         if self.is_in_start_state:
             return
         if not self.terminal.at_prompt():

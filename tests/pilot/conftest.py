@@ -1,4 +1,4 @@
-"""Fixtures of the pilot tests."""
+"""Fixtures of the tests that control the app with Textual's `Pilot`."""
 
 from __future__ import annotations
 
