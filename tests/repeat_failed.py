@@ -1,4 +1,4 @@
-"""Run the tests that have just failed once more, one after the other: `python -m tests.repeat_failed [PYTEST OPTIONS]`.
+"""Repeat the tests that failed in the last run, one after the other: `python -m tests.repeat_failed [PYTEST OPTIONS]`.
 
 Tests that drive terminals, brokers and Spark in parallel can exceed a time limit while the machine is too busy. Such a
 test passes when it runs alone, and is reported as a warning. If a test has found a fault in kgtui, it fails again. If

@@ -89,7 +89,7 @@ def without_column(path: Path, column: str) -> None:
 def test_gold_rows_of_an_incremental_run_equal_the_rows_of_a_complete_run(
     spark: SparkSession, uninterrupted_lake: SparkLake, tmp_path: Path
 ) -> None:
-    """The test removes a column from a table, so that the second run computes all rows again."""
+    """The test removes a column from a table, so that the last run computes all rows again."""
     lake = SparkLake(spark, shutil.copytree(uninterrupted_lake.folder.local_path, tmp_path / "lake"))
     first = {table.name: stored_rows(lake.folder.local_path, table) for table in GOLD}
     assert {name for name, rows in first.items() if not rows} == {"churn", "cleanup"}
