@@ -50,7 +50,7 @@ def describe(poll: int, group: str = GROUP) -> GroupDescription:
 
 
 def offsets(poll: int) -> GroupOffsets:
-    """Return the offsets of the example group at the poll with index `poll`. The lag grows between the two rebalances."""
+    """Return the offsets of the example group at the poll with index `poll`. The lag grows between its rebalances."""
     end = 10_000 + 600 * poll
     behind = 200 + 300 * max(min(poll, REBALANCES[1]) - REBALANCES[0], 0) - 500 * max(poll - REBALANCES[1], 0)
     return GroupOffsets((CommittedOffset("t", 0, end - max(behind, 200)),), bounds={("t", 0): PartitionBounds(0, end)})
