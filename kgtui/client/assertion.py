@@ -93,7 +93,7 @@ def assertion_from_properties(properties: Mapping[str, str]) -> Assertion:
 
 
 def create(assertion: Assertion) -> str:
-    """Return a valid assertion: the content of `assertion.file`, or a new one that is signed with the key.
+    """Return a valid assertion: the content of `assertion.file` if it is set, otherwise a newly signed assertion.
 
     All files are read in each call, so that users can replace keys and assertions while kgtui runs.
 

@@ -71,7 +71,7 @@ _LONGEST_THROTTLE_MS = 600_000
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
     """Return the throttle time in an encoded response, in milliseconds; 0 if the response has none.
 
-    For ApiVersions, the result is always 0, because its field ThrottleTimeMs is not the first field.
+    For ApiVersions, the result is always 0, because ThrottleTimeMs is not the first field of its responses.
     """
     if len(body) < _THROTTLE_TIME_SIZE or not _comes_first(api, version):
         return 0

@@ -33,7 +33,7 @@ def claims_of(token: str) -> Mapping[str, Any]:
 def time_of(claims: Mapping[str, Any], name: str) -> float | None:
     """Return the time in a claim in seconds since the epoch; None if it is not valid."""
     value: Any = claims.get(name)
-    # Accept no later times, because Python cannot format dates after the year 9999.
+    # Times from the year 9892 on are not valid, because Python cannot format dates after the year 9999.
     valid = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 250_000_000_000
     return float(value) if valid else None
 

@@ -26,7 +26,7 @@ LONGEST_TEXT = 2**15 - 1
 """Maximum length of the client id in bytes, because Kafka string lengths are signed 16-bit integers."""
 
 MAX_RESPONSE_KEY = "receive.message.max.bytes"
-"""Property with the maximum size of a response. The name comes from librdkafka, because Java clients have none."""
+"""librdkafka's property for the maximum size of a response, in bytes. Java clients have no such property."""
 
 _MODULES = ("PlainLoginModule", "ScramLoginModule")
 
@@ -45,7 +45,7 @@ class ClientSettings:
         client_id: `client.id`, or None.
         request_timeout: `request.timeout.ms` in seconds, or None. Limits one request.
         api_timeout: `default.api.timeout.ms` in seconds, or None. Limits a whole call.
-        max_response: `receive.message.max.bytes`. Larger responses are not read.
+        max_response: `receive.message.max.bytes`. Responses with more bytes are not read.
         pool: attribute of `PoolOptions` → its value, such as `{"backoff_max": 1.0}`.
         warnings: one sentence for each unknown property, and for each unknown option of the Kerberos login module.
     """

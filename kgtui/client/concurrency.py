@@ -77,7 +77,7 @@ async def first_success(
     expected: tuple[type[KgtuiError], ...],
     discard: Callable[[T], None] = lambda result: None,
 ) -> T:
-    """Run functions until one succeeds, and return its result.
+    """Run the functions `runners` until one succeeds, and return its result.
 
     Args:
         head_start: seconds between the starts of two runners. After a failure, the next runner starts immediately.

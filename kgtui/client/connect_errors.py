@@ -52,7 +52,7 @@ ADVICE_USE_PLAINTEXT = "set security.protocol=PLAINTEXT (or SASL_PLAINTEXT) in t
 
 
 class ResponseTooLargeError(ConnectionError):
-    """Raised when a server announces a response above the limit, before reading it.
+    """Raised instead of reading a response whose announced size is above the limit.
 
     Attributes:
         size, limit: announced and maximum size, in bytes.
@@ -266,7 +266,7 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
     if isinstance(error.__cause__, ResponseTooLargeError) and peer not in {Peer.FOREIGN, Peer.TLS}:
-        # Keep the error: the server has announced a response, so the probe cannot be right that it sends none.
+        # Keep `error`: the server has announced a response, so a probe that received none cannot explain the error.
         return error
     message = _explain_peer(peer, protocol, address, settings)
     if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):
@@ -275,7 +275,7 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
 
 
 async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
-    """Return the kind of server at an address, and the name of its protocol (`""` unless the kind is FOREIGN)."""
+    """Return the kind of server at an address, and the name of its protocol (`""` unless it is `Peer.FOREIGN`)."""
     try:
         async with asyncio.timeout(timeout / 2):
             reader, writer = await asyncio.open_connection(address.host, address.port)
@@ -293,7 +293,7 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
             if await _answers_in_tls(address, timeout / 2):
                 peer = Peer.TLS
         except TimeoutError:
-            # The server may be a busy TLS server, whose handshake takes longer than the time limit.
+            # A busy TLS server may exceed the time limit of the handshake, so `HANGS_UP` is not proven.
             if peer is Peer.HANGS_UP:
                 peer = Peer.UNKNOWN
     return peer, protocol

@@ -33,8 +33,8 @@ class _ResponseHeader(NamedTuple):
 class Exchange:
     """One encoded request, with the methods that aiokafka calls to send it.
 
-    aiokafka also calls `decode` of this object for the response. This method returns the bytes unchanged, and kgtui
-    decodes them later.
+    aiokafka also calls the method `decode` for the response. `decode` returns the bytes unchanged, and kgtui decodes
+    them later.
     """
 
     __slots__ = ("_api", "_body", "_version")
@@ -59,7 +59,7 @@ class Exchange:
         return self._body
 
     def parse_response_header(self, frame: BytesIO) -> _ResponseHeader:
-        """Decode the header of the response, and move `frame` to the start of the body."""
+        """Decode the header of the response, and set the position of `frame` to the start of the body."""
         correlation_id, size = decode_response_header(self._api.response_header(self._version), frame.getvalue())
         frame.seek(size)
         return _ResponseHeader(correlation_id)

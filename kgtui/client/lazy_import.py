@@ -51,8 +51,8 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # Python reads `__path__` before it imports a module of the package. Because the attribute is missing,
-            # `__getattr__` runs the `__init__`.
+            # Python reads `__path__` before it imports a module of the package. Because `__path__` is missing then,
+            # `__getattr__` runs the package's `__init__`.
             del module.__path__
 
 

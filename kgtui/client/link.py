@@ -111,7 +111,7 @@ class Link:
         return self._session.negotiated if self._session else None
 
     def adopt(self, session: Session) -> None:
-        """Use `session`, which is already connected to the same address.
+        """Use `session`, an open connection to the broker of this link.
 
         If the link already has a connection or is connecting, `session` is closed instead.
         """
@@ -136,8 +136,8 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # After a failure, the new attempt may fail too. The caller therefore waits at most `second_wait` seconds for
-        # it, and then gets the error of the failed attempt.
+        # If the last attempt to connect has failed, the new attempt may fail too. Therefore, wait at most `second_wait`
+        # seconds for the new attempt, and then raise the error of the last attempt.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -227,7 +227,7 @@ class Link:
         try:
             return await asyncio.shield(connecting)
         except (ConnectError, ConfigError) as error:
-            # Connecting reads the files with keys and certificates. A missing or damaged file raises ConfigError.
+            # Connecting raises ConfigError if a file with a key or certificate is missing or damaged.
             raise ConnectError(str(error), broker=self.node, address=str(self.address)) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()

@@ -158,8 +158,8 @@ class LoginSession:
     async def _log_in(self) -> None:
         started = time.monotonic()
         lifetime = await self._login.run(self._raw, self._address)
-        # `_ends_at` counts from the start of the login. The broker counts from its end, so it never ends the session
-        # before `_ends_at`.
+        # kgtui counts the lifetime of the session from the start of the login, and the broker counts it from the end of
+        # the login. Therefore, the broker never ends the session before `_ends_at`.
         self._ends_at = started + lifetime
         self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
 

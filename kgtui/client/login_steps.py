@@ -30,7 +30,7 @@ class Step(NamedTuple):
     Attributes:
         name: one of `STEPS`.
         ok: None if the step was not tried, because an earlier step failed.
-        detail: what was found, or why the step failed and what to change.
+        detail: the result, such as the TLS version; after a failure, the reason and what to change.
     """
 
     name: str
@@ -113,8 +113,8 @@ async def _try(step: str, work: Awaitable[T], transport: Transport, address: Add
     except TimeoutError as error:
         raise _FailedError(step, connect_errors.explain_timeout(address, timeout)) from error
     except (OSError, EOFError) as error:
-        # `ssl.SSLCertVerificationError` is both an OSError and a ValueError, so this clause must come before
-        # ValueError.
+        # `ssl.SSLCertVerificationError` is both an OSError and a ValueError. Therefore, `except OSError` must come
+        # before `except ValueError`.
         raise _FailedError(step, connect_errors.explain_dial_error(address, error, transport.settings)) from error
     except ValueError as error:
         raise _FailedError(step, connect_errors.explain_invalid_address(address, error)) from error

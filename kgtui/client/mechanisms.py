@@ -37,7 +37,7 @@ With fewer, the password could be guessed from the messages. With more, the logi
 
 
 async def scram_steps(settings: ClientSettings, address: Address) -> AsyncGenerator[bytes, bytes]:
-    """Yield the messages of a SCRAM login. Send the server's response to each message to the generator.
+    """Yield the messages of a SCRAM login. After each message, send the server's response to the generator.
 
     The password is never sent, and the server must prove that it knows the password too.
 
@@ -133,7 +133,7 @@ class Mechanism(ABC):
     def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
         """Return a generator of the client's messages in a login.
 
-        Send the broker's response to each message to the generator.
+        After each message, send the broker's response to the generator.
         """
 
     @abstractmethod

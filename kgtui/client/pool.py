@@ -192,8 +192,8 @@ class Pool:
     ) -> Reply[Any]:
         """Send one request to one broker, and decode the response.
 
-        A thread decodes long responses, and the first response of each API version, whose decoder must be compiled. If
-        the connection breaks, the request is sent once more, unless the request changes the cluster.
+        A thread decodes long responses. It also decodes the first response of each API version, because the decoder
+        must be compiled first. If the connection breaks, the request is sent once more, unless it changes the cluster.
 
         Args:
             value: fields of the request, or a function that returns them for the negotiated version.

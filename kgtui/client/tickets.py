@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kgtui.client.kerberos import Kerberos
 
 TIMEOUT = 5.0
-"""Time limit for getting a ticket, in seconds. The next attempt uses a ticket that arrives later.
+"""Time limit for getting a ticket, in seconds. A ticket that arrives later is used in the next attempt.
 
 The Kerberos library itself waits about 30 s for a KDC.
 """
@@ -105,7 +105,7 @@ class TicketRenewal:
         except BaseException as error:
             with suppress(ProcessLookupError):
                 process.kill()
-            await process.communicate()  # Close the pipe before the event loop ends.
+            await process.communicate()  # Close the pipe of stderr before the event loop ends.
             if isinstance(error, TimeoutError):
                 _log.info("the Kerberos ticket cannot be renewed: kinit did not end within %g s", KINIT_TIMEOUT)
                 return
@@ -155,9 +155,9 @@ class Tickets:
         self._renewal.close()
 
     async def messages(self, host: str) -> AsyncGenerator[bytes, bytes]:
-        """Yield the messages of a login to the broker on `host`, after `get`.
+        """Yield the messages of a login to the broker on `host`. Call `get` first.
 
-        Send the broker's response to each message to the generator.
+        After each message, send the broker's response to the generator.
 
         Raises:
             ConnectError: a response of the broker is wrong.
@@ -239,7 +239,7 @@ class Tickets:
                 f"sasl.jaas.config: keyTab={keytab}: {error.strerror}; expected a keytab that this user may read"
             ) from None
         try:
-            # Read only the keytab at first, because the errors are more precise than after contacting the KDC.
+            # Check the keytab before kgtui contacts the KDC, because the errors of this check are more precise.
             self._acquire({"keytab": keytab}, "accept")
         except GSSError as error:
             raise ConnectError(explain_keytab(failure_of(error), self._kerberos)) from error

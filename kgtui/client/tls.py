@@ -102,7 +102,7 @@ def _problem(content: bytes, file: str, kind: str) -> str:
 
 
 def _encoded_size(content: bytes) -> int:
-    """Return the size in bytes of a DER file's first element with its header; 0 if its length is indefinite."""
+    """Return the size of the first element of a DER file with its header, in bytes; 0 for an indefinite length."""
     length = content[1] if len(content) > 1 else _LONG_LENGTH
     if length < _LONG_LENGTH:
         return 2 + length

@@ -94,7 +94,7 @@ class Tokens:
             return self._token
 
     def refuse(self) -> None:
-        """Note that a broker has refused the current token.
+        """Mark the current token as refused by a broker.
 
         The token may have been revoked, or the credentials corrected. Therefore, `get` requests a new token, but not
         earlier than `RETRY_PAUSE` seconds after the current one.

@@ -251,7 +251,7 @@ _REFUSALS = (
     aiokafka.errors.KafkaError,
     OSError,
     EOFError,
-    # aiokafka raises the following errors if it cannot decode a response in the handshake:
+    # aiokafka raises ValueError, LookupError, AssertionError or struct.error if it cannot decode a response.
     ValueError,
     LookupError,
     AssertionError,
