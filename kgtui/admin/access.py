@@ -122,7 +122,7 @@ class Refusals:
     """The groups and partitions for which brokers refused requests because of missing permissions.
 
     Attributes:
-        changes: number of answers in which a refusal began or ended. After each of them, permissions may have changed.
+        changes: number of answers in which a refusal began or ended. If it changes, permissions may have changed.
     """
 
     def __init__(self) -> None:
@@ -177,7 +177,7 @@ _FIRST_WITH_OPERATIONS = 8
 
 
 _SUFFIX = "-kgtui-permission-check"
-"""Suffix of nonexistent topic names in requests. It shows readers of the authorizer's log the purpose."""
+"""Suffix of nonexistent topic names in requests. In the authorizer's log, it explains these requests."""
 
 _MAX_TOPICS = 500
 """Maximum number of topics in one Metadata request. The response contains every partition of each topic."""
@@ -305,8 +305,8 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
 
     Returns:
         Pairs `(topic name, False)` and `(prefix, True)`. None if the ACLs cannot be read, or if no ACL allows all
-        topics. Without such an ACL, access may come from `allow.everyone.if.no.acl.found`, which excludes every topic
-        with an ACL.
+        topics. In the second case, access may come from `allow.everyone.if.no.acl.found`, which applies only to
+        topics without any ACL.
     """
     try:
         denied, allowed = await asyncio.gather(

@@ -158,7 +158,7 @@ async def read_retention(
 ) -> Answer[Retention]:
     """Read the retention of topics and offsets from one broker.
 
-    The retention of offsets is a broker config, so that other brokers may have another value.
+    The retention of offsets is a broker config, so other brokers may have other values.
     """
     asked = [(BROKER_RESOURCE, str(node), [OFFSETS_MINUTES])]
     asked += [(TOPIC_RESOURCE, topic, _RETENTION_KEYS) for topic in topics]

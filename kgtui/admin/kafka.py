@@ -53,7 +53,7 @@ The terminal UI may describe such a group again. kgtui then tries the RPC of the
 INTERACTIVE_GROUPS = 20
 """Maximum number of groups in a call that uses the interactive connection (`Lane.UI`).
 
-Larger calls use the other connection, so that their long responses do not delay interactive calls.
+Larger calls use the connection `Lane.BULK`, so that their long responses do not delay interactive calls.
 """
 
 INTERACTIVE_PARTITIONS = 1_000
@@ -77,7 +77,8 @@ class KafkaGroupAdmin:
         self._user = UserAccess(pool)
         self._lister = Lister(pool)
 
-    # The following objects are created on first use, so that `kgtui list` does not import their modules.
+    # `_describer`, `_offsets` and `_bounds` are created on first use, so that `kgtui list` does not import their
+    # modules.
 
     @cached_property
     def _describer(self) -> Describer:
@@ -148,7 +149,7 @@ class KafkaGroupAdmin:
         merged: dict[str, Listing] = {}
         for answer in answers:
             if not isinstance(answer, Fault):
-                # If a group is moving between two brokers, both may list it. Use one of the two listings.
+                # If a group is moving between two brokers, both may list it. Use the listing of the higher node id.
                 merged |= answer
         self._listings |= merged
         merged, more = await self._complete(merged, deadline)

@@ -211,8 +211,8 @@ class KafkaListingFeed:
         raise_for(rows.error_code, self._node)
         total = rows.left
         if self._version not in (-1, rows.version):
-            # Another version means that the broker was upgraded or downgraded. It may have gained or lost
-            # ConsumerGroupDescribe.
+            # The version of ListGroups has changed, because the broker was upgraded or downgraded. The broker may have
+            # gained or lost ConsumerGroupDescribe.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
         async with self._lister.comparing:
             updated, removed, known = await self._differences(rows, self._intern)
@@ -256,13 +256,14 @@ async def _skip_known(
     """Skip chunks in a new list that equal chunks of the last list, in the same order.
 
     Returns:
-        The chunks of the new list up to the last equal chunk, the rows in them that are not in equal chunks, and the
-        chunks of the last list that have no equal chunk.
+        - the chunks of the new list, up to and including the last equal chunk
+        - the rows in these chunks that are not in an equal chunk
+        - the chunks of the last list that have no equal chunk
     """
     now: list[_Chunk] = []
     new: list[bytes] = []
     missing: list[_Chunk] = []
-    start = 0  # Chunks of the last list before this index were found or added to `missing`.
+    start = 0  # The chunks in `known[:start]` were found in the new list, or added to `missing`.
     for index, (data, number) in enumerate(known):
         if index % _CHUNKS_PER_SLICE == 0 and index:
             await asyncio.sleep(PAUSE)

@@ -104,10 +104,10 @@ class OffsetReader:
         *,
         last: bool,
     ) -> None:
-        """Read the offsets of several groups with one request. If the request times out, read each half of the groups.
+        """Read the offsets of several groups with one request. If it times out, send one for each half.
 
-        A request may use half of the remaining time. A request for a single group in the `last` batch may use all of
-        it.
+        A request may use half of the remaining time. For a single group in the `last` batch, it may use all of this
+        time.
         """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
         timeout = deadline.left() if last and len(groups) == 1 else deadline.left() / 2

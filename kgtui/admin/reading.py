@@ -51,7 +51,7 @@ class Logs(Enum):
     COMMITTED_ENDS = "committed ends"
     """Log end offsets of the partitions with a committed offset, and of `GroupsRead.permission_checks`.
 
-    The total lag needs no others, because brokers compute the lag of share groups.
+    The total lag needs no other log end offsets, because brokers compute the lag of share groups.
     """
     ENDS = "ends"
     """Log end offsets of every partition that has an offset or is owned by a member."""
@@ -266,8 +266,8 @@ async def read_by_coordinator(
 ) -> GroupsRead:
     """Read the offsets and log bounds of all groups, and describe some of them. Errors become faults.
 
-    Coordinators are asked at the same time, each batch after batch. A batch may use half of the remaining time, and the
-    last batch four fifths. A coordinator that does not answer a batch is not asked again.
+    All coordinators are asked at the same time. Each coordinator gets its batches one after the other. A batch may use
+    half of the remaining time, and the last batch four fifths. A coordinator that does not answer is not asked again.
 
     Args:
         groups: node id of a coordinator → ids of its groups.
@@ -325,7 +325,7 @@ async def _read_logs(
     starts: bool = True,
     harmless: type[KgtuiError] = KgtuiError,
 ) -> None:
-    """Read log bounds, and add them to `read`. An error of the class `harmless` becomes a fault; others are raised."""
+    """Read log bounds, and add them to `read`. Errors of the class `harmless` become faults, other errors are raised."""
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)
     except harmless as error:

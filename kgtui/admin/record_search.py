@@ -35,7 +35,7 @@ _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
 """If the last 4 requests have not narrowed the time range by a factor of 8, the next request bisects the time range."""
 
 _ILLINOIS_FACTOR = 0.25
-"""If two successive answers have not changed a limit, the interpolation reduces the distance to it by this factor.
+"""If two successive answers have not changed a limit, the interpolation multiplies the distance to it by this factor.
 
 This is the Illinois method. Without it, interpolation converges slowly where records are not evenly distributed.
 """
@@ -205,8 +205,8 @@ class RecordSearch:
     def _guess(self, bracket: _Bracket, target: int) -> int:
         """Return a time just before the record at `target` was probably written, in milliseconds.
 
-        Every timestamp after the previous record finds the record. Therefore, the guess is earlier by half the time
-        between two records.
+        ListOffsets finds the record for every timestamp after the previous record. Therefore, the guess is earlier than
+        the interpolated time by half the time between two records.
         """
         (low_offset, low_time), (high_offset, high_time) = bracket.low, bracket.high
         if len(self._widths) > _GUARD_ROUNDS and (self._widths[-1] > self._widths[-1 - _GUARD_ROUNDS] / _GUARD_FACTOR):

@@ -90,7 +90,7 @@ Before Kafka 4.0, searching remote segments blocks a request handler thread, and
 """
 
 _SLICE_SECONDS = 0.003
-"""Longest computation of the searches, in seconds, before other tasks may run."""
+"""Maximum time for which the searches compute before other tasks may run, in seconds."""
 
 _LEADER_LOOKUPS = 4
 """Maximum number of leader lookups in one call."""
@@ -220,7 +220,7 @@ class _Call:
     async def _skip_tiered(self, node: int, partitions: Iterable[TopicPartition]) -> None:
         """End the searches in topics with tiered storage if the leader is older than Kafka 4.0.
 
-        If the configs of a topic are unknown, it has tiered storage if its log start is not on the leader's disk.
+        A topic with unknown configs counts as tiered if its log start is not on the leader's disk.
         """
         fresh = list(partitions)
         self._checked.update(fresh)

@@ -188,7 +188,7 @@ class Router:
         operation: str,
         repeat: bool,
     ) -> None:
-        """Request every pending group once, and store the results in `todo`."""
+        """Send one round of requests for all pending groups, and store the results in `todo`."""
         for group in todo.moved:
             self._pool.forget_coordinator(group)
         todo.moved.clear()
