@@ -31,7 +31,7 @@ _Tail = tuple[str, str, str]
 
 
 class GroupRow(NamedTuple):
-    """One row of a ListGroups response. Fields that its version lacks are empty strings."""
+    """One row of a ListGroups response. Fields that the version of the response lacks are empty strings."""
 
     group_id: str
     protocol_type: str
@@ -170,7 +170,7 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
                 # Calling `tuple.__new__` takes a third less time than calling `GroupRow(…)`.
                 return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
         except (IndexError, KeyError, UnicodeDecodeError):
-            # The row is truncated, its group id is not UTF-8, or the bytes after the group id are not cached.
+            # `decode_any` handles truncated rows, invalid group ids, and bytes after the group id that are not cached.
             pass
         return decode_any(row)
 
@@ -184,7 +184,7 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
 
 
 # Version → bytes after the group id → these bytes decoded (the tail). Equal tails share one tuple in `_SHARED_TAILS`.
-# The sizes of both are limited, because a broker could send arbitrary states.
+# The sizes of both dicts are limited, because a broker could send arbitrary states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 

@@ -133,8 +133,8 @@ def _commit_topics(message: str, data: bytes, pos: int) -> tuple[list[OffsetFetc
 def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
     """Read the rows of all partitions of one topic, with one call of Python's `struct` module if possible.
 
-    This is possible if all rows have metadata of the same length and no tagged fields. Two slices, which contain these
-    two numbers of every row, show whether this is so.
+    This is possible if all rows have metadata of the same length and no tagged fields. One slice of the data contains
+    the metadata lengths of all rows, and another slice contains their numbers of tagged fields.
     """
     if not number:
         return [], pos

@@ -116,8 +116,8 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 def value_message(record_type: RecordType, version: int) -> Message:
     """Return the message that encodes and decodes the value of a record.
 
-    Brokers before Kafka 4 could combine the key of a legacy offset commit with a value of version 1 or newer. Such a
-    value has the format of a regular offset commit.
+    Brokers before Kafka 4 could combine a key of record type 0 (legacy offset commit) with a value of version 1 or
+    newer. Such a value has the format of record type 1 (offset commit).
     """
     if record_type is RecordType.LEGACY_OFFSET_COMMIT and version != 0:
         record_type = RecordType.OFFSET_COMMIT
