@@ -55,8 +55,8 @@ class Simulator:
                 added.
             partitions: number of partitions of each generated topic.
             seed: the same seed gives the same cluster.
-            kafka_version: a release such as `4.4`, or a comma-separated list of releases, which the brokers use in
-                turn.
+            kafka_version: a release such as `4.4`, or a comma-separated list. Broker 1 uses the first release in it,
+                broker 2 the second, and so on. After the last release, the list begins again.
             scenario: a name from `scenarios.scenario_names`.
             clock: by default, the clock of the machine.
             churn: fraction of the generated groups that change state every 2 s.

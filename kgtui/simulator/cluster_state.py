@@ -123,7 +123,7 @@ class ClusterState:
         features: name of a finalized feature → level.
         topics: the existing topics by name.
         groups: the groups of the scenario by group id.
-        generated: the generated groups, or None.
+        generated: the groups that the option `groups` adds to the scenario, or None.
         configs: group id → configs that differ from the defaults, name → value.
     """
 
@@ -228,7 +228,7 @@ class ClusterState:
             self._leaderships.clear()
 
     def move_coordinator(self, group: str, node_id: int) -> None:
-        """Make a broker the coordinator of all groups in a group's partition of `__consumer_offsets`."""
+        """Make a broker the coordinator of a group and of all groups in its partition of `__consumer_offsets`."""
         self._moved[self.offsets_partition(group)] = self.node(node_id).id
         self._leaderships.clear()
 

@@ -163,12 +163,12 @@ class Faults:
 
     @_command
     def move_coordinator(self, group: str, node: int) -> None:
-        """Make a broker the coordinator of all groups in a group's partition of `__consumer_offsets`."""
+        """Make a broker the coordinator of a group and of all groups in its partition of `__consumer_offsets`."""
         self._state.move_coordinator(group, node)
 
     @_command
     def load(self, node: int, seconds: float | None) -> None:
-        """Make a broker report for `seconds` of the cluster's clock that it is loading its groups.
+        """Make a broker report that it is loading its groups, for `seconds` on the cluster's clock.
 
         With `seconds=None`, the broker stops reporting this now.
         """

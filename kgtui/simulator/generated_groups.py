@@ -107,11 +107,11 @@ class GeneratedGroups:
         ticks: number of rounds of state changes so far, one every `TICK` seconds.
         names: group ids. A deleted group's id stays until a new group takes its index.
         index: index of each existing group, by group id.
-        kinds: per group, an index of `GENERATED_KINDS`.
+        kinds: per group, the index of its kind in `GENERATED_KINDS`.
         states: per group, `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
         membership_changes: per group, the number of times that its members have changed.
         last_active_tick: per group, the value of `ticks` when it last left `STABLE`. While members read nothing,
-            committed offsets stay as they were then.
+            the committed offsets of this tick do not change.
         partition: per group, its partition of `__consumer_offsets`.
         position: per group, its position in `by_partition[partition]`.
         by_partition: per partition of `__consumer_offsets`, the indexes of its groups.

@@ -21,57 +21,57 @@ Ranges = dict[int, tuple[int, int]]
 
 # fmt: off
 RANGES: Mapping[str, Ranges] = {
-    # Versions in the jar of kafka-clients 2.4.1:
+    # API versions in the jar of kafka-clients 2.4.1:
     "2.4": {
         2: (0, 5), 3: (0, 9), 9: (0, 6), 10: (0, 3), 15: (0, 5), 16: (0, 3), 18: (0, 3), 32: (0, 2), 42: (0, 2),
     },
-    # Versions in the jar of kafka-clients 2.8.2:
+    # API versions in the jar of kafka-clients 2.8.2:
     "2.8": {
         2: (0, 6), 3: (0, 11), 9: (0, 7), 10: (0, 3), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
     },
-    # Versions in the jar of kafka-clients 3.3.2:
+    # API versions in the jar of kafka-clients 3.3.2:
     "3.3": {
         2: (0, 7), 3: (0, 12), 9: (0, 8), 10: (0, 4), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
     },
-    # Versions in the jar of kafka-clients 3.6.2:
+    # API versions in the jar of kafka-clients 3.6.2:
     "3.6": {
         2: (0, 8), 3: (0, 12), 9: (0, 8), 10: (0, 4), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
     },
-    # Versions in the jar of kafka-clients 3.7.2:
+    # API versions in the jar of kafka-clients 3.7.2:
     "3.7": {
         2: (0, 8), 3: (0, 12), 9: (0, 9), 10: (0, 4), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
     },
-    # Versions in the jar of kafka-clients 3.8.1:
+    # API versions in the jar of kafka-clients 3.8.1:
     "3.8": {
         2: (0, 8), 3: (0, 12), 9: (0, 9), 10: (0, 5), 15: (0, 5), 16: (0, 5), 18: (0, 3), 32: (0, 4), 42: (0, 2),
         69: (0, 0),
     },
-    # Versions in the jar of kafka-clients 3.9.2:
+    # API versions in the jar of kafka-clients 3.9.2:
     "3.9": {
         2: (0, 9), 3: (0, 12), 9: (0, 9), 10: (0, 6), 15: (0, 5), 16: (0, 5), 18: (0, 4), 32: (0, 4), 42: (0, 2),
         69: (0, 0),
     },
-    # Versions in the jar of kafka-clients 4.0.1:
+    # API versions in the jar of kafka-clients 4.0.1:
     "4.0": {
         2: (1, 10), 3: (0, 13), 9: (1, 9), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
         69: (0, 1),
     },
-    # Versions in the jar of kafka-clients 4.1.2:
+    # API versions in the jar of kafka-clients 4.1.2:
     "4.1": {
         2: (1, 10), 3: (0, 13), 9: (1, 9), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
         69: (0, 1), 77: (1, 1), 90: (0, 0),
     },
-    # Versions in the jar of kafka-clients 4.2.1:
+    # API versions in the jar of kafka-clients 4.2.1:
     "4.2": {
         2: (1, 11), 3: (0, 13), 9: (1, 10), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
         69: (0, 1), 77: (1, 1), 89: (0, 0), 90: (0, 1),
     },
-    # Versions in the jar of kafka-clients 4.3.1:
+    # API versions in the jar of kafka-clients 4.3.1:
     "4.3": {
         2: (1, 11), 3: (0, 13), 9: (1, 10), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
         69: (0, 1), 77: (1, 1), 89: (0, 0), 90: (0, 1),
     },
-    # Versions in the jar of kafka-clients 4.4.0:
+    # API versions in the jar of kafka-clients 4.4.0:
     "4.4": {
         2: (1, 11), 3: (0, 13), 9: (1, 10), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 5), 32: (1, 4), 42: (0, 3),
         69: (0, 1), 77: (1, 1), 89: (0, 1), 90: (0, 1),

@@ -32,7 +32,7 @@ class Topic:
 
     Attributes:
         rate: average records per second in the slowest partition. Other partitions are up to 1.4 times as fast.
-        base: log end offset of partition 0 at the start of the cluster. Each next partition begins 997 higher.
+        base: log end offset of partition 0 at the start of the cluster. Each further partition begins 997 higher.
         kept: number of records per partition that retention keeps.
         swell: amplitude of the traffic wave, as a fraction of the average rate, from 0 to 0.9.
         internal: whether Metadata responses mark the topic as internal.

@@ -34,7 +34,7 @@ class ConsumerGroup(Group):
     keys: ConsumerKeys
 
     def member_id(self, slot: Slot) -> str:
-        """Return the member id, in the format of brokers if the member uses the classic protocol."""
+        """Return the member id. Brokers generate it for the classic protocol, otherwise clients generate it."""
         return super().member_id(slot) if slot.number in self.keys.classic else self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:

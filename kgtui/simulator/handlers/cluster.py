@@ -193,7 +193,7 @@ def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, 
     if not error and node_id < 1:
         error = COORDINATOR_NOT_AVAILABLE
     if error:
-        # As on real brokers, only an invalid key type has an error message.
+        # As on real brokers, only the error for an invalid key type has a message.
         message = lookup(error).message if key_type not in KEY_TYPES else ""
         return {"Key": key, "NodeId": -1, "Host": "", "Port": -1, "ErrorCode": error, "ErrorMessage": message}
     node = request.state.node(node_id)
@@ -210,8 +210,7 @@ def _key_error(request: RequestContext, key_type: int, key: str) -> int:
     if key_type == GROUP_KEY:
         return GROUP_AUTHORIZATION_FAILED if request.faults.group_forbidden(key) else 0
     if key_type == SHARE_KEY:
-        # Brokers reject malformed keys of share partitions since Kafka 4.0, although that release has no share groups
-        # yet.
+        # Brokers reject malformed keys of share partitions since Kafka 4.0, although Kafka 4.0 has no share groups.
         wrong = request.node.release.number >= (4, 0) and not SHARE_STATE.fullmatch(key)
         return INVALID_REQUEST if wrong or request.version < FIRST_WITH_SHARE_KEY else COORDINATOR_NOT_AVAILABLE
     return COORDINATOR_NOT_AVAILABLE

@@ -110,7 +110,7 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource_error(request: RequestContext, resource_type: int, name: str) -> tuple[int, str]:
-    """Return the error code and Kafka 4.3.1's message for a resource, or 0 and ""."""
+    """Return the error code and Kafka 4.3.1's message for a resource; `(0, "")` without an error."""
     if request.error:
         return request.error, lookup(request.error).message
     if resource_type == GROUP and request.node.release.has_group_configs:

@@ -41,8 +41,8 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
     loading = request.faults.loading(request.node.id)
     if not error and loading:
         error = COORDINATOR_LOAD_IN_PROGRESS
-    # Although it returns an error while it is loading, the old coordinator (written in Scala) also lists the groups
-    # that it has loaded so far.
+    # While the old coordinator (written in Scala) is loading, it returns an error, but also lists the groups that are
+    # already loaded.
     if error and not (loading and request.node.release.scala_coordinator):
         return _response_body(request.version, request.throttle_ms, error, 0, ())
     filters = _ListFilter(request)
@@ -135,8 +135,8 @@ def _in_response_order(request: RequestContext, names: Iterable[str]) -> list[st
 def describe_groups(request: RequestContext) -> dict[str, Any]:
     """Describe classic groups.
 
-    The response contains every other requested group id as a Dead group. Since version 6, it has error 69
-    (GROUP_ID_NOT_FOUND), and before version 6 no error.
+    A requested group that is missing or not classic has the state Dead in the response. Since version 6, it also has
+    error 69 (GROUP_ID_NOT_FOUND).
     """
     return {
         "ThrottleTimeMs": request.throttle_ms,
@@ -259,8 +259,8 @@ class ListGroupsRowCache:
 
     def _apply_changes(self) -> None:
         generated = self._generated
-        # Sort the indexes, because new groups have the highest ones, and their rows must be appended in the order of
-        # creation.
+        # Sort the indexes, because the rows of new groups must be appended in the order of creation, and a newer group
+        # has a higher index.
         for index in sorted(self._changed):
             partition, position = generated.partition[index], generated.position[index]
             rows = self._rows[partition]

@@ -61,7 +61,7 @@ def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
 def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
     """Encode one group of an OffsetFetch response.
 
-    If all committed offsets are requested, this is faster than the generated encoder.
+    A request for all committed offsets is answered without the generated encoder, which is slower.
     """
     name = row["GroupId"]
     if row["Topics"] is not None or request.group_error(name):
@@ -192,7 +192,7 @@ def _share_topic(request: RequestContext, name: str, partitions: Iterable[int], 
 def list_offsets(request: RequestContext) -> dict[str, Any]:
     """Return one row per requested partition, with an error if this broker is not its leader."""
     t = request.state.time()
-    # Like a real broker, return topics that do not exist first. They come first because False sorts before True.
+    # Like a real broker, return topics that do not exist (False) before topics that exist (True).
     requested = sorted(request.fields["Topics"], key=lambda row: row["Name"] in request.state.topics)
     topics = [{"Name": row["Name"], "Partitions": _log_topic(request, row, t)} for row in requested]
     return {"ThrottleTimeMs": request.throttle_ms, "Topics": topics}
@@ -248,7 +248,10 @@ def _lowest_special_timestamp(version: int) -> int:
 
 
 def _record_at(request: RequestContext, log: Log, index: int, target: int) -> tuple[int, int]:
-    """Return offset and timestamp of the first record not older than `target`; of the newest if it is MAX_TIMESTAMP."""
+    """Return the offset and timestamp of the first record that is not older than `target`, or `NO_RECORD`.
+
+    If `target` is MAX_TIMESTAMP, return those of the newest record.
+    """
     start, end = log.starts[index], log.ends[index]
     offset = end - 1 if target == MAX_TIMESTAMP else max(start, request.state.first_record(log.topic, index, target))
     if not start <= offset < end:

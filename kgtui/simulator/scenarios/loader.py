@@ -129,7 +129,7 @@ def load_scenario(path: Path, *, seed: int) -> Scenario:
     topics = {name: spec.build(name, seed) for name, spec in topic_specs.items()}
     if files[0].without_groups:
         specs = []
-    # Derive the members' ids and hosts always from the seed 1, so that a demo looks the same with every seed.
+    # Always derive the members' ids and hosts from the seed 1, so that a demo looks the same with every seed.
     groups = build_groups(specs, topics, 1, path.name)
     return Scenario(
         topics=[topic for name, topic in topics.items() if not topic_specs[name].deleted],
