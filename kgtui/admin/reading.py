@@ -325,7 +325,7 @@ async def _read_logs(
     starts: bool = True,
     harmless: type[KgtuiError] = KgtuiError,
 ) -> None:
-    """Read log bounds, and add them to `read`. Errors of the class `harmless` become faults, other errors are raised."""
+    """Read log bounds, and add them to `read`. Errors of the class `harmless` become faults; others are raised."""
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)
     except harmless as error:

@@ -142,7 +142,7 @@ class Connection:
 
 
 class Transport:
-    """Opens connections to brokers with one login, and closes all of them at the end."""
+    """Opens connections to brokers, all with the same login, and closes them at the end."""
 
     def __init__(self, settings: ClientSettings, client_id: str) -> None:
         self.settings = settings
@@ -221,7 +221,7 @@ class Transport:
             await asyncio.wait(list(self._closing), timeout=CLOSING_TIMEOUT)
 
     async def _login_options(self, address: Address) -> dict[str, Any]:
-        """Return the arguments of `create_conn` for TLS. Gets the token or ticket for the login first."""
+        """Get the token or ticket for the login, and return the arguments of `create_conn` for TLS."""
         name = address.host
         options: dict[str, Any] = {}
         if self.settings.tls is not None:

@@ -74,7 +74,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     domain: str = "connect.svc"
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the metadata of each worker with its URL, and its assignment."""
+        """Return the metadata and the assignment of each worker. The metadata contains the worker's URL."""
         version = {"default": 0, "compatible": 1}.get(self.name, 2)
         leader = group.member_id(membership.slots[0])
         leader_url = self._url(group, membership.slots[0].number)
