@@ -176,8 +176,8 @@ async def read_retention(
     for result in reply.value["Results"]:
         kind, name, values = result["ResourceType"], result["ResourceName"], _values(result["Configs"])
         if result["ErrorCode"]:
-            what = "topic" if kind == TOPIC_RESOURCE else "broker"
-            fault = _config_fault(result, node, f"read configs of {what} {name}")
+            resource = "topic" if kind == TOPIC_RESOURCE else "broker"
+            fault = _config_fault(result, node, f"read configs of {resource} {name}")
             faults.append(fault)
             if kind == TOPIC_RESOURCE:
                 rules[name] = TopicRules(fault=fault.advice or fault.message)

@@ -117,7 +117,7 @@ def _encoded(content: bytes) -> str:
 
 def _signer(assertion: Assertion) -> Callable[[bytes], bytes]:
     """Return a function that signs bytes with the private key (RFC 7518)."""
-    place = f"{_KEY_FILE_KEY}={assertion.key_file}"
+    setting = f"{_KEY_FILE_KEY}={assertion.key_file}"
     pem = _content(_KEY_FILE_KEY, assertion.key_file, "expected a private key in PEM")
     try:
         from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
@@ -125,10 +125,10 @@ def _signer(assertion: Assertion) -> Callable[[bytes], bytes]:
         from cryptography.hazmat.primitives.hashes import SHA256
     except ImportError:
         raise ConfigError(
-            f"{place}: signing needs the package cryptography, which is not installed. Run: pip install "
+            f"{setting}: signing needs the package cryptography, which is not installed. Run: pip install "
             f"'kgtui[security]', or set {FILE_KEY} to a file with a signed assertion"
         ) from None
-    key = _private_key(place, pem, assertion.passphrase)
+    key = _private_key(setting, pem, assertion.passphrase)
     if assertion.algorithm == "RS256" and isinstance(key, rsa.RSAPrivateKey):
         return lambda content: key.sign(content, padding.PKCS1v15(), SHA256())
     if assertion.algorithm == "ES256" and isinstance(key, ec.EllipticCurvePrivateKey) and key.curve.name == "secp256r1":
@@ -140,15 +140,15 @@ def _signer(assertion: Assertion) -> Callable[[bytes], bytes]:
         return sign
     if assertion.algorithm == "RS256":
         raise ConfigError(
-            f"{place}: {_ALGORITHM_KEY}=RS256 needs an RSA key, but the file contains a key of another type"
+            f"{setting}: {_ALGORITHM_KEY}=RS256 needs an RSA key, but the file contains a key of another type"
         )
     raise ConfigError(
-        f"{place}: {_ALGORITHM_KEY}={assertion.algorithm} needs an EC key on the curve P-256, but the file contains a "
-        "key of another type"
+        f"{setting}: {_ALGORITHM_KEY}={assertion.algorithm} needs an EC key on the curve P-256, but the file contains "
+        "a key of another type"
     )
 
 
-def _private_key(place: str, pem: bytes, passphrase: Secret) -> PrivateKeyTypes:
+def _private_key(setting: str, pem: bytes, passphrase: Secret) -> PrivateKeyTypes:
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -156,13 +156,13 @@ def _private_key(place: str, pem: bytes, passphrase: Secret) -> PrivateKeyTypes:
         return load_pem_private_key(pem, passphrase.reveal().encode() if passphrase else None)
     except TypeError:
         if passphrase:
-            raise ConfigError(f"{place}: this key is not encrypted: remove {_PASSPHRASE_KEY}") from None
-        raise ConfigError(f"{place}: this key is encrypted: set {_PASSPHRASE_KEY}") from None
+            raise ConfigError(f"{setting}: this key is not encrypted: remove {_PASSPHRASE_KEY}") from None
+        raise ConfigError(f"{setting}: this key is encrypted: set {_PASSPHRASE_KEY}") from None
     except (ValueError, UnsupportedAlgorithm):
         check = "check that the file has a private key in PEM (PKCS#8)"
         if passphrase:
             check = f"check that the file has a private key in PEM (PKCS#8), and that {_PASSPHRASE_KEY} is right"
-        raise ConfigError(f"{place}: the key cannot be read: {check}") from None
+        raise ConfigError(f"{setting}: the key cannot be read: {check}") from None
 
 
 def _template(file: str) -> tuple[dict[str, Any], dict[str, Any]]:

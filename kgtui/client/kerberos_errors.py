@@ -66,15 +66,15 @@ def failure_of(error: object) -> Failure:
 
 def explain_keytab(failure: Failure, kerberos: Kerberos) -> str:
     """Return a message saying why a keytab cannot be used."""
-    place = f"sasl.jaas.config: keyTab={kerberos.keytab}"
+    setting = f"sasl.jaas.config: keyTab={kerberos.keytab}"
     if failure.minor in _NOT_IN_KEYTAB:
         return (
-            f"{place} has no key of {kerberos.principal}: correct principal; klist -k {kerberos.keytab} lists the "
+            f"{setting} has no key of {kerberos.principal}: correct principal; klist -k {kerberos.keytab} lists the "
             f"principals of the keytab (GSSAPI: {failure.text})"
         )
     if failure.minor == _NO_DEFAULT_REALM:
         return f"sasl.jaas.config: principal={kerberos.principal}: {_no_realm()} (GSSAPI: {failure.text})"
-    return f"{place} cannot be read as a keytab: export the keytab again (GSSAPI: {failure.text})"
+    return f"{setting} cannot be read as a keytab: export the keytab again (GSSAPI: {failure.text})"
 
 
 def explain_failure(failure: Failure, kerberos: Kerberos, server: str) -> str:

@@ -286,8 +286,8 @@ class Link:
     def _name(self) -> str:
         return f"broker {self.node} ({self.address})"
 
-    def _deadline(self, what: str, timeout: float) -> DeadlineError:
-        return DeadlineError(f"{what} within {timeout:.3g} s", broker=self.node, address=str(self.address))
+    def _deadline(self, step: str, timeout: float) -> DeadlineError:
+        return DeadlineError(f"{step} within {timeout:.3g} s", broker=self.node, address=str(self.address))
 
 
 class Links:

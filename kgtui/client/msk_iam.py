@@ -93,18 +93,18 @@ def explain_refused_request(operation: str, code: str, session: Any, profile: st
         operation: the operation of AWS, such as `AssumeRole`.
         profile: `awsProfileName`, or `""`.
     """
-    shown = profile or session.get_config_variable("profile") or "default"
+    profile_name = profile or session.get_config_variable("profile") or "default"
     if operation == _SSO_OPERATION:
-        return _sso_ended(session, shown)
+        return _sso_ended(session, profile_name)
     if operation == "GetRoleCredentials":
         advice = (
             "check that your SSO user has access to the account sso_account_id with the role sso_role_name, which are "
-            f"set in the AWS profile {shown!r}"
+            f"set in the AWS profile {profile_name!r}"
         )
     elif profile:
         advice = (
-            f"check role_arn of the AWS profile {shown!r}, the trust policy of the role, and that the credentials of "
-            "its source_profile are valid"
+            f"check role_arn of the AWS profile {profile_name!r}, the trust policy of the role, and that the "
+            "credentials of its source_profile are valid"
         )
     else:
         advice = (

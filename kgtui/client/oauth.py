@@ -98,9 +98,9 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
         return _unsecured(options)
     parts = _split(url)
     if parts is None:
-        shown = "…" if "@" in url else url
+        shown_url = "…" if "@" in url else url
         raise ConfigError(
-            f"{URL_KEY}={shown} is not a URL of a token endpoint: write https://HOST/PATH or file:///PATH"
+            f"{URL_KEY}={shown_url} is not a URL of a token endpoint: write https://HOST/PATH or file:///PATH"
         )
     if "@" in parts.netloc:
         raise ConfigError(

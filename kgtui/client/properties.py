@@ -348,6 +348,6 @@ def _unescape(found: re.Match[str]) -> str:
     return chr(int(code, 8)) if code[0] in "01234567" else _ESCAPES.get(code, code)
 
 
-def _mistake(what: str) -> ConfigError:
+def _mistake(problem: str) -> ConfigError:
     example = 'org.apache.kafka...PlainLoginModule required username="u" password="p";'
-    return ConfigError(f"{JAAS_KEY}: {what}; example: {example}")
+    return ConfigError(f"{JAAS_KEY}: {problem}; example: {example}")

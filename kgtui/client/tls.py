@@ -56,18 +56,18 @@ def read_store(file: str, password: Secret, kind: str) -> KeyStore:
     Raises:
         ConfigError: the file cannot be read or is not a PKCS#12 store, or the password is wrong.
     """
-    place = f"ssl.{kind}.location={file}"
+    setting = f"ssl.{kind}.location={file}"
     try:
         content = read_input(Path(file))
     except OSError as error:
-        raise ConfigError(f"{place}: {error.strerror}; expected a PKCS#12 store") from None
+        raise ConfigError(f"{setting}: {error.strerror}; expected a PKCS#12 store") from None
     if problem := _problem(content, file, kind):
-        raise ConfigError(f"{place}: {problem}")
+        raise ConfigError(f"{setting}: {problem}")
     try:
         from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
     except ImportError:
         raise ConfigError(
-            f"{place}: PKCS#12 stores need the package cryptography, which is not installed. Run: pip install "
+            f"{setting}: PKCS#12 stores need the package cryptography, which is not installed. Run: pip install "
             f"'kgtui[security]', or convert the store (openssl pkcs12 -in {file} -out store.pem) and set "
             f"ssl.{kind}.type=PEM"
         ) from None
@@ -77,7 +77,7 @@ def read_store(file: str, password: Secret, kind: str) -> KeyStore:
         problem = f"ssl.{kind}.password is wrong: correct it"
         if not password:
             problem = f"ssl.{kind}.password is missing: set it to the password of the store"
-        raise ConfigError(f"{place}: the store cannot be decrypted. {problem}") from None
+        raise ConfigError(f"{setting}: the store cannot be decrypted. {problem}") from None
     return _converted(loaded)
 
 
@@ -204,51 +204,51 @@ class Tls:
             with _naming("ssl.truststore.certificates", "expected certificates in PEM"):
                 context.load_verify_locations(cadata=self.trust_pem)
         elif self.trust_file:
-            place = f"ssl.truststore.location={self.trust_file}"
+            setting = f"ssl.truststore.location={self.trust_file}"
             if self.trust_type != _PEM:
                 trusted = read_store(self.trust_file, self.trust_password, "truststore").trusted
                 if not trusted:
                     raise ConfigError(
-                        f"{place}: the store contains no trusted certificate: import the CA's certificate"
+                        f"{setting}: the store contains no trusted certificate: import the CA's certificate"
                     )
                 context.load_verify_locations(cadata=trusted)
                 return
-            with _naming(place, "expected a file with certificates in PEM"):
+            with _naming(setting, "expected a file with certificates in PEM"):
                 context.load_verify_locations(cafile=self.trust_file)
         else:
             context.load_default_certs()
 
     def _load_key(self, context: ssl.SSLContext) -> None:
         if self.key_pem:
-            place = "ssl.keystore.key and ssl.keystore.certificate.chain"
+            setting = "ssl.keystore.key and ssl.keystore.certificate.chain"
             text = f"{self.key_pem.reveal()}\n{self.chain_pem}\n"
-            with self._naming_key(place, _EXPECTED_KEY, text), _as_file(text) as path:
+            with self._naming_key(setting, _EXPECTED_KEY, text), _as_file(text) as path:
                 context.load_cert_chain(path, password=self._password)
         elif self.key_file and self.key_type != _PEM:
-            place = f"ssl.keystore.location={self.key_file}"
+            setting = f"ssl.keystore.location={self.key_file}"
             store = read_store(self.key_file, self.store_password, "keystore")
             if not (store.key and store.chain):
-                problem = f"{place}: the store contains no private key"
+                problem = f"{setting}: the store contains no private key"
                 if store.key:
-                    problem = f"{place}: the store contains no certificate for its private key"
+                    problem = f"{setting}: the store contains no certificate for its private key"
                 raise ConfigError(f"{problem}: export key and certificate into the store")
             text = f"{store.key.reveal()}\n{store.chain}"
-            with _naming(place, _EXPECTED_KEY), _as_file(text) as path:
+            with _naming(setting, _EXPECTED_KEY), _as_file(text) as path:
                 context.load_cert_chain(path)
         elif self.key_file:
-            place = f"ssl.keystore.location={self.key_file}"
+            setting = f"ssl.keystore.location={self.key_file}"
             expected = (
                 "expected a PEM file with a private key and its certificates, and ssl.key.password for an encrypted key"
             )
-            with _naming(place, expected):
+            with _naming(setting, expected):
                 text = read_input(Path(self.key_file)).decode("latin-1")
-            with self._naming_key(place, expected, text):
+            with self._naming_key(setting, expected, text):
                 context.load_cert_chain(self.key_file, password=self._password)
 
     @contextmanager
-    def _naming_key(self, place: str, expected: str, text: str) -> Iterator[None]:
+    def _naming_key(self, setting: str, expected: str, text: str) -> Iterator[None]:
         """Convert an error while loading a private key into a ConfigError with a reason derived from the PEM `text`."""
-        with _naming(place, expected):
+        with _naming(setting, expected):
             try:
                 yield
             except ssl.SSLError as error:

@@ -143,12 +143,13 @@ def request_token(oauth: OAuth) -> Response:
         ConnectError: the token endpoint cannot be reached, refuses the client, or returns no token. The message
             contains no secret.
     """
-    where = f"the token endpoint {oauth.url}"
+    endpoint = f"the token endpoint {oauth.url}"
     context = None if oauth.tls is None else oauth.tls.context(urlsplit(oauth.url).hostname or "")
     deadline, limit = HttpDeadline(), 2 * oauth.timeout
     opener = urllib.request.build_opener(_NoRedirect(), *deadline.handlers(context))
     too_slow = (
-        f"{where} did not complete its response within {limit:g} s: check the URL, and the log of the identity provider"
+        f"{endpoint} did not complete its response within {limit:g} s: check the URL, and the log of the identity "
+        "provider"
     )
     with deadline.within(limit):
         try:
@@ -156,15 +157,15 @@ def request_token(oauth: OAuth) -> Response:
                 content, headers = response.read(LIMIT + 1), response.headers
         except urllib.error.HTTPError as error:
             with error:
-                problem = _explain_status(error, oauth, where)
+                problem = _explain_status(error, oauth, endpoint)
         except (OSError, HTTPException) as error:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
-            problem = too_slow if deadline.is_over else _explain(reason, oauth, where)
+            problem = too_slow if deadline.is_over else _explain(reason, oauth, endpoint)
         else:
             problem = too_slow if deadline.is_over else ""
     if problem:
         raise ConnectError(problem)
-    return _parse(content, headers, where)
+    return _parse(content, headers, endpoint)
 
 
 def _request(oauth: OAuth) -> urllib.request.Request:
@@ -199,17 +200,17 @@ def _form(oauth: OAuth) -> dict[str, str]:
     return fields | ({"client_id": oauth.client_id} if oauth.client_id else {}) | scope
 
 
-def _parse(content: bytes, headers: Message, where: str) -> Response:
+def _parse(content: bytes, headers: Message, endpoint: str) -> Response:
     advice = "check sasl.oauthbearer.token.endpoint.url"
     if len(content) > LIMIT:
-        raise ConnectError(f"{where} returned more than {LIMIT:,} bytes: {advice}")
+        raise ConnectError(f"{endpoint} returned more than {LIMIT:,} bytes: {advice}")
     try:
         fields = json.loads(content)
     except (ValueError, RecursionError):
-        raise ConnectError(f"{where} returned {headers.get_content_type()}, but not valid JSON: {advice}") from None
+        raise ConnectError(f"{endpoint} returned {headers.get_content_type()}, but not valid JSON: {advice}") from None
     token = fields.get("access_token") or fields.get("id_token") if isinstance(fields, dict) else None
     if not isinstance(token, str):
-        raise ConnectError(f"{where} returned JSON without access_token: {advice}")
+        raise ConnectError(f"{endpoint} returned JSON without access_token: {advice}")
     lifetime = fields.get("expires_in")
     valid = isinstance(lifetime, (int, float)) and 0 < lifetime <= _LONGEST_LIFETIME
     return Response(token.strip(), float(lifetime) if valid else None, _clock(headers))
@@ -223,10 +224,11 @@ def _clock(headers: Message) -> float | None:
         return None
 
 
-def _explain_status(error: urllib.error.HTTPError, oauth: OAuth, where: str) -> str:
+def _explain_status(error: urllib.error.HTTPError, oauth: OAuth, endpoint: str) -> str:
     if 300 <= error.code < 400:
         return (
-            f"{where} redirects to another URL (HTTP {error.code}): set sasl.oauthbearer.token.endpoint.url to that URL"
+            f"{endpoint} redirects to another URL (HTTP {error.code}): set sasl.oauthbearer.token.endpoint.url to that "
+            "URL"
         )
     reason = _reason(error, oauth)
     if error.code in {400, 401, 403}:
@@ -234,16 +236,16 @@ def _explain_status(error: urllib.error.HTTPError, oauth: OAuth, where: str) -> 
             clock = _clock(error.headers)
             ahead = 0.0 if clock is None else clock - time.time()
             return (
-                f"{where} refused the assertion (HTTP {error.code}{reason}): check that it knows the public key, and "
-                f"that the claims iss, sub and aud and the scope are right; {clock_advice(ahead)}"
+                f"{endpoint} refused the assertion (HTTP {error.code}{reason}): check that it knows the public key, "
+                f"and that the claims iss, sub and aud and the scope are right; {clock_advice(ahead)}"
             )
         return (
-            f"{where} refused the client {oauth.client_id!r} (HTTP {error.code}{reason}): check client id, client "
+            f"{endpoint} refused the client {oauth.client_id!r} (HTTP {error.code}{reason}): check client id, client "
             "secret and scope"
         )
     if error.code in {404, 405}:
-        return f"{where} does not exist (HTTP {error.code}{reason}): check sasl.oauthbearer.token.endpoint.url"
-    return f"{where} failed (HTTP {error.code}{reason}): try again later, or see the log of the identity provider"
+        return f"{endpoint} does not exist (HTTP {error.code}{reason}): check sasl.oauthbearer.token.endpoint.url"
+    return f"{endpoint} failed (HTTP {error.code}{reason}): try again later, or see the log of the identity provider"
 
 
 def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
@@ -257,25 +259,27 @@ def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
     return f", {code}" if safe else ""
 
 
-def _explain(reason: object, oauth: OAuth, where: str) -> str:
+def _explain(reason: object, oauth: OAuth, endpoint: str) -> str:
     match reason:
         case ssl.SSLCertVerificationError():
             return (
-                f"{where} has a certificate that is not trusted ({reason.verify_message.rstrip('.')}): set the options "
-                "ssl.truststore.location and ssl.truststore.type in sasl.jaas.config"
+                f"{endpoint} has a certificate that is not trusted ({reason.verify_message.rstrip('.')}): set the "
+                "options ssl.truststore.location and ssl.truststore.type in sasl.jaas.config"
             )
         case ssl.SSLError():
-            return f"{where} cannot be reached with TLS ({reason.reason}): check the scheme (http or https) of the URL"
+            return (
+                f"{endpoint} cannot be reached with TLS ({reason.reason}): check the scheme (http or https) of the URL"
+            )
         case TimeoutError():
-            return f"{where} did not answer within {oauth.timeout:g} s: check the URL, network and firewall"
+            return f"{endpoint} did not answer within {oauth.timeout:g} s: check the URL, network and firewall"
         case ConnectionRefusedError():
-            return f"{where} refused the connection: check the URL, and check that the identity provider is running"
+            return f"{endpoint} refused the connection: check the URL, and check that the identity provider is running"
         case ConnectionError():
             return (
-                f"{where} closed the connection without a response: check host, port and scheme (http or https) of the "
-                "URL"
+                f"{endpoint} closed the connection without a response: check host, port and scheme (http or https) of "
+                "the URL"
             )
         case OSError():
             problem = reason.strerror or "no reason given"
-            return f"{where} cannot be reached ({problem}): check the URL, network and proxy"
-    return f"{where} does not answer as an HTTP server does: check host, port and scheme of the URL"
+            return f"{endpoint} cannot be reached ({problem}): check the URL, network and proxy"
+    return f"{endpoint} does not answer as an HTTP server does: check host, port and scheme of the URL"
