@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_replaced_file_has_mode_0600_and_leaves_no_draft(tmp_path: Path) -> None:
+def test_replacing_a_file_gives_it_mode_0600_and_leaves_no_temporary_file(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text("old")
     path.chmod(0o644)
@@ -26,7 +26,7 @@ def test_replaced_file_has_mode_0600_and_leaves_no_draft(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_failed_replacement_keeps_the_old_file_and_leaves_no_draft(
+def test_failed_replacement_keeps_the_old_file_and_leaves_no_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "page.html"

@@ -127,7 +127,7 @@ async def test_kgtui_started_without_an_audit_log_sends_no_request_and_creates_n
     assert not folder.path.exists()
 
 
-async def test_start_removes_incomplete_backups_also_without_an_audit_log(
+async def test_start_of_kgtui_removes_incomplete_backups_even_without_an_audit_log(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:
     folder.backups.mkdir(parents=True)

@@ -147,7 +147,7 @@ async def test_deletion_plan_says_that_some_offsets_may_be_missing(
     )
 
 
-async def test_planned_loss_is_a_lower_bound_if_a_topic_is_forbidden(admin: ScriptedAdmin) -> None:
+async def test_data_lost_by_deletion_is_a_lower_bound_if_a_topic_is_forbidden(admin: ScriptedAdmin) -> None:
     admin.add("g", state="Empty", lag=3)
     data = (await read_group_data(admin, [admin.descriptions["g"]], timeout=5))["g"]
     assert isinstance(data, GroupData)

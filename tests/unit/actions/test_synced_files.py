@@ -43,7 +43,7 @@ def test_backups_are_not_written_into_a_folder_that_is_a_symbolic_link(tmp_path:
     assert elsewhere.stat().st_mode & 0o777 == 0o755
 
 
-def test_audit_log_that_is_a_named_pipe_is_refused_at_once(tmp_path: Path) -> None:
+def test_audit_log_that_is_a_named_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
     os.mkfifo(log)
     for use in (lambda: append_line(log, b"{}"), lambda: read_entries(log)):

@@ -134,7 +134,7 @@ async def test_log_bounds_of_a_forbidden_topic_have_the_topics_error_code(where:
     assert len(logs.pool.leaders_looked_up) == 1
 
 
-async def test_log_bounds_without_a_leader_have_an_error_after_several_lookups() -> None:
+async def test_log_bounds_of_a_partition_without_leader_have_an_error_after_several_lookups() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): -LEADERLESS}
     answer = await logs.read(("a", 0), ("a", 1))

@@ -126,7 +126,7 @@ def rows_of(found: set[tuple[str, int]]) -> connect.Tasks:
 
 
 @given(had=units, revoked=units, new=units)
-def test_cooperative_connect_assignment_is_applied_to_any_previous_assignment(
+def test_connect_worker_keeps_tasks_that_are_not_revoked_and_adds_new_tasks(
     had: set[tuple[str, int]], revoked: set[tuple[str, int]], new: set[tuple[str, int]]
 ) -> None:
     allocation, increment = assignment_to(rows_of(had)), assignment_to(rows_of(new), rows_of(revoked))

@@ -87,7 +87,7 @@ async def poll_and_apply(feed: ListingFeed, known: dict[str, Listing]) -> tuple[
     return set(delta.updated), set(delta.removed)
 
 
-async def test_listing_feed_returns_new_changed_and_removed_groups() -> None:
+async def test_polling_a_group_list_returns_new_changed_and_removed_groups() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": STABLE, "c": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     assert await poll_and_apply(feed, known) == ({"a", "b", "c"}, set())
@@ -110,7 +110,7 @@ async def test_an_unchanged_list_of_groups_is_not_decoded(monkeypatch: pytest.Mo
     assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_listing_feed_reports_no_change_if_only_the_order_changes() -> None:
+async def test_polling_a_group_list_returns_no_change_if_only_its_order_changes() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -119,7 +119,9 @@ async def test_listing_feed_reports_no_change_if_only_the_order_changes() -> Non
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
-async def test_listing_feed_updates_every_group_if_the_listgroups_version_changes(before: int, after: int) -> None:
+async def test_polling_a_group_list_returns_every_group_if_the_listgroups_version_changes(
+    before: int, after: int
+) -> None:
     """Encoded groups of two ListGroups versions cannot be compared, so the feed reports all groups as updates."""
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
     brokers.set_version(before)
@@ -160,7 +162,7 @@ async def test_listgroups_rows_with_long_ids_and_unknown_tagged_fields_are_decod
     assert await poll_and_apply(feed, known) == (set(), {long})
 
 
-async def test_listing_feeds_report_the_new_coordinator_of_a_moved_group() -> None:
+async def test_polling_group_lists_returns_the_new_coordinator_of_a_moved_group() -> None:
     """The order in which the old and the new coordinator are polled does not matter."""
     for first, second in ((1, 2), (2, 1)):
         brokers = Brokers({1: {"a": STABLE, "moves": STABLE}, 2: {"b": EMPTY}})
@@ -174,7 +176,7 @@ async def test_listing_feeds_report_the_new_coordinator_of_a_moved_group() -> No
         assert brokers.pool.learned["moves"] == 2
 
 
-async def test_listing_feed_keeps_the_last_list_after_a_failed_poll() -> None:
+async def test_poll_after_a_failed_poll_returns_changes_since_the_last_successful_poll() -> None:
     brokers = Brokers({1: {"a": STABLE}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -202,7 +204,7 @@ polls = st.lists(st.tuples(st.dictionaries(ids, columns, max_size=6), st.sampled
 
 
 @given(polls=polls)
-async def test_applying_all_changes_of_a_listing_feed_gives_the_current_groups(
+async def test_applying_all_polled_changes_of_a_group_list_gives_the_current_groups(
     polls: list[tuple[dict[str, Group], int]],
 ) -> None:
     """Between two polls, groups and the ListGroups version change at random."""
@@ -226,7 +228,7 @@ changes = st.lists(st.tuples(st.sampled_from(["order", "state", "gone", "new"]),
 @pytest.mark.parametrize("version", [2, 5])
 @pytest.mark.parametrize(("together", "patience"), [(2, 2), (4, 30), (10, 16)])
 @given(changes=changes)
-async def test_listing_feed_returns_the_right_changes_in_any_group_order(
+async def test_polling_a_group_list_returns_the_right_changes_in_any_group_order(
     changes: list[tuple[str, list[str]]], version: int, together: int, patience: int
 ) -> None:
     """Between two polls, at most four of up to 40 groups change, or the brokers list their groups in a new order."""
@@ -257,7 +259,7 @@ async def test_listing_feed_returns_the_right_changes_in_any_group_order(
                 }
 
 
-async def test_listing_feed_hides_no_group_if_an_id_contains_encoded_rows() -> None:
+async def test_polling_a_group_list_hides_no_group_if_an_id_contains_encoded_rows() -> None:
     """A poll skips encoded groups from the last response that occur unchanged in the new response.
 
     Equal bytes inside a group id must not be mistaken for such an encoded group.
@@ -271,7 +273,7 @@ async def test_listing_feed_hides_no_group_if_an_id_contains_encoded_rows() -> N
     assert await poll_and_apply(feed, known) == ({hostile, "a"}, set())
 
 
-async def test_listing_feed_decodes_only_the_changed_parts_of_a_response(
+async def test_polling_a_group_list_decodes_only_the_changed_parts_of_a_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     brokers = Brokers({1: {f"g{number}": STABLE for number in range(3000)}})

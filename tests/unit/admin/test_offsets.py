@@ -58,7 +58,7 @@ async def read(pool: FakePool, names: Sequence[str], timeout: float = 30) -> Any
     return await OffsetReader(pool).committed(1, names, Deadline(timeout), Lane.BULK)
 
 
-async def test_committed_offsets_are_sorted_and_offset_minus_one_becomes_none() -> None:
+async def test_committed_offsets_are_sorted_and_offset_minus_one_is_decoded_as_none() -> None:
     def answer(sent: Sent) -> Any:
         rows = [commit(2, 7, 3, "note"), commit(0, NONE, NONE, None), commit(1, NONE, NONE, None, error=29)]
         return {"Groups": [group("g", *rows, topic="b") | {"Topics": [

@@ -389,7 +389,7 @@ def test_kgtui_ls_reports_that_the_filter_term_empty_needs_the_terminal_ui(run: 
     assert "--watch" not in ran.err
 
 
-def test_kgtui_ls_gives_verdicts_after_one_read_only_on_groups_without_members(run: Callable[..., Completed]) -> None:
+def test_kgtui_ls_without_watch_gives_verdicts_only_on_groups_without_members(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, ["idle"])
     assert "could not be applied to 2 of 4 groups" in ran.err

@@ -61,7 +61,9 @@ async def test_repeated_screening_finds_a_stopped_group_after_a_minute(
     assert [rows[group]["last_progress"] for group in ("reads", "stuck")] == [rfc3339(clock["now"]), None]
 
 
-async def test_repeated_screening_keeps_groups_whose_coordinator_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_repeated_screening_keeps_data_of_groups_whose_coordinator_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = {"now": 1_700_000_000.0}
     admin = ScriptedAdmin()
     for group in ("simple", "deleted"):

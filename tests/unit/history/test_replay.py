@@ -183,7 +183,7 @@ async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_pa
     assert found.lag.lag == 50
 
 
-async def test_listing_feed_of_a_replay_returns_changes_after_a_seek(tmp_path: Path) -> None:
+async def test_polling_the_group_list_of_a_replay_returns_changes_after_a_seek(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

@@ -33,7 +33,7 @@ EMPTY = replace(STABLE, state="Empty")
 
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(polls=st.lists(st.tuples(values.polls(), st.booleans()), min_size=1, max_size=6))
-def test_state_times_of_all_groups_equal_the_times_in_their_timelines(
+def test_start_of_each_groups_state_is_the_same_as_in_its_timeline(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -51,7 +51,7 @@ def test_state_times_of_all_groups_equal_the_times_in_their_timelines(
             assert found.since.get(group) == expected, group
 
 
-def test_state_times_are_searched_only_from_the_last_keyframes_of_a_long_recording(
+def test_start_of_states_is_searched_only_in_the_newest_part_of_long_recordings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_times, "MOST_ROWS", 2)

@@ -43,7 +43,7 @@ def test_findings_of_all_kinds_are_sorted_by_their_urgency(tmp_path: Path) -> No
     assert all(age.written is not None for age in found.tables)
 
 
-def test_unhealthy_finding_lists_the_partitions_of_the_group_as_evidence(tmp_path: Path) -> None:
+def test_finding_about_an_unhealthy_group_lists_its_partitions_as_evidence(tmp_path: Path) -> None:
     finding = read_insights(write(tmp_path, rows_with_problems())).findings[0]
     assert finding.what == "stopped committing on 2 partitions; 1,000 unread records"
     assert finding.since == (NOW - 4 * HOUR).timestamp()
@@ -113,21 +113,21 @@ def test_command_for_many_unused_groups_deletes_them_by_their_common_prefix() ->
         ({"lost": 0, "at_risk": True}, "unread records expire, before they are read"),
     ],
 )
-def test_at_risk_finding_says_which_records_expire_and_when(values: dict[str, Any], what: str) -> None:
+def test_finding_about_records_at_risk_says_which_records_expire_and_when(values: dict[str, Any], what: str) -> None:
     (finding,) = at_risk([row(FORECAST, group="g", hour=NOW, lag=1, **values)])
     assert finding.what == what
     assert finding.severity is Severity.ERROR
 
 
 @pytest.mark.parametrize(("hours", "severity"), [(1, Severity.ERROR), (48, Severity.WARN), (160, Severity.NOTE)])
-def test_at_risk_finding_is_more_severe_if_records_expire_sooner(hours: int, severity: Severity) -> None:
+def test_finding_about_records_at_risk_is_more_severe_if_they_expire_sooner(hours: int, severity: Severity) -> None:
     (finding,) = at_risk(
         [row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=True, loss_seconds=hours * 3_600.0)]
     )
     assert finding.severity is severity
 
 
-def test_at_risk_finding_uses_an_older_forecast_if_the_newest_has_no_trend(tmp_path: Path) -> None:
+def test_finding_about_records_at_risk_needs_a_forecast_with_a_trend(tmp_path: Path) -> None:
     young = {"hour": NOW, "trend": None}
     old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
     rows = [
@@ -186,7 +186,7 @@ def churn_hours(bursts: dict[float, float]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_flapping_finding_begins_at_the_first_rebalance_instead_of_the_full_hour() -> None:
+def test_finding_about_flapping_begins_at_the_first_rebalance_instead_of_the_full_hour() -> None:
     (now,) = flapping(churn_hours({9: 8.1, 2.4: 0.1}), NOW.timestamp())
     assert (now.severity, now.since, now.until) == (Severity.WARN, (NOW - 2.4 * HOUR).timestamp(), None)
     assert now.what == "rebalanced up to 9 times per hour; 3 min were spent rebalancing"
@@ -304,7 +304,7 @@ def test_forecast_of_a_backlog_has_a_time_range_and_the_backlogs_start() -> None
     assert what(3_600.0, None) == f"{text} (at least 1 h)"
 
 
-def test_unusual_finding_begins_with_the_first_unusual_hour() -> None:
+def test_finding_about_an_unusual_rate_begins_with_the_first_unusual_hour() -> None:
     def hour(back: int) -> dict[str, Any]:
         return row(BASELINE, group="g", hour=NOW - back * HOUR, basis="hour of week", rate_in=50.0, rate_in_normal=10.0,
                    rate_in_deviation=20.0)  # fmt: skip
@@ -334,7 +334,7 @@ def test_unusual_finding_begins_with_the_first_unusual_hour() -> None:
         ({"rate_in": (50.0, None, None)}, None),
     ],
 )
-def test_unusual_finding_reports_only_values_far_from_the_baseline(
+def test_only_rates_and_lags_far_from_the_baseline_are_reported_as_unusual(
     values: dict[str, tuple[float, float, float]], what: str | None
 ) -> None:
     told: dict[str, Any] = {}

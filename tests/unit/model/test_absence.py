@@ -108,7 +108,7 @@ def test_group_that_no_broker_lists_is_reported_as_not_existing() -> None:
     assert why_not_listed(full, "xyz", str, whole=False) == ["No group id contains xyz."]
 
 
-def test_group_that_is_not_listed_may_be_on_a_broker_that_does_not_answer() -> None:
+def test_unlisted_group_may_be_on_a_broker_that_does_not_answer() -> None:
     partly = replace(sample(), brokers={1: ANSWERED, 2: SILENT}, access=FULL_ACCESS)
     assert why_not_listed(partly, "xyz", str) == [
         "1 of 2 brokers answered and list no group xyz.",
@@ -125,7 +125,7 @@ def test_missing_permission_is_named_with_the_acl_operation() -> None:
     assert first == "If xyz exists, an ACL hides it: you lack the operation DESCRIBE on this group."
 
 
-def test_expired_group_is_reported_with_the_time_from_events_or_the_recording() -> None:
+def test_deleted_or_expired_group_is_reported_with_the_time_of_its_disappearance() -> None:
     events = (disappeared("xyz", 60.0, EMPTY), disappeared("other", 70.0, EMPTY))
     gone = replace(sample(), brokers={1: ANSWERED}, access=FULL_ACCESS, events=events)
     assert why_not_listed(gone, "xyz", str, gone_at=50.0)[:2] == [

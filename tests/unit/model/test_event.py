@@ -106,7 +106,7 @@ def test_partitions_without_an_owner_during_a_rebalance_are_not_reported_as_move
 @pytest.mark.parametrize(
     "description", [described(state="Dead"), GroupDescription("g", "", "", "Stable", 1, members=None)]
 )
-def test_descriptions_without_the_members_cause_no_events(description: GroupDescription) -> None:
+def test_descriptions_of_dead_groups_or_without_member_lists_cause_no_events(description: GroupDescription) -> None:
     last = LastDescription()
     last.update(described(owner("m-1", 0)), STABLE, 1.0)
     assert last.update(description, STABLE, 2.0) == []

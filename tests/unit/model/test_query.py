@@ -172,7 +172,7 @@ def test_filter_uses_a_description_that_is_newer_than_the_summary() -> None:
     assert chosen("client:old", snap) == set()
 
 
-def test_search_progress_of_a_filter_omits_groups_excluded_by_the_group_list() -> None:
+def test_search_progress_of_a_filter_counts_only_groups_whose_listing_matches() -> None:
     snap = mixed_snapshot()
     # The topics of three of the six groups are known. The other three groups have not been fully read yet.
     assert parse("topic:payments").searched(snap) == (3, 6)

@@ -106,7 +106,7 @@ def test_recreated_topic_does_not_count_as_a_rewind_of_the_offset() -> None:
     assert (trail.rewound_at, trail.reads) == (0, 1)
 
 
-def test_trail_of_reads_starts_a_new_comparison_when_a_partition_is_added() -> None:
+def test_trail_of_reads_restarts_its_read_count_when_a_partition_is_added() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)), rows((6, 9), (0, 0)))
     assert (trail.reads, list(trail.waited), trail.progress_at) == (1, [1, 0], T0 + 30)
 

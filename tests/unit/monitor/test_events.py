@@ -124,7 +124,7 @@ def description(*names: str) -> GroupDescription:
     return GroupDescription("g", "consumer", "consumer", "Stable", 1, members=tuple(map(member, names)))
 
 
-def test_list_that_is_older_than_the_description_causes_no_leave_events() -> None:
+def test_list_older_than_the_description_causes_no_event_that_members_left() -> None:
     log = EventLog(10)
     tracker = EventTracker(log, 10)
     tracker.described(description("m-1"), STABLE, 5.0, in_full=False)
@@ -134,7 +134,7 @@ def test_list_that_is_older_than_the_description_causes_no_leave_events() -> Non
     assert [event.kind for event in log.kept()] == [EventKind.LEFT]
 
 
-def test_event_tracker_forgets_members_above_its_limit_except_of_groups_read_in_full() -> None:
+def test_limit_on_remembered_members_does_not_apply_to_groups_read_in_full() -> None:
     log = EventLog(10)
     tracker = EventTracker(log, 4)
     for number in range(5):

@@ -21,7 +21,7 @@ async def store() -> Store:
     return store
 
 
-def test_a_deleted_group_is_removed_once_every_broker_has_sent_its_list(store: Store) -> None:
+def test_a_missing_group_is_removed_after_all_other_brokers_have_sent_a_list(store: Store) -> None:
     removals = PendingRemovals(store.drop, lambda: 0.0)
     asked_before = removals.pending()
     removals.add(1, ["a"], {2, 3})
@@ -76,7 +76,7 @@ def test_groups_of_a_broker_that_left_and_came_back_are_not_removed(store: Store
     assert 1 in store.brokers
 
 
-def test_a_group_is_not_removed_before_a_joining_broker_has_sent_its_list(store: Store) -> None:
+def test_a_missing_group_is_kept_until_a_new_broker_has_listed_its_groups(store: Store) -> None:
     removals = PendingRemovals(store.drop, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_joined(3)

@@ -131,7 +131,7 @@ async def test_record_search_skips_a_group_without_unread_records(setup: Setup) 
     assert setup.admin.calls == []
 
 
-async def test_records_are_searched_only_for_the_selected_group_and_suspects(setup: Setup) -> None:
+async def test_record_times_are_searched_only_for_selected_and_suspected_groups(setup: Setup) -> None:
     setup.find(100)
     await setup.read(100, "b")
     assert setup.searches == 0
@@ -140,7 +140,7 @@ async def test_records_are_searched_only_for_the_selected_group_and_suspects(set
     assert setup.precisions == [PRECISION]
 
 
-async def test_record_times_of_a_suspect_become_exact_when_it_is_selected(setup: Setup) -> None:
+async def test_record_times_of_a_suspected_group_become_exact_when_it_is_selected(setup: Setup) -> None:
     setup.admin.times[PART] = RecordTime(100, TimeRange(T0 - 900, T0 - 895), rounds=3)
     setup.tier.set_suspects(["b"])
     await setup.read(100, "b")

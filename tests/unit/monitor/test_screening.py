@@ -142,7 +142,7 @@ async def test_screening_suspects_idle_members_only_after_a_second_description(s
 
 
 @pytest.mark.parametrize(("listing", "limit"), [(REBALANCING, 15), (RECONCILING, 60)])
-async def test_screening_suspects_an_unsettled_state_only_after_its_time_limit(
+async def test_screening_reports_a_rebalance_only_after_the_time_limit_of_the_state(
     sweep: Sweep, listing: Listing, limit: float
 ) -> None:
     sweep.read(rows((5, 5)))
@@ -320,7 +320,7 @@ async def test_many_changed_states_are_judged_in_small_slices(sweep: Sweep) -> N
     assert [sweep.screening.apply_changes() for _ in range(20)] == [True] * 19 + [False]
 
 
-async def test_sweep_slower_than_the_commit_window_suspects_only_groups_without_progress(sweep: Sweep) -> None:
+async def test_screening_with_200_s_between_reads_suspects_only_groups_without_progress(sweep: Sweep) -> None:
     moving = [sweep.read(rows((100 + 50 * n, 105 + 50 * n)), after=200) for n in range(8)]
     assert {one.status for one in moving[1:]} == {GroupStatus.OK}
     stopped = [sweep.read(rows((450, 505)), after=200) for _ in range(4)]

@@ -51,7 +51,7 @@ async def tier_with(
     return SuspectTier(NoReads(), store, MonitorOptions(suspects=most), PollTimer(2.0), others=lambda: others), store
 
 
-async def test_worst_of_50_000_suspects_are_observed_and_the_others_counted() -> None:
+async def test_only_the_40_worst_of_50_000_suspected_groups_are_observed() -> None:
     screened = {f"g-{n:05}": STOPPED if n % 2_000 == 7 else BEHIND for n in range(50_000)}
     tier, store = await tier_with(screened)
     chosen = tier.choose()
@@ -60,7 +60,7 @@ async def test_worst_of_50_000_suspects_are_observed_and_the_others_counted() ->
     assert store.snapshot().unobserved == 49_960
 
 
-async def test_observed_suspects_are_not_replaced_by_equally_severe_suspects() -> None:
+async def test_observed_group_is_replaced_only_by_a_suspected_group_with_a_worse_problem() -> None:
     tier, store = await tier_with({"m": BEHIND, "n": BEHIND}, most=2)
     assert tier.choose() == ["m", "n"]
     await store.take_list(1, ListingDelta({"a": LISTING, "z": LISTING}, [], 4, 1.0), first=False)
@@ -70,12 +70,12 @@ async def test_observed_suspects_are_not_replaced_by_equally_severe_suspects() -
     assert tier.choose() == ["z", "m"]
 
 
-async def test_groups_without_a_problem_are_observed_after_the_suspects() -> None:
+async def test_groups_without_a_problem_are_observed_after_the_suspected_groups() -> None:
     tier, _ = await tier_with({"m": BEHIND, "a": NO_PROBLEM, "u": UNUSED}, others=("a", "m", "u", "deleted"))
     assert tier.choose() == ["m", "a"]
 
 
-async def test_abandoned_unused_and_empty_groups_are_never_observed_as_suspects() -> None:
+async def test_abandoned_unused_and_empty_groups_are_never_observed() -> None:
     tier, store = await tier_with({"a": ABANDONED, "b": EMPTY, "c": UNUSED})
     assert tier.choose() == []
     assert store.snapshot().unobserved == 0

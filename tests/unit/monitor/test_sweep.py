@@ -42,7 +42,7 @@ async def test_batches_of_the_sweep_are_limited_by_groups_and_by_partitions() ->
         pytest.param((0.25, 3_600.0, 0.25), [0.75, -3_598.25, -3_597.5], id="clock set forward"),
     ],
 )
-async def test_sweep_catches_up_after_a_slow_batch_and_waits_briefly_after_clock_jumps(
+async def test_pause_after_each_batch_of_the_sweep_has_the_expected_length(
     seconds: tuple[float, ...], pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1_000.0

@@ -37,7 +37,7 @@ def test_wrapping_escapes_table_cells_and_marks_them_as_escaped() -> None:
     assert isinstance(line[0].text, SafeText)
 
 
-def test_preferred_width_of_a_column_fits_its_widest_value_up_to_a_maximum() -> None:
+def test_preferred_width_of_a_column_fits_title_and_values_up_to_a_maximum() -> None:
     rows = [("ab", 1, ""), ("x" * 50, 1_234_567, "")]
     assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
 
@@ -53,7 +53,7 @@ def test_narrow_table_drops_the_least_important_columns_and_never_cuts_numbers()
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 20)] == [("name", 10), ("count", 9)]
 
 
-def test_column_of_a_table_is_found_by_a_terminal_cell() -> None:
+def test_function_column_at_returns_the_column_at_a_horizontal_position() -> None:
     arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 

@@ -174,7 +174,7 @@ async def test_problems_that_differ_only_in_time_or_reason_count_as_the_same() -
     assert not index.problems(hidden=["g1"]).same_as(after)
 
 
-async def test_hidden_and_unused_groups_need_no_attention() -> None:
+async def test_acknowledged_problems_and_unused_groups_need_no_attention() -> None:
     store, index = await store_with(GROUPS), ProblemIndex()
     for group, judgment in zip(GROUPS, (BEHIND, STOPPED, STOPPED, UNUSED), strict=False):
         store.put_screened(group, judgment)

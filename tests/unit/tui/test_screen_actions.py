@@ -29,7 +29,7 @@ def test_every_action_has_functions_a_name_and_a_help_sentence() -> None:
         assert action.section in table.SECTIONS, action.id
 
 
-def test_actions_of_the_same_section_are_adjacent_in_the_table() -> None:
+def test_actions_in_the_same_section_of_the_help_follow_each_other() -> None:
     sections = [action.section for action in table.ACTIONS]
     assert sections == [section for section in table.SECTIONS for _ in range(sections.count(section))]
 

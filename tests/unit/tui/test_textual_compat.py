@@ -308,7 +308,7 @@ async def open_and_close_a_screen(app: App[Any]) -> None:
         assert not app.workers
 
 
-async def test_textual_still_ends_the_app_if_a_worker_does_not_find_a_removed_child() -> None:
+async def test_textual_still_ends_the_app_if_a_worker_misses_a_removed_child() -> None:
     with pytest.raises(WorkerFailed, match="No nodes match '#child'"):
         await open_and_close_a_screen(App[None]())
 

@@ -132,7 +132,7 @@ def test_tree_uses_the_state_from_describegroups_if_listgroups_returns_none() ->
     [("team-007.settle", "team-007.*"), ("a.b.c", "a.*"), ("connect-sink", "connect-*"), ("x_y-z", "x_*"),
      ("plain", None), (".hidden", None), ("trailing.", None), ("", None)],
 )  # fmt: skip
-def test_tree_prefix_of_a_group_id_ends_at_the_first_separator(group: str, family: str | None) -> None:
+def test_group_id_prefix_for_the_tree_ends_at_the_first_separator(group: str, family: str | None) -> None:
     assert family_of(group) == family
 
 
@@ -238,7 +238,7 @@ def test_first_view_of_the_tree_shows_each_node_below_the_cluster(height: int) -
     assert model.layout.rows == 39
 
 
-def test_tree_layout_maps_each_row_to_its_key_and_back() -> None:
+def test_tree_layout_converts_row_numbers_to_row_keys_and_back() -> None:
     model = _model(150)
     layout = model.layout
     assert layout.rows == 1 + len(model.nodes.by_path) + 150
@@ -374,7 +374,7 @@ def test_columns_chosen_by_the_user_are_shown_in_order_of_their_importance() -> 
     assert [column.id for column in narrow.shown] == ["plot", "timelag"]
 
 
-def test_tree_column_that_is_drawn_at_a_terminal_cell_is_found_there() -> None:
+def test_function_column_at_returns_the_tree_column_at_a_horizontal_position() -> None:
     fitted_columns = fitted(90)
     heading = "".join(piece for piece, _ in heading_line(fitted_columns, "by state", "name", False).pieces)
     for title, column in (("problem", "problem"), ("count", "members"), ("lag/s", "trend")):

@@ -32,12 +32,12 @@ def test_rise_of_the_time_lag_begins_when_the_group_stops_keeping_up(growth: flo
     assert abs(minutes - 600) <= 5
 
 
-def test_rise_after_a_partial_catch_up_begins_at_the_lowest_time_lag() -> None:
+def test_rise_of_the_time_lag_begins_at_its_minimum_after_a_catch_up() -> None:
     history = ages((100, 5.0, 0.0), (60, 5.0, 60.0), (40, 3_605.0, -60.0), (100, 1_205.0, 60.0))
     assert abs(rising_since(history) / MINUTE - 200) <= 5
 
 
-def test_rise_that_began_before_the_first_read_is_dated_to_the_first_read() -> None:
+def test_time_lag_rising_in_all_reads_began_to_rise_at_the_first_read() -> None:
     assert rising_since(ages((100, 5_000.0, 30.0))) == 0
 
 

@@ -88,7 +88,7 @@ def test_exact_time_lag_becomes_a_lower_bound_if_topics_may_be_forbidden() -> No
     assert health.time_lag == TimeLag(LAST - WRITTEN, at_least=True)
 
 
-def test_predicted_loss_of_a_stopped_group_is_when_retention_deletes_the_record() -> None:
+def test_predicted_loss_of_a_stopped_group_is_when_its_first_unread_record_expires() -> None:
     health = judged(stopped(), {0: searched(1000, width=20.0)})
     expected = WRITTEN + 7_200
     assert health.loss == Loss("t", 0, expected - LAST, "retention", 1000, at=expected, exact=True)
