@@ -97,7 +97,7 @@ async def test_deletion_with_unknown_outcome_is_checked_at_each_start_of_kgtui(
 
 
 async def test_start_of_kgtui_does_not_check_deletions_in_other_clusters(killed: StateFolder) -> None:
-    """If the group does not exist in one cluster, this does not prove that it was deleted in the other cluster."""
+    """kgtui cannot verify a deletion in a cluster to which it is not connected."""
     other = OtherCluster()
     assert await unfinished(other, killed) == ()
     assert {call for call, _ in other.calls} == {"cluster"}

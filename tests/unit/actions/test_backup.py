@@ -80,7 +80,7 @@ def test_backup_contains_all_data_that_the_broker_reported(folder: StateFolder) 
 
 
 def test_backup_of_a_share_group_contains_start_offsets(folder: StateFolder) -> None:
-    """It also contains lags, leader epochs, and the reason why the configs are missing."""
+    """The backup also contains lags, leader epochs, and the reason why the configs are missing."""
     backup = read_backup(write_a_backup(folder, share()))
     assert backup.rows[0]["kind"] == "share"
     assert (backup.rows[0]["start_offset"], backup.rows[0]["lag"], backup.rows[0]["leader_epoch"]) == (5, 2, 1)
@@ -151,7 +151,7 @@ def test_list_backups_reports_files_that_are_not_backups(folder: StateFolder) ->
 async def test_backup_and_intent_are_flushed_before_the_delete_request(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are flushed to disk with fsync before the request. The outcome is flushed after the request."""
+    """Backup and intent are flushed to disk with fsync before the request. The outcome is flushed after the request."""
     steps: list[str] = []
     fsync, record_call = os.fsync, admin._record_call
 

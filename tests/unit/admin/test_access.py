@@ -233,7 +233,7 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 async def test_offsets_are_marked_as_incomplete_if_topics_were_forbidden_before_the_response(
     before: int, during: int
 ) -> None:
-    """Brokers omit offsets in forbidden topics, so `hidden` names the groups whose offsets may be incomplete."""
+    """Brokers omit offsets in forbidden topics. `Answer.hidden` names the groups whose offsets may be incomplete."""
     pool = FakePool(answers={"Metadata": metadata(before, 0)})
     admin = KafkaGroupAdmin(pool)
     await admin.access()

@@ -28,8 +28,8 @@ class Logs:
     """Brokers that respond to ListOffsets. `pool.leaders` says which broker is asked for a partition.
 
     Attributes:
-        codes: `(topic, partition)` → error code for both offsets, or `(topic, partition, timestamp)` → error code for
-            the log start (timestamp -2) or the log end (timestamp -1).
+        codes: error codes. The key `(topic, partition)` stands for both offsets of a partition. The key
+            `(topic, partition, timestamp)` stands for its log start (timestamp -2) or its log end (timestamp -1).
         led_by: `(topic, partition)` → node id of the real leader, if `pool.leaders` contains an outdated leader.
     """
 

@@ -122,7 +122,7 @@ async def test_polling_a_group_list_returns_no_change_if_only_its_order_changes(
 async def test_polling_a_group_list_returns_every_group_if_the_listgroups_version_changes(
     before: int, after: int
 ) -> None:
-    """Encoded groups of two ListGroups versions cannot be compared, so the feed reports all groups as updates."""
+    """Encoded groups of two ListGroups versions cannot be compared, so all groups are returned as updated."""
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
     brokers.set_version(before)
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
@@ -226,15 +226,15 @@ changes = st.lists(st.tuples(st.sampled_from(["order", "state", "gone", "new"]),
 
 
 @pytest.mark.parametrize("version", [2, 5])
-@pytest.mark.parametrize(("together", "patience"), [(2, 2), (4, 30), (10, 16)])
+@pytest.mark.parametrize(("rows_per_chunk", "misses_to_stop"), [(2, 2), (4, 30), (10, 16)])
 @given(changes=changes)
 async def test_polling_a_group_list_returns_the_right_changes_in_any_group_order(
-    changes: list[tuple[str, list[str]]], version: int, together: int, patience: int
+    changes: list[tuple[str, list[str]]], version: int, rows_per_chunk: int, misses_to_stop: int
 ) -> None:
     """Between two polls, at most four of up to 40 groups change, or the brokers list their groups in a new order."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(listing, "_ROWS_PER_CHUNK", together)
-        patch.setattr(listing, "_MISSES_TO_STOP", patience)
+        patch.setattr(listing, "_ROWS_PER_CHUNK", rows_per_chunk)
+        patch.setattr(listing, "_MISSES_TO_STOP", misses_to_stop)
         brokers = Brokers({1: {f"group-{number}": STABLE for number in range(0, 40, 2)}})
         brokers.set_version(version)
         feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
@@ -260,9 +260,9 @@ async def test_polling_a_group_list_returns_the_right_changes_in_any_group_order
 
 
 async def test_polling_a_group_list_hides_no_group_if_an_id_contains_encoded_rows() -> None:
-    """A poll skips encoded groups from the last response that occur unchanged in the new response.
+    """A poll does not decode groups whose encoded bytes the last response also contained.
 
-    Equal bytes inside a group id must not be mistaken for such an encoded group.
+    Bytes inside a group id must not be mistaken for an encoded group.
     """
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()

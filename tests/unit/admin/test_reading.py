@@ -260,7 +260,7 @@ def test_deadline_divides_the_remaining_time_equally_among_remaining_steps(
     ids=["subscribed", "owned"],
 )
 async def test_forbidden_topics_of_members_are_reported_as_hidden(logs: Logs, reader: Member) -> None:
-    """The topic `new` is not reported: the group has no offsets in this topic, but the user may describe the topic."""
+    """The topic `new`, in which the group has no offsets, is not reported, because the user may describe it."""
     admin = ScriptedAdmin()
     admin.add("c", members=(reader,), lag=5)
     admin.bounds |= {("secret", part): PartitionBounds(None, None, 29) for part in (0, 1)}
@@ -272,7 +272,7 @@ async def test_forbidden_topics_of_members_are_reported_as_hidden(logs: Logs, re
     assert offsets is not None
     assert offsets.hidden_topics == ("secret",)
     assert lag_of_group(offsets).lower_bound
-    # These log bounds were requested only to find out whether the user may describe the topic `secret`.
+    # The log bounds of `secret` are not returned. They were requested only to find out if the topic is forbidden.
     assert ("secret", 0) not in (offsets.bounds or {})
 
 

@@ -80,9 +80,9 @@ SHAPES = {
     "hourly": (hourly, 15),
     "stale": (stale, 7),
 }
-"""Traffic pattern → (function that returns the timestamps of the records, highest median number of search rounds).
+"""Traffic pattern → (function that returns the timestamps of the records, maximum of the median number of rounds).
 
-The rounds that find the last consumed record count, too.
+One round is one request to the broker. The search for the last consumed record is included.
 """
 
 

@@ -290,9 +290,9 @@ async def test_calls_to_a_broker_fail_immediately_during_the_backoff() -> None:
 
 
 async def test_calls_wait_only_briefly_for_a_reconnection_attempt_that_hangs() -> None:
-    """While the second connection attempt hangs, calls fail with the error of the first one after `second_wait` s.
+    """While an attempt hangs, calls fail after `PoolOptions.second_wait` s with the error of the previous attempt.
 
-    The attempt continues in the background. Calls succeed once the broker accepts connections.
+    The hanging attempt continues in the background. Calls succeed when the broker accepts connections.
     """
     options = PoolOptions(connect_timeout=600, second_wait=0.02, backoff=0.001, backoff_max=0.001)
     async with (
@@ -331,7 +331,7 @@ async def test_calls_to_a_restarted_broker_succeed_again() -> None:
 
 @longer_if_busy(0.8)
 async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(timeout: float) -> None:
-    """The broker reports a throttle time of `timeout` seconds."""
+    """The argument `timeout` is the throttle time that the broker reports, in seconds."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         loop = asyncio.get_running_loop()
         fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": round(timeout * 1000)})

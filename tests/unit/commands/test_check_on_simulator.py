@@ -113,7 +113,7 @@ async def test_kgtui_check_gives_no_group_the_verdict_ok_if_all_topics_are_forbi
 async def test_kgtui_check_gives_no_final_verdict_if_some_topics_are_forbidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The group could have offsets in a topic that the user may not describe. The exit code is still 0."""
+    """The group may have offsets in the forbidden topics. The exit code is 0 although the verdict is not final."""
     company.faults.forbid_topics(["unrelated"])
     found = await checked(company, capfd, "web.sessions")
     (row,) = found["groups"]

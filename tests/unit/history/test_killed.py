@@ -76,8 +76,8 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         assert run == 0 or "crashed" in messages
         found = RecordingReader(lake)
         check_polls(lake)
-        # At most the polls since the last flush are missing. Also on a busy machine, a poll and a flush together take
-        # less time than the start of the recorder, so `start_time` is an upper limit for both.
+        # At most the polls since the last flush are missing. A poll and a flush together take less time than the start
+        # of the recorder, even on a busy machine. `start_time` is therefore an upper limit for both.
         assert killed - found.last.at < FLUSH + start_time
         for poll in (found.first, found.last, rng.choice(found.polls())):
             assert len(found.at(poll).listings) >= 100

@@ -67,7 +67,7 @@ async def test_group_near_the_log_start_gets_a_health_verdict_without_having_a_p
 
 
 async def test_a_read_that_lacks_some_partitions_is_not_compared_with_log_starts() -> None:
-    """The trail ignores the first read of this kind, because a broker may have left out partitions by mistake."""
+    """The trail ignores the first read that lacks partitions, because a broker may have left them out by mistake."""
     admin, trail = ScriptedAdmin(), Trail()
     for partition in (0, 1):
         admin.bounds["t", partition] = PartitionBounds(0, 1_000)

@@ -57,7 +57,7 @@ class Setup:
         self.changes += 1
 
     def find(self, position: int, written: float = T0 - 900) -> None:
-        """Let the cluster return a record time for a committed offset."""
+        """Let the cluster return `written` as the time of the first unread record, which has the offset `position`."""
         self.admin.times[PART] = RecordTime(position, TimeRange(written, written), TimeRange(written, written))
 
     async def read(self, position: int, group: str = "a") -> GroupOffsets:

@@ -45,6 +45,7 @@ async def test_batches_of_the_sweep_are_limited_by_groups_and_by_partitions() ->
 async def test_pause_after_each_batch_of_the_sweep_has_the_expected_length(
     seconds: tuple[float, ...], pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """After a slow batch, pauses are shorter until the sweep has caught up. No pause is longer than `sweep_pause`."""
     now = 1_000.0
     found: list[float] = []
     durations = iter(seconds)

@@ -47,10 +47,9 @@ FAST: dict[str, Callable[[int, bytes], object]] = {
 
 
 def damage(random: Random, data: bytes) -> bytes:
-    """Return a damaged copy of the data.
+    """Return a copy of the data with one to five random changes.
 
-    At a random position, the copy is truncated, bits are flipped, bytes are overwritten, inserted or removed, or a
-    length is replaced with a forged one.
+    A change truncates the copy, flips a bit, writes or inserts a forged length, or removes or inserts bytes.
     """
     out = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 5))):

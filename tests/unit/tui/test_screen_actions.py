@@ -52,8 +52,11 @@ def test_generated_readme_table_lists_every_action() -> None:
     assert "| `home` `g` |" in markdown
 
 
-def test_keys_of_the_users_keymap_are_shown_and_unknown_actions_reported() -> None:
+def test_unknown_action_ids_in_a_keymap_are_reported() -> None:
     assert table.unknown_ids(["pause", "no-such"]) == ["no-such"]
+
+
+def test_keys_in_the_users_keymap_replace_the_default_keys_of_an_action() -> None:
     assert table.BY_ID["pause"].keys_in({"pause": "x, ctrl+x"}) == "x ctrl+x"
     assert table.BY_ID["pause"].keys_in({}) == "p"
 

@@ -128,12 +128,12 @@ def test_tree_uses_the_state_from_describegroups_if_listgroups_returns_none() ->
 
 
 @pytest.mark.parametrize(
-    ("group", "family"),
+    ("group", "prefix"),
     [("team-007.settle", "team-007.*"), ("a.b.c", "a.*"), ("connect-sink", "connect-*"), ("x_y-z", "x_*"),
      ("plain", None), (".hidden", None), ("trailing.", None), ("", None)],
 )  # fmt: skip
-def test_group_id_prefix_for_the_tree_ends_at_the_first_separator(group: str, family: str | None) -> None:
-    assert family_of(group) == family
+def test_group_id_prefix_for_the_tree_ends_at_the_first_separator(group: str, prefix: str | None) -> None:
+    assert family_of(group) == prefix
 
 
 def test_tree_node_has_the_total_lag_and_the_number_of_unknown_lags() -> None:

@@ -92,5 +92,5 @@ def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sam
 
 
 def kinds(health: GroupHealth) -> list[tuple[str, str]]:
-    """Return each undecided verdict of a group as `(status, kind of missing data)`, such as `("STOP", "time")`."""
+    """Return the undecided verdicts on a group as `(status, kind of missing data)`, such as `("STOP", "time")`."""
     return [(one.status.name, one.lack.value) for one in health.undecided]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(("observed_before", "seen"), [(3.0, False), (30.0, True)])
 def test_start_of_a_stop_is_known_only_if_progress_was_observed_before(observed_before: float, seen: bool) -> None:
-    """An observation that begins three seconds before the stop is not enough, because the first read may be late."""
+    """kgtui may observe a group for some seconds before it first reads the offsets, so three seconds are not enough."""
     health = health_of(watch([offsets((1000, 1100 + 10 * number)) for number in range(12)]))
     assert health.worst is not None
     (judgment,) = _problems_of(replace(health, seconds=health.worst.still + observed_before), None)

@@ -29,7 +29,7 @@ LAST = T0 + 24 * 5
 
 
 def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules: TopicRules = RULES) -> RecordTime:
-    """Return record times at `offset`. The first unread record was written from `written` to `written + width`."""
+    """Return record times at `offset`. The first unread record was written 0 to `width` seconds after `written`."""
     found = RecordTime(offset, TimeRange(written, written + width), TimeRange(written - 5, written - 4))
     return with_expiry(found, rules)
 
@@ -75,7 +75,7 @@ def test_group_time_lag_is_a_lower_bound_if_one_partition_was_not_searched() -> 
 
 
 def test_time_lag_after_progress_is_estimated_from_the_searched_record() -> None:
-    """Record 1000 was written 3,000 s before `T0`, and record 2000 at `T0`, so 1,500 s are assumed for record 1500."""
+    """Record 1000 was written 3,000 s before `T0`, record 2000 at `T0`, and record 1500 presumably in the middle."""
     reads = [offsets((1000 + 500 * (n > 20), 2000 + n)) for n in range(25)]
     found = judged(reads, {0: searched(1000)}).time_lag
     assert found is not None

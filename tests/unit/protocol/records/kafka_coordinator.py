@@ -31,7 +31,7 @@ class KafkaResult(NamedTuple):
 
 
 def types() -> dict[int, tuple[str, int]]:
-    """Return the name and the newest version of the value of each of Kafka's record types, by number."""
+    """Map the number of each of Kafka's record types to its name and to the newest version of its value."""
     lines = (line.split("\t") for line in _ask(["types"]))
     return {int(number): (name, int(newest)) for number, name, newest in lines}
 
