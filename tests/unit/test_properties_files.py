@@ -72,7 +72,7 @@ def test_property_names_with_a_typo_are_shown(tmp_path: Path, name: str) -> None
     assert set(config.read_properties(file)) == {name}
 
 
-def test_properties_are_read_from_files_and_pipes_of_the_shell_only(tmp_path: Path) -> None:
+def test_properties_are_read_only_from_regular_files_and_shell_pipes(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, Path("/dev/zero")):

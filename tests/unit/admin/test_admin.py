@@ -53,7 +53,7 @@ async def test_a_group_listed_by_two_brokers_appears_once_in_the_result() -> Non
 
 
 @pytest.mark.parametrize("honest", [True, False], ids=["filtered by the broker", "filtered here"])
-async def test_list_groups_sends_filters_to_brokers_and_also_applies_them_itself(honest: bool) -> None:
+async def test_list_groups_sends_filters_to_brokers_and_filters_their_responses_again(honest: bool) -> None:
     rows = [row("a", "Empty", "consumer"), row("b"), row("c", "Empty", "share", "share"), row("d", "Odd", "swarm", "x")]
 
     def answer(sent: Sent) -> Any:

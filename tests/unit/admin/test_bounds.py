@@ -143,7 +143,7 @@ async def test_log_bounds_of_a_partition_without_leader_have_an_error_after_seve
     assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
     logs.pool.leaders_looked_up.clear()
     await logs.read(("a", 0), timeout=0)
-    assert len(logs.pool.leaders_looked_up) == 1, "there must be no second attempt, because no time is left"
+    assert len(logs.pool.leaders_looked_up) == 1, "there must be no second leader lookup, because no time is left"
 
 
 @pytest.mark.parametrize(("failed", "known"), [(-2, PartitionBounds(None, END, OUT_OF_RANGE)),

@@ -100,7 +100,7 @@ async def test_number_of_groups_in_an_offset_request_depends_on_their_partitions
     assert len(names_of(pool.sent[3])) == len(many), "another broker must have a batch size of its own"
 
 
-async def test_an_offset_request_that_times_out_is_repeated_in_two_halves() -> None:
+async def test_an_offset_request_that_times_out_is_split_into_two_requests() -> None:
     def answer(sent: Sent) -> Any:
         return every_group_with()(sent) if len(names_of(sent)) <= 3 else DeadlineError("late", broker=1)
 

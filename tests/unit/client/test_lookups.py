@@ -180,7 +180,7 @@ async def test_cached_topics_of_a_failing_leader_are_cleared_at_growing_interval
         now += 0.35
         assert pool.leader_failed(2)
         now += 0.35
-        assert not pool.leader_failed(2), "the second pause must be longer"
+        assert not pool.leader_failed(2), "the second pause must be longer than the first"
         pool.leader_answered(2)
         assert pool.leader_failed(2)
 

@@ -286,7 +286,7 @@ async def test_calls_to_a_broker_fail_immediately_during_the_backoff() -> None:
             await link.resume()
             with pytest.raises(ConnectError, match="refused the connection"):
                 await pool.call(2, LIST_GROUPS, {}, timeout=60)
-            assert link.connections == 0, "no attempt is allowed during the backoff"
+            assert link.connections == 0, "no connection attempt is allowed during the backoff"
 
 
 async def test_calls_wait_only_briefly_for_a_reconnection_attempt_that_hangs() -> None:
@@ -313,7 +313,7 @@ async def test_calls_wait_only_briefly_for_a_reconnection_attempt_that_hangs() -
                     await pool.call(2, LIST_GROUPS, {}, timeout=600)
             with pytest.raises(ConnectError, match="refused the connection"):
                 await pool.call(2, LIST_GROUPS, {}, timeout=600)
-        assert link.connections == 1, "the attempt must continue"
+        assert link.connections == 1, "the hanging connection attempt must continue"
         link.cut()
         await link.resume()
         assert await call_until_answered(pool, node=2)

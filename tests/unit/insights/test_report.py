@@ -158,7 +158,7 @@ def test_report_shortens_long_group_ids() -> None:
     assert {len(heading) for heading in headings} == {MAX_ID_LENGTH}
 
 
-def test_episodes_in_a_report_are_time_spans_of_unhealthy_groups(tmp_path: Path) -> None:
+def test_episodes_in_a_report_are_times_in_which_a_group_was_unhealthy(tmp_path: Path) -> None:
     rows = rows_with_problems()
     began = NOW - 9 * HOUR
     rows[HEALTH] += [

@@ -197,7 +197,9 @@ async def test_changed_verdict_causes_an_event_with_its_reason() -> None:
     expected.append("verdict falling behind → OK")
     assert judged(store, tracker, None) == expected
     expected.append("verdict stopped: no progress, 5 unread")
-    assert judged(store, tracker, replace(stopped, since_seen=False)) == expected, "the group may have stopped before"
+    assert judged(store, tracker, replace(stopped, since_seen=False)) == expected, (
+        "the group may have stopped before kgtui read it"
+    )
 
 
 async def test_problem_of_lost_records_keeps_the_time_at_which_it_was_found() -> None:

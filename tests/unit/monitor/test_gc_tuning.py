@@ -86,7 +86,7 @@ def test_objects_that_survive_many_collections_are_frozen_to_shorten_later_colle
 
 def test_objects_that_the_garbage_collector_does_not_track_are_freed(tuning: GcTuning) -> None:
     few = [object()]
-    assert gc.is_tracked(untrack(few)), "in a small cluster, the data must remain tracked"
+    assert gc.is_tracked(untrack(few)), "in a small cluster, the collector must still track the data"
     tuning.freeze_once(10_000)
     reference = weakref.ref(cycle := Cycle())
     groups = {f"group-{number}": cycle for number in range(1_000)}

@@ -505,7 +505,7 @@ async def test_the_last_lag_and_its_time_are_kept_while_the_coordinator_moves(se
         assert kept_at < summary.at
 
 
-async def test_records_stay_reported_as_lost_while_only_the_offsets_cannot_be_read() -> None:
+async def test_lost_records_are_still_reported_while_offsets_cannot_be_read() -> None:
     admin = MovingCoordinator()
     admin.add("orders", "consumer", members=(member(topics=("t-orders",)),), lag=70)
     admin.bounds["t-orders", 0] = PartitionBounds(1_010, 1_070)

@@ -77,7 +77,7 @@ async def test_group_that_keeps_up_gets_the_status_ok_at_its_second_read(sweep: 
     assert {one.status for one in found} == {GroupStatus.OK}
 
 
-async def test_group_that_was_read_once_is_unknown_without_a_stored_judgment(sweep: Sweep) -> None:
+async def test_group_that_was_read_once_has_status_unknown_and_no_stored_judgment(sweep: Sweep) -> None:
     """With 100,000 groups, the stored judgments would take up megabytes."""
     found = sweep.read(rows((100, 105)))
     assert (found.status, found.basis, found.kind) == (GroupStatus.UNKNOWN, Basis.READ_ONCE, None)

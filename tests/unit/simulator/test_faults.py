@@ -28,7 +28,7 @@ async def test_only_the_broker_with_the_fault_black_hole_stops_responding(cluste
             assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
         assert not response.done()
         cluster.faults.black_hole(2, on=False)
-        assert await response is not None, "the waiting request gets its response afterwards"
+        assert await response is not None, "the request must get its response after the fault has ended"
 
 
 async def test_a_client_can_close_its_connection_to_a_silent_broker(cluster: Simulator) -> None:

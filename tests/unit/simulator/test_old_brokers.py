@@ -90,7 +90,7 @@ async def test_share_groups_are_disabled_by_default_in_kafka_4_1() -> None:
         assert offsets["Groups"][0]["ErrorCode"] == 35
         async with RawClient(address(cluster, node)) as client:
             client.ask(STREAMS_GROUP_DESCRIBE, 0, {"GroupIds": []})
-            assert await client.read() is None, "an API that is not advertised closes the connection"
+            assert await client.read() is None, "a request for an unsupported API must close the connection"
 
 
 async def test_the_option_features_enables_and_disables_share_groups() -> None:

@@ -126,7 +126,7 @@ def test_textuals_driver_still_stores_the_terminal_in_a_private_attribute() -> N
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
 
 
-async def test_textual_still_removes_the_screen_below_one_that_is_dismissed_twice() -> None:
+async def test_textual_still_removes_the_screen_below_a_screen_dismissed_twice() -> None:
     app = App[None]()
     async with app.run_test():
         below, top = Screen[None](), Screen[None]()

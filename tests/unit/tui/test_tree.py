@@ -204,7 +204,7 @@ def test_tree_sorts_groups_by_every_sort_key_like_the_filter_language(rows: list
 
 
 @pytest.mark.parametrize("sort", SORT_KEYS)
-def test_tree_sorts_groups_that_were_deleted_after_the_last_layout(sort: str) -> None:
+def test_tree_can_sort_groups_that_were_deleted_after_the_last_layout(sort: str) -> None:
     model = _model(20)
     model.sort = sort
     model.snapshot = snapshot_of(many_groups(10))
