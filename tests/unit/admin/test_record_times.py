@@ -128,7 +128,7 @@ async def test_searching_record_times_sends_no_request_for_compacted_topics() ->
 async def test_searching_record_times_skips_tiered_storage_on_brokers_before_kafka_4(
     version: int, readable: bool
 ) -> None:
-    """If the configs cannot be read, a local log start offset above the log start offset reveals tiered storage."""
+    """Without the configs, kgtui detects tiered storage by a local log start offset above the log start offset."""
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
     logs.local_start = {"remote": 300}

@@ -60,7 +60,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that replaces stdin and stderr by terminals, and returns the new stderr.
+    """Return a function that replaces stdin and stderr with terminals, and returns the new stderr.
 
     The arguments of the function are the lines that the user types on stdin.
     """

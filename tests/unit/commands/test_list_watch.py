@@ -41,7 +41,7 @@ async def watched(cluster: Simulator, interval: float, filter_text: str = "", *,
 @pytest.mark.parametrize("lag", [False, True])
 @longer_if_busy(1)
 async def test_kgtui_ls_watch_still_shows_rows_of_a_silent_broker_with_their_age(lag: bool, timeout: float) -> None:
-    """A read takes less than twice its timeout, although broker 2 is silent. The timeout is usually one interval."""
+    """While broker 2 is silent, a read takes less than twice its timeout. `timeout` is also the interval of reads."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, lag=lag) as watch,

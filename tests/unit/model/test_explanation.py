@@ -79,7 +79,7 @@ def test_each_reason_for_lost_records_or_unknown_lag_is_explained_once() -> None
     assert titles == ["records lost, 1 partition", "no commit, 2 partitions", "forbidden, 1 partition"]
 
 
-def test_faults_of_a_group_include_those_of_its_coordinator() -> None:
+def test_faults_of_a_group_include_faults_of_its_coordinator() -> None:
     assert [fault.broker for fault in explanation.faults_of(example_snapshot(), "stale.group")] == [4]
 
 

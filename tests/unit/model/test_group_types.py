@@ -1,4 +1,4 @@
-"""Tests of the registry of group types."""
+"""Tests of the registry of group types: their states, protocols, kinds, and whether they have offsets."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_catalog_of_filter_terms_lists_every_verdict() -> None:
 
 @pytest.fixture
 def snapshot() -> Snapshot:
-    """Return a snapshot with the five watched groups and one group that is not watched."""
+    """Return a snapshot with the groups of `watched` and one group that is not watched."""
     names = [*watched(), "unseen"]
     listing = next(iter(mixed_snapshot().groups.values()))
     return replace(

@@ -11,7 +11,7 @@ from tests.unit.protocol.java_oracle import ask
 
 @pytest.fixture(scope="module")
 def kafka_errors() -> dict[int, tuple[str, bool, str]]:
-    """Map each error code of Kafka 4.4.0 to its name, whether its exception is retriable, and its message.
+    """Map each error code of Kafka 4.4.0 to `(name, whether its exception is retriable, message)`.
 
     The codes come from the class `org.apache.kafka.common.protocol.Errors`.
     """

@@ -1,4 +1,4 @@
-"""The codecs of kgtui, kio and kafka-python agree for all messages that kgtui and the other package support."""
+"""kgtui encodes and decodes messages like kio and kafka-python, if these packages support the message."""
 
 from __future__ import annotations
 

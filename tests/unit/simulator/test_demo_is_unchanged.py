@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DIGESTS = Path(__file__).with_name("demo_digests.json")
 API = {api.name: api for api in APIS.values()}
 GENERATED = 40
-"""Maximum number of generated groups for which requests about single groups are sent."""
+"""Requests about single groups are sent for at most this number of generated groups."""
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "company": {},

@@ -91,7 +91,7 @@ async def test_an_injected_throttle_time_is_reported_and_pauses_the_connection(c
     assert (await ask(cluster, 2, LIST_GROUPS, {}))["ThrottleTimeMs"] == 0
 
 
-async def test_cutting_connections_closes_only_those_that_are_already_open(cluster: Simulator) -> None:
+async def test_cutting_connections_closes_open_connections_but_not_later_ones(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as one, RawClient(address(cluster, 2)) as other:
         await one.call(LIST_GROUPS, 5, {})
         await other.call(LIST_GROUPS, 5, {})
