@@ -34,7 +34,7 @@ def stores(certificates: Certificates) -> Path:
 
 
 def load(properties: dict[str, str]) -> tuple[int, str]:
-    """Build the TLS context for these properties. Return how many CA certificates are trusted, and the error."""
+    """Build the TLS context for these properties. Return `(number of trusted CA certificates, error message)`."""
     tls = from_properties({"security.protocol": "SSL", **properties}).tls
     assert tls is not None
     assert PASSWORD not in repr(tls)

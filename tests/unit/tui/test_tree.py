@@ -407,7 +407,6 @@ def test_tree_draws_plot_trend_and_time_lag_with_ascii_characters() -> None:
 
 
 def cells(line: TreeLine) -> list[str]:
-    """Return the words in a row."""
     return "".join(piece for piece, _ in line.pieces).split()
 
 

@@ -33,7 +33,7 @@ def coordinator_jar(version: str) -> Path:
 
 
 def names_in(version: str) -> set[str]:
-    """Return the names of all schemas in the coordinator's jar of one release."""
+    """Return the names of all record schemas in the group coordinator's jar of a Kafka version."""
     with ZipFile(coordinator_jar(version)) as jar:
         files = [name for name in jar.namelist() if name.startswith("common/message/") and name.endswith(".json")]
     return {name.rpartition("/")[2].removesuffix(".json") for name in files}
