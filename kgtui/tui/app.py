@@ -107,7 +107,7 @@ class KgtuiApp(CrashReportingApp):
         self.theme = configured if configured in self.available_themes else themes.DEFAULT
 
     def on_load(self) -> None:
-        """Apply the display settings before anything is drawn."""
+        """Apply the settings for symbols and times before anything is drawn."""
         text.use_display_settings(self.display_settings)
 
     def on_mount(self) -> None:

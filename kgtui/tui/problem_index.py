@@ -83,7 +83,7 @@ class Problems:
 
     @property
     def counts(self) -> dict[Problem, int]:
-        """Problem → number of groups, including hidden groups, but without unused groups (`ONLY_COUNTED`)."""
+        """Problem → number of groups. Hidden groups are counted; unused groups (`ONLY_COUNTED`) are not."""
         return {kind: len(groups) for kind, groups in self.groups.items() if kind not in ONLY_COUNTED}
 
 
@@ -108,7 +108,7 @@ class ProblemIndex:
         return self._judgments
 
     def problems(self, hidden: Iterable[str] = ()) -> Problems:
-        """Return the groups with a problem. Later calls of `steps` change only the judgments in it."""
+        """Return the groups with a problem. Later calls of `steps` change only `judgments` of the result."""
         groups = {kind: self._groups[kind] for kind in Problem if kind in self._groups}
         summaries = {} if self._newest is None else self._newest.summaries
         return Problems(self._version, groups, self._judgments, frozenset(hidden), summaries)

@@ -56,16 +56,17 @@ _LINES_WITHOUT_DETAILS = 13
 
 
 MOST_REPLANNED_GROUPS = 100
-"""If the dialog is about at most this many groups, it makes a new plan when one of them changes.
+"""Maximum number of groups in a dialog that makes a new plan when one of its groups changes.
 
-Each plan sends several requests to the cluster.
+A dialog with more groups keeps its first plan, because each plan sends several requests to the cluster.
 """
 
 
 class DeleteDialog(ModalScreen[Results | None]):
     """Confirms and executes a deletion. Dismissed with the results, or None if nothing was deleted.
 
-    If a group changes while the dialog is open, a new plan is made, and the user must confirm this plan.
+    If a group changes while the dialog is open, a new plan is made, and the user must confirm the new plan. A dialog
+    with more than `MOST_REPLANNED_GROUPS` groups makes only one plan.
 
     Args:
         session: provides the `GroupAdmin`, and the state folder for backups and the audit log.
@@ -159,8 +160,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
         if monitor is not None and len(self.groups) <= MOST_REPLANNED_GROUPS:
-            # `_post` only posts a message, because the monitor calls it in a context without the app's display
-            # settings.
+            # `_post` only posts a message and draws nothing, because the monitor may call it from a task without the
+            # app's display settings.
             self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
 
@@ -263,7 +264,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         if asked is None:
             self.query_one("#cancel").focus()
             return
-        # The text to type is printable ASCII, so it is shown without escaping, which would double each backslash.
+        # Do not escape the text that the user must type, because escaping would double each backslash. The text is
+        # always printable ASCII.
         question = Content.assemble(f"To confirm, {asked.what}:\n", (asked.asked, "bold"))
         self.query_one("#question", Static).update(question)
         self.query_one("#second-word", Input).placeholder = f"type {asked.second_word} here as well"
@@ -287,7 +289,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
     def on_key(self, event: events.Key) -> None:
-        """Send a typed character to the text field if a button has the focus, as Cancel has at first."""
+        """Send a typed character to the text field if a button has the focus. Initially, Cancel has the focus."""
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
             return

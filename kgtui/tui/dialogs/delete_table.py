@@ -155,7 +155,7 @@ class ObservedGroups:
         now: current time.
         empty_since: group id → time at which the group became Empty, if kgtui observed that.
         consumed_until: group id → write time of the newest record that the group has read, if known.
-        appeared: ids of the groups that were new when kgtui first listed them, and have been Empty since then.
+        appeared: ids of the groups that appeared while kgtui was running, and whose state has not changed since then.
     """
 
     now: float
@@ -285,7 +285,7 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Return the lines of a command and its note. The command is quoted for the shell, so it is not escaped."""
+    """Return the lines of a command and its note. The command is already quoted for the shell."""
     shown = Cell(SafeText(text.fit(command.text, 600, cut="middle")))
     yield Content.assemble("\n", _fields([("Same as", (shown,))], width))
     if command.note:
@@ -293,7 +293,9 @@ def _command(command: CommandLine, width: int) -> Iterable[Content]:
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return commands of Kafka's own tools that would delete all groups that are not refused, one per kind of group.
+    """Return the commands of Kafka's own tools that would delete the groups of a plan, one command per kind of group.
+
+    Refused groups are left out.
 
     Args:
         bootstrap: bootstrap servers of the cluster, separated by commas.

@@ -68,7 +68,7 @@ class ExportDialog(ModalScreen["Path | None"]):
         self.query_one("#title", Static).update(
             to_content([(Cell("Export ", MUTED), Cell(fit_text(self.group, 60, cut="middle"), ACCENT))])
         )
-        about = "Writes everything known about the group and its brokers, without secrets, to a new file in "
+        about = "Writes everything known about the group and its brokers, without secrets, to a new file in the folder "
         self._show([Cell(about, MUTED), Cell(str(self._folder))])
         self.query_one(Button).focus()
 

@@ -45,7 +45,7 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
     Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows it and stays open.
 
     Attributes:
-        action_done: event that is cleared while `submit` runs. Keys typed meanwhile are held back until it is set.
+        action_done: asyncio event that is not set while `submit` runs. Keys that the user types meanwhile wait for it.
     """
 
     PROMPT_TITLE: ClassVar[str]

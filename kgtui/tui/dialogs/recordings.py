@@ -87,8 +87,8 @@ class OpenRecordingDialog(TextPrompt["Session"]):
     """Asks for a recording and a time, and opens it. Dismissed with its session, or None if canceled.
 
     Args:
-        lake: initial folder; None for the session's default lake (see `lake_of`).
-        at: initial time, in seconds since the epoch; None leaves the field empty.
+        lake: initial text of the folder field; None for the result of `lake_of`, the default lake of the session.
+        at: initial value of the time field, in seconds since the epoch; None leaves the field empty.
     """
 
     PROMPT_TITLE = "Open a recording"

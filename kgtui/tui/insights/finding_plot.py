@@ -28,7 +28,7 @@ The plot covers 1.5 times the duration of the problem, or the usual span if the 
 """
 
 MOST_TIMELINES = 64
-"""Maximum number of cached group timelines."""
+"""Maximum number of groups whose history is cached, so that their plots are not read from the lake again."""
 
 
 class FindingPlotRequest(NamedTuple):
@@ -66,7 +66,7 @@ class FindingPlot(TextLines):
 
     @property
     def gold(self) -> Gold | None:
-        """The reader of the gold tables; None if there are none."""
+        """The reader of the gold tables; None if the lake has no gold tables."""
         return self._gold
 
     @gold.setter
@@ -141,7 +141,7 @@ class FindingPlot(TextLines):
 
 
 def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline | None:
-    """Read a group's history from the gold tables; None if they contain no lag of it. Raises `LakeError`."""
+    """Read a group's history from the gold tables; None if they contain no lag of the group. Raises `LakeError`."""
     history = gold.lag_histories({group}, since=utc_datetime(since), until=utc_datetime(until)).get(group)
     return None if history is None else history.timeline(since, until)
 

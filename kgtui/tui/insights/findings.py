@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""Minimum width of a description that says when the problem began, in terminal cells."""
+"""Minimum width of a description with the date of the start of a problem, in terminal cells.
+
+A narrower description contains only the duration of the problem.
+"""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -45,7 +48,7 @@ class FindingRow(NamedTuple):
     Attributes:
         number: rank of the finding by urgency, from 0, the most urgent. It identifies the row.
         as_of: time of the newest data in the lake's tables, in seconds since the epoch; None if they are empty.
-        marked: whether the finding is about unused groups and all of them are marked in the tree.
+        marked: whether the finding is about unused groups, and all these groups are marked in the tree.
     """
 
     number: int

@@ -55,7 +55,7 @@ A screen lower than `LOW_SCREEN` shows either the plot or the evidence. A screen
 shows the plot.
 """
 
-KEYS = "enter go to group  space mark  v kind  l evidence  Y copy  esc close"
+KEYS = "enter go to group  space mark  v next kind  l evidence  Y copy  esc close"
 
 
 class FindingText(TextLines):
@@ -113,10 +113,10 @@ class InsightsScreen(ModalScreen["str | None"]):
         Binding("escape", "back", "Back", show=False),
         Binding("q,I", "dismiss(None)", "Close", show=False),
         Binding("v", "kind", "Next kind", show=False),
-        Binding("l", "evidence", "Evidence", show=False),
+        Binding("l", "evidence", "Show the evidence", show=False),
         Binding("r", "again", "Read again", show=False),
         Binding("Y", "copy", "Copy the command", show=False),
-        Binding(UTC_KEY, "utc", "UTC", show=False),
+        Binding(UTC_KEY, "utc", "Switch to UTC", show=False),
     ]
     """
     | key | does |

@@ -49,11 +49,10 @@ TALL_PAGE_LINES = 28
 SLICE_SECONDS = 0.004
 """Maximum time for which the computation of the page blocks the event loop, in seconds."""
 GROUPS_PER_SECOND = 20_000
-"""Maximum number of groups that are added up for the page per second, on average.
+"""Maximum number of groups for which the page is computed per second, on average.
 
-With 100,000 groups, the page is computed every 5 s. With at most 20,000 groups, it is computed earlier if a
-problem has changed. With more groups, lags and rates are added up less often than the page is computed (see
-`GROUPS_SUMMED_PER_SECOND`).
+A page about 100,000 groups is therefore computed every 5 s. If a page is about more groups than this number, the sums
+of lags and rates are computed less often than the page (see `GROUPS_SUMMED_PER_SECOND`).
 """
 
 
@@ -73,7 +72,7 @@ class PageSubject:
 
 
 SHORTEST_PAUSE = 1.0
-"""Minimum time between two computations of the page, in seconds. After a change of problems, it may be shorter."""
+"""Minimum pause after a computation of the page, in seconds. Another subject or a changed problem ends it earlier."""
 
 
 class ProblemTable(LineTable[tables.ProblemRow]):
@@ -136,7 +135,10 @@ class _Sums:
     consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
 
     def add(self, at: float, summary: GroupSetSummary) -> None:
-        """Add the values of the snapshot with time `at`, if it is new. If a replay has gone back, start again."""
+        """Add the values of the snapshot with time `at`, if they are new.
+
+        If a replay has gone back to an earlier time, the old values are removed first.
+        """
         if at == self.at:
             return
         sums = ((self.lag, summary.lag), (self.written, summary.written), (self.consumed, summary.consumed))
@@ -219,7 +221,7 @@ class NodePage(Vertical):
 
     @property
     def is_current(self) -> bool:
-        """Whether the page shows the newest snapshot, or is hidden."""
+        """Whether no computation of the page is pending or running; true if the page is hidden."""
         return self._subject is None or (not self._due.is_set() and not self._computing)
 
     def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:
@@ -305,7 +307,10 @@ class NodePage(Vertical):
                 await asyncio.wait_for(self._urgent.wait(), pause)
 
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
-        """Return the last summary if it is about the same groups and its sums are recent enough; otherwise None."""
+        """Return the last summary if its sums can be used again; otherwise None.
+
+        They can be used if the last summary is about the same groups and is recent (`GROUPS_SUMMED_PER_SECOND`).
+        """
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None
         summary = self._summary[1]

@@ -58,7 +58,7 @@ class RightSide(Vertical):
 
     @property
     def counts(self) -> Mapping[Problem, int]:
-        """Problem → number of groups, including acknowledged ones, but without unused groups (`ONLY_COUNTED`)."""
+        """Problem → number of groups. Acknowledged problems are counted; unused groups (`ONLY_COUNTED`) are not."""
         return self._problems.counts
 
     def compose(self) -> ComposeResult:

@@ -59,7 +59,7 @@ class GroupSetSummary:
     consumed: float | None = None
 
     def add(self, snapshot: Snapshot, ids: Sequence[str]) -> None:
-        """Add the values of some groups, except their problems. Groups that no longer exist are ignored."""
+        """Add the values of some groups to all attributes except the problems. Deleted groups are ignored."""
         listed = [group for group in ids if group in snapshot.groups]
         self.groups += len(listed)
         self._count_states(snapshot, listed)
@@ -69,7 +69,8 @@ class GroupSetSummary:
         last: Listing | None = None
         for group in ids:
             listing = snapshot.groups[group]
-            # Consecutive groups usually have the same listing, so the key is computed only when the listing changes.
+            # Consecutive groups usually have the same listing. The key of `states` is therefore computed only if the
+            # listing differs from the one before.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1
