@@ -41,7 +41,7 @@ class PaneEntry(NamedTuple):
     Attributes:
         id: id of the pane, and name of its module.
         short: title on a narrow screen.
-        shortened: when its title is shortened for lack of space; 1 for the title that is shortened first.
+        shortened: rank of the pane if titles must be shortened. The title of the pane with rank 1 is shortened first.
         name: class name of the pane's widget.
         help: description of the key in the help screen, in one sentence.
         needs_configs: whether the monitor must read the group's configs while the pane is visible.

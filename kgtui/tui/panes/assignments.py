@@ -170,7 +170,7 @@ class AssignmentsPane(Pane):
             parts.insert(0, (Cell(f"by {self._view}", ACCENT),))
         summary = join_with_dots(parts or [(Cell("nothing is assigned", MUTED),)])
         self.query_one(SummaryLine).set_cells(
-            summary, hint="v next view  l only unsettled" if assignment.placements else ""
+            summary, hint="v next view  l show unsettled" if assignment.placements else ""
         )
         self.query_one("#legend", SummaryLine).set_cells(legend_cells)
 

@@ -70,7 +70,8 @@ class AutoHeightText(Static, NoRelayout):
 
     def write(self) -> None:
         """Wrap the text to the current width and show it, or hide the widget if there is no text."""
-        # A hidden widget has width 0. If the text is wrapped to the width of the parent, no second layout is necessary.
+        # A hidden widget has width 0, so wrap its text to the width of its parent. Otherwise, a second layout would be
+        # necessary when the widget becomes visible.
         parent_width = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or parent_width or 80)
         lines = self.wrapped_lines(width)

@@ -35,11 +35,11 @@ class Column(Generic[RowT]):
         min_width: smallest width of a left-aligned column, in terminal cells.
         max_width: largest width, in terminal cells.
         cut: where a long text is shortened: at its end or in its middle.
-        if_spare: whether the column is left out unless all columns fit in full.
-        if_values: whether the column is shown only if some row has a value in it.
-        not_over: ids of more important columns. If their texts do not fit in full, this column is left out.
+        if_spare: whether the column is shown only if there is enough space for the full width of all columns.
+        if_values: whether the column is shown only if at least one row has a value in the column.
+        not_over: ids of more important columns. This column is shown only if these columns have their full width.
         full: returns the cell for the detail area below the table; None to use the cell of the table.
-        field: the field of `kgtui.model.fields` that the column shows, if any.
+        field: the field of `kgtui.model.fields` that the column shows; None if it shows no such field.
     """
 
     id: str
@@ -110,10 +110,10 @@ def field_column(
 
 
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
-    """Return the width of the title or the widest value, in terminal cells, but at most `max_width`.
+    """Return the width at which neither the title nor a value is cut off, in terminal cells, but at most `max_width`.
 
-    The width is 0 for an empty column with `if_values`. Only the 20 longest texts and the extreme numbers are measured,
-    so that 10,000 rows take only a few milliseconds.
+    If no row has a value in a column with `if_values`, return 0, because the column is not shown. Only the 20 longest
+    texts, the smallest number and the largest number are measured, so that 10,000 rows take only a few milliseconds.
     """
     if column.if_values and not any(column.value(row) for row in rows):
         return 0
@@ -133,7 +133,7 @@ def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
 def fit_columns(
     columns: Sequence[Column[RowT]], preferred: Mapping[str, int], room: int
 ) -> list[tuple[Column[RowT], int]]:
-    """Choose the columns that fit. Return each with its width in terminal cells.
+    """Choose the columns that fit, and return (column, width in terminal cells) for each of them.
 
     Args:
         preferred: column id → width at which no value is cut off.

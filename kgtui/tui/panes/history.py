@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
-"""Time spans of the plots, in seconds, in the order of key `v`.
+"""Time spans of the plots, in seconds. Key `v` switches to the next one.
 
 In a live session, plots begin at the earliest when kgtui was started.
 """
@@ -211,7 +211,7 @@ class HistoryPane(Pane):
             self.busy = False
 
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
-        """Return the timeline for a request. The timeline that was last read from a recording is cached."""
+        """Return the history of the requested group. The history that was last read from a recording is cached."""
         if self.replay_position is None:
             series = self.series.get(request.group) if self.series is not None else None
             hidden = self.snapshot is not None and may_hide_topics(self.snapshot, request.group)

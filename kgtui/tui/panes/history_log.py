@@ -84,7 +84,9 @@ def _pair_text(change: Change, name: str) -> str:
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Return the text of a change: members that joined and left, and rewound offsets; or the text of an event.
+    """Return the text of a change: members that joined, members that left, and how far offsets were rewound.
+
+    If the change is an event, return the text of the event.
 
     Args:
         most: maximum number of members that joined, and of members that left, whose names are shown.
@@ -156,7 +158,7 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    """Return title, such as `last progress` → time in seconds since the epoch; None for a time that is unknown."""
+    """Return title → time in seconds since the epoch, None if unknown. A title is, for example, `last progress`."""
     return {
         f"{snapshot.state_of(group)} since": snapshot.state_since.get(group),
         "last progress": facts.last_progress(snapshot, group),

@@ -62,7 +62,7 @@ class MemberLoad(NamedTuple):
     Attributes:
         assigned: number of assigned partitions or tasks.
         lag: total lag, in records, of the partitions that only this member owns.
-        rate: records per second that it reads from these partitions.
+        rate: records per second that the member reads from the partitions that only this member owns.
     """
 
     assigned: RelativeLoad = RelativeLoad()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgtui.tui.panes.member_loads import MemberLoad
 
 HEX_BYTES = 64
-"""Maximum number of bytes of member metadata that kgtui cannot decode and shows in hexadecimal."""
+"""Number of bytes of a member's metadata that are shown in hexadecimal, if kgtui cannot decode the metadata."""
 
 
 def member_rows(

@@ -47,9 +47,10 @@ CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
 """Ids of the columns by which key `s` sorts the table, in this order."""
 
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
-"""Ids of the columns that are sorted by descending value.
+"""Ids of the columns that are sorted by descending value. All other columns are sorted by ascending value.
 
-A small `lead` (committed offset minus log start offset) is urgent, because retention may soon delete unread records.
+For example, the smallest `lead` (committed offset minus log start offset) comes first, because retention may soon
+delete unread records of its partition.
 """
 
 

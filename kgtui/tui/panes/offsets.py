@@ -127,7 +127,7 @@ class OffsetsPane(Pane):
             parts.insert(0, (Cell(f"{count} lagging" if self._lagging else f"{count} matching", WARN),))
         if self._order != CYCLED_COLUMNS[0] and self._rows:
             parts.append((Cell(f"by {self._order}, {'largest' if self._descending else 'smallest'} first", MUTED),))
-        hint = "s sort  l lagging  / filter" if self._rows else ""
+        hint = "s sort  l show lagging  / filter" if self._rows else ""
         self.query_one(SummaryLine).set_cells(join_with_dots(parts), hint=hint)
 
     def _no_offsets(self) -> Cell:

@@ -68,7 +68,10 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
 
 def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Yield the fields `verdict`, `also` (other problems), `who` (causes it) and `next` (what to do), if known."""
+    """Yield the fields `verdict`, `also` (other problems), `who` (who causes the problem) and `next` (what to do).
+
+    Fields without a value are left out.
+    """
     diagnosis = diagnose(snapshot, group, time_text)
     judgment, health = diagnosis.judgment, snapshot.health.get(group)
     name = diagnosis.name

@@ -53,7 +53,7 @@ def health_fields(
 
     Args:
         offset_summary: totals of the group's offsets; None if they have not been read.
-        series: lag samples of the group; None if it has not been watched.
+        series: lag samples of the group; None if kgtui has not watched the group.
     """
     health = snapshot.health.get(group)
     yield from _progress(snapshot, group)
@@ -220,12 +220,12 @@ class OffsetSummary:
     Attributes:
         total: total lag.
         partitions: number of partitions with a committed offset or an owner.
-        topics: number of topics of these partitions.
+        topics: number of topics that have a partition with a committed offset or an owner.
         worst: the partition with the largest lag; None if no partition lags.
         lost: number of records that expired before the group read them.
-        lost_in: number of partitions with such records.
+        lost_in: number of partitions in which records expired before the group read them.
         committed: number of partitions with a committed offset.
-        committed_topics: number of topics with a committed offset.
+        committed_topics: number of topics that have a partition with a committed offset.
         share: whether the offsets are share-partition start offsets (KIP-932) instead of committed offsets.
     """
 

@@ -33,7 +33,7 @@ _CLOCK_WITH_DATE = 86_400.0
 
 
 _AVERAGED_SECONDS = 10.0
-"""Rates are averaged over this many seconds, or over the time of one plotted value if it is longer."""
+"""A plotted rate is an average over this many seconds, or over the time of one plotted value, whichever is longer."""
 
 
 class StackedPlot(NamedTuple):
