@@ -89,7 +89,7 @@ class ReplayPosition(Protocol):
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next (or previous) poll at which a group changed. Return False if there is none.
+        """Move to the next poll (or, if `back`, the previous poll) at which the group changed. Return False if none.
 
         Polls at which only offsets changed are skipped.
         """
@@ -250,7 +250,8 @@ class Playback:
         speed: playing speed, as a multiple of real time.
         worker: plays the recording; None while stopped.
         remembered: time saved with key `m` for a comparison, in seconds since the epoch.
-        last_opened: session of the recording that was last opened from this screen. It knows the time displayed last.
+        last_opened: session of the recording that was last opened from this screen. The dialog that opens a recording
+            proposes its folder and its last displayed time.
     """
 
     session: Session

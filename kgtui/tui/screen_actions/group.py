@@ -31,7 +31,8 @@ def _why_not_deletable(context: ActionContext) -> str | None:
     if context.group is None:
         return needs_group(context)
     if not context.session.read_only and is_listed_as_empty(context.snapshot, context.group, now=context.now):
-        # The group is listed as Empty, but its description is missing or older. The delete dialog describes it again.
+        # The action is available if the group is listed as Empty, even if its description is missing or older than the
+        # list of groups. The delete dialog describes the group again.
         return None
     return delete_availability(context.snapshot, context.group, context.session.read_only, now=context.now)
 

@@ -48,7 +48,7 @@ While an arrow key is held down, panes are not drawn.
 FILL_DELAY = 0.3
 """Delay between the first drawing of groups and the creation of the hidden panes, in seconds.
 
-The groups appear sooner, because creating panes takes time.
+Creating panes takes time. Without the delay, the groups would appear later.
 """
 
 
@@ -131,7 +131,7 @@ class ClusterScreen(Screen[None]):
         yield self.compose_footer()
 
     def compose_footer(self) -> ActionFooter:
-        """Create the footer, here without keys."""
+        """Create a footer without keys. `MainScreen` overrides this method."""
         return ActionFooter((), lambda _: None)
 
     def on_mount(self) -> None:
@@ -182,7 +182,10 @@ class ClusterScreen(Screen[None]):
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Event that is cleared from the acceptance of a filter until the cursor is on its match. Keys wait for it."""
+        """Asyncio event that is cleared when the user accepts a filter, and set when the cursor is on the match.
+
+        Keys that the user types meanwhile wait for the event.
+        """
         return self.group_tree.match_selected
 
     @property

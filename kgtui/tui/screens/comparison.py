@@ -30,7 +30,7 @@ MAX_ROWS = 2_000
 """Maximum number of rows per kind of difference. Further differences are only counted."""
 
 VIEWS = ("all", "groups", "members", "partitions", "lag")
-"""Views of the screen, in the order of key `v`: all differences, or one kind."""
+"""Views of the screen: all differences, or one kind. Key `v` switches to the next view."""
 
 
 class Difference(NamedTuple):
@@ -189,8 +189,8 @@ class ComparisonScreen(ModalScreen["str | None"]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,M", "dismiss(None)", "Close", show=False),
-        Binding("v", "view", "Next kind of difference", show=False),
-        Binding("l", "only", "Only the selected group", show=False),
+        Binding("v", "view", "Show the next kind of difference", show=False),
+        Binding("l", "only", "Show only the selected group", show=False),
     ]
     """
     | key | does |
@@ -212,7 +212,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
             box.border_title = "Comparison"
-            box.border_subtitle = "enter go to group  v kind  l selected group  esc close"
+            box.border_subtitle = "enter go to group  v next kind  l only selected group  esc close"
             yield Static(id="times", markup=False)
             yield SummaryLine()
             yield Static(id="view", markup=False)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 SPANS = (600.0, 3_600.0, 21_600.0, 86_400.0)
-"""Time spans of the screen, in seconds, in the order of key `v`."""
+"""Time spans of the listed events, in seconds. Key `v` switches to the next one."""
 
 KEYS = "enter go to group  / filter  v time  o kind  l selected group  esc close"
 
@@ -47,7 +47,7 @@ _KINDS: dict[str, frozenset[EventKind]] = {
         for shown in EVENT_KINDS.values()
     },
 }
-"""Choices of key `o`: name → kinds of the listed events."""
+"""Name, such as `all events` → kinds of the listed events. Key `o` switches to the next name."""
 
 _SELECTIONS = tuple(_KINDS)
 
@@ -137,7 +137,7 @@ class EventsScreen(ModalScreen["str | None"]):
         Binding("slash", "filter", "Filter", show=False),
         Binding("v", "span", "Next time span", show=False),
         Binding("o", "kind", "Next kind", show=False),
-        Binding("l", "only", "Only the selected group", show=False),
+        Binding("l", "only", "Show only the selected group", show=False),
         Binding(UTC_KEY, "utc", "UTC", show=False),
     ]
     """
@@ -177,8 +177,8 @@ class EventsScreen(ModalScreen["str | None"]):
         """List the events. On a live cluster, list them again when new events arrive."""
         self.table.focus()
         if self._main.session.replay_position is None:
-            # `_post` only posts a message, because the monitor calls it in a context without the app's display
-            # settings.
+            # `_post` only posts a message and draws nothing, because the monitor may call it from a task without the
+            # app's display settings.
             self._unsubscribe = self._main.monitor.subscribe(self._post)
         self._list(fresh=True)
 

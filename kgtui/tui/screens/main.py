@@ -80,10 +80,11 @@ class MainScreen(ClusterScreen):
 
 
 class ReplayOverlay:
-    """The screen of a recording above the screen of the live cluster, which keeps running.
+    """The screen of a recording above the screen of the live cluster. The live cluster is polled meanwhile.
 
-    `session` is the session of the recording. `live` is the screen of the live cluster, whose session is
-    `session.live_session`.
+    Args:
+        session: the session of the recording.
+        live: the screen of the live cluster.
     """
 
     def __init__(self, app: App[int], session: Session, live: MainScreen) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Grouping = Literal["type", "state", "coordinator", "topic", "family", "flat"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
-"""All groupings, in the order of key `b`."""
+"""All groupings. Key `b` switches to the next one."""
 GROUPING_TITLES: dict[Grouping, str] = {
     "type": "by type, state",
     "state": "by state",
@@ -130,7 +130,10 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 
 
 def family_of(group: str) -> str | None:
-    """Return the prefix of a group id, such as `team-007.*` for `team-007.settle`; None without a separator."""
+    """Return the prefix of a group id (`FAMILY_SEPARATORS`), such as `team-007.*` for `team-007.settle`.
+
+    Return None if the id contains no separator.
+    """
     for separators in FAMILY_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
         if ends and min(ends) < len(group) - 1:
@@ -180,7 +183,10 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Put groups that an old broker lists without type or state under nodes, by their descriptions."""
+    """Put groups of one listing under nodes, if an old broker has listed them without type or state.
+
+    The missing type and state are taken from the descriptions of the groups.
+    """
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):
         for group in ids[start : start + SLICE]:

@@ -36,7 +36,7 @@ class SavedView:
 
     Attributes:
         configured: ids of the columns in `config.toml` when the view was saved. If `config.toml` now has other columns,
-            they replace `columns`.
+            the tree shows the columns of `config.toml` instead of `columns`.
         columns: ids of the columns, the most important one first.
         sort: a key of `SORT_KEYS`.
         descending: whether the largest value comes first.

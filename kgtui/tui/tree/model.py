@@ -57,8 +57,8 @@ class TreeModel:
         cursor_key: the node or group chosen by the user. The cursor returns to it when the filter no longer hides it.
         cursor_row: the row of the cursor. It differs from the row of `cursor_key` if that group or node is hidden or
             deleted.
-        filter_cache: groups that matched recent filters. If the user extends a filter, only the groups that it matched
-            are tested.
+        filter_cache: groups that matched recent filters. If the user extends a filter, only the groups that matched the
+            shorter filter are tested.
     """
 
     def __init__(self, snapshot: Snapshot, title: str = "") -> None:

@@ -137,7 +137,10 @@ def _padded(cells: Iterable[tuple[TreeColumn, Piece]]) -> list[Piece]:
 
 
 def _join_pieces(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
-    """Join pieces of the same role, and blanks with the piece before, so that less is written to the terminal."""
+    """Join each piece with the piece before it, if both have the same role or the later piece is blank.
+
+    Fewer pieces mean fewer bytes to the terminal.
+    """
     joined: list[tuple[str, str]] = []
     for piece, role in pieces:
         if joined and (role == joined[-1][1] or piece.isspace()):

@@ -84,7 +84,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._group_to_reveal: str | None = None
         self._match_to_select: str | None = None
         self.match_selected = asyncio.Event()
-        """Event that is cleared from the acceptance of a filter until the cursor is on its match."""
+        """Event that is cleared when the user accepts a filter, and set when the cursor is on the match."""
         self.match_selected.set()
         self._shown = 0
         self._totals_due = 0.0
@@ -162,7 +162,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._wait_for_more()
 
     async def _wait_for_more(self) -> None:
-        """Pause after a layout. More groups cause a longer pause. A new filter, grouping or order ends it."""
+        """Pause after a layout. More groups cause a longer pause. A new filter, grouping or order ends the pause."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
                 self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND

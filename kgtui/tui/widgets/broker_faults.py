@@ -21,7 +21,7 @@ NO_ANSWER_FAULTS = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED", "UNR
 
 
 class FaultLines(Static):
-    """One line per error of a broker or of the cluster. The widget is hidden while there are none."""
+    """One line per error of a broker or of the cluster. The widget is hidden while there are no errors."""
 
     DEFAULT_CSS = """
     FaultLines { height: auto; max-height: 4; padding: 0 1; background: $panel; color: $kg-error; display: none; }

@@ -104,7 +104,7 @@ class ActionFooter(LineWidget):
 
 
 def _fitting(items: Sequence[FooterItem], width: int) -> list[FooterItem]:
-    """Leave out items until the others fit: from right to left, but help and quit, the two rightmost, last."""
+    """Leave out items from right to left until the others fit. The last two, help and quit, are left out last."""
     kept = list(items)
     while len(kept) > 1 and sum(item.width for item in kept) > width:
         kept.pop(-3 if len(kept) > 2 else 0)
