@@ -1,8 +1,8 @@
 """Reads files of Java client properties, and resolves references to environment variables, files and config providers.
 
 kgtui has Kafka's three config providers, and follows Kafka's rules. The value for a reference such as
-`${file:/run/secrets/kafka.properties:password}` is inserted without escaping. Then blanks at both ends of the property
-are removed. References to undeclared providers are not replaced.
+`${file:/run/secrets/kafka.properties:password}` is inserted without escaping. Then blanks at both ends of the value of
+the property are removed. References to undeclared providers are not replaced.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def read_value(file: Path, place: str) -> str:
 
 
 def _permitted(allowed: list[Path], folder: Path, place: str, path: str) -> Path:
-    """Return the path of a file in `folder`. Raises ConfigError if `allowed.paths` is set and does not contain it."""
+    """Return `path` in `folder`. Raises ConfigError if the path is empty, or if `allowed.paths` excludes it."""
     if not path:
         raise ConfigError(f"{place}: the reference has no path: write ${{PROVIDER:PATH:KEY}}")
     file = folder / path

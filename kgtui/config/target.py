@@ -87,7 +87,10 @@ class Target:
 
 
 def resolve(settings: Settings, flags: object = None) -> Target:
-    """Return the cluster that a flag, the environment, `bootstrap.servers` or `default` names; otherwise localhost.
+    """Return the cluster to use.
+
+    In order of precedence: the cluster of a flag, of an environment variable, of `bootstrap.servers` in the command
+    config, of `default` in `config.toml`, and the cluster at localhost.
 
     Args:
         flags: parsed command line with any of `bootstrap_server`, `cluster`, `command_config` and `read_only`.
@@ -188,7 +191,9 @@ def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], sourc
 
 
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
-    """Return the cluster at these addresses. Read-only setting, color and label come from `config.toml`.
+    """Return the cluster at these addresses.
+
+    If `config.toml` has a cluster with one of the addresses, its read-only setting, color and label are used.
 
     Args:
         where: the flag or variable with the addresses.

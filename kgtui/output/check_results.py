@@ -141,9 +141,10 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
 
 
 def severe_problem(health: GroupHealth) -> Problem | None:
-    """Return the problem that is an error although the verdict is not: records were lost, or soon will be.
+    """Return the problem of a group with lost records, or with records that will soon be lost; None without one.
 
-    Burrow's rules judge only whether a group makes progress. The result is None if there is no such problem.
+    The result is also None if the verdict is already an error. Burrow's rules, which determine the verdict, do not know
+    about lost records, because they judge only whether a group makes progress.
     """
     from kgtui.model.health.judged import judgment_of_health
     from kgtui.model.judgment import NOT_READ, GroupStatus
