@@ -136,8 +136,9 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
     """Return the other groups on the topics of this group, for JSON; None if its topics are not known.
 
-    Key `groups` has the id, state and lag of at most `MAX_NEIGHBORS` of these groups, and key `count` the number of all
-    of them. Key `swept` has two numbers: the groups that kgtui has read, and all groups of the cluster.
+    Key `groups` has the id, state and lag of at most `MAX_NEIGHBORS` of these groups, and key `count` has the
+    number of all these groups. Key `swept` has two numbers: how many groups kgtui has read, and how many groups the
+    cluster has.
     """
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics or () if summary is not None else ())

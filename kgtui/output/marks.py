@@ -68,7 +68,7 @@ def cell(field: Field[Row], unread: str, *row: Row.args, **named: Row.kwargs) ->
 
 
 def or_mark(text: str, missing: Missing, unread: str) -> str:
-    """Return `text`, or the mark for a missing value if it is empty or `?`.
+    """Return `text`; if `text` is empty or `?`, return the mark for a missing value.
 
     Args:
         missing: why the field has no value.

@@ -29,8 +29,8 @@ class GroupSelected(Message):
 class GroupOpened(Message):
     """The user has opened a row of the tree with enter or a double click.
 
-    The panes should get the focus. If `group` is None, the user has opened the row of the cluster, and its page should
-    get the focus.
+    The panes should get the focus. If `group` is None, the user has opened the row of the cluster, and the page of
+    the cluster should get the focus.
     """
 
     def __init__(self, group: str | None) -> None:

@@ -23,7 +23,7 @@ RECENT = 3_600.0
 
 
 class RecentEvents:
-    """The newest events before the displayed poll of a recording. On a live cluster, it does nothing."""
+    """The newest events before the displayed poll of a recording. On a live cluster, the methods do nothing."""
 
     def __init__(self, position: ReplayPosition | None) -> None:
         self._position = position

@@ -78,7 +78,7 @@ class Recording:
     While the recording is running, `session.recording` is this object.
 
     Args:
-        notify: shows a message to the user; the second argument says whether it is a warning.
+        notify: shows a message to the user; the second argument says whether the message is a warning.
         on_change: called after the recording has ended.
     """
 

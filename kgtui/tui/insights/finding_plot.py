@@ -52,7 +52,8 @@ class FindingPlotRequest(NamedTuple):
 class FindingPlot(TextLines):
     """The widget that plots the lag and rates of a finding's group.
 
-    A thread reads the data and draws the plot. Of the requests that arrive while it is busy, only the newest is drawn.
+    A thread reads the data and draws the plot. Of the requests that arrive while the thread is busy, only the newest
+    is drawn.
     """
 
     def __init__(self) -> None:

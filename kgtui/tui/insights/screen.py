@@ -172,8 +172,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     def group(self) -> str | None:
         """The id of the group in the plot, to which enter goes; None if there is no finding.
 
-        If the evidence has the focus, this is the group in its selected row. Otherwise, it is the finding's first group
-        that still exists.
+        If the evidence has the focus, this is the group in the selected row of the evidence. Otherwise, it is the first
+        group of the finding that still exists.
         """
         row = self.findings.row
         if row is None:

@@ -72,7 +72,7 @@ class PageSubject:
 
 
 SHORTEST_PAUSE = 1.0
-"""Minimum pause after a computation of the page, in seconds. Another subject or a changed problem ends it earlier."""
+"""Minimum pause after a computation of the page, in seconds. Another subject or a changed problem ends the pause."""
 
 
 class ProblemTable(LineTable[tables.ProblemRow]):

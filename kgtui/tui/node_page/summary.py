@@ -85,8 +85,8 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # Check cheap conditions first, because `facts.may_hide_topics` is slow. If all of them are false, it
-            # returns False.
+            # Check cheap conditions first, because `facts.may_hide_topics` is slow. If all cheap conditions are false,
+            # the function would return False.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1

@@ -33,7 +33,7 @@ class ProblemRow(NamedTuple):
     Attributes:
         lag: total lag in records; None if unknown.
         progress: time of the last observed progress, in seconds since the epoch; None if there was none.
-        first_seen: time of the first read of the group, in seconds since the epoch; None if it was not read.
+        first_seen: time of the first read of the group, in seconds since the epoch; None if the group was not read.
         lag_age: age of the lag in seconds if the group cannot be read; otherwise None.
         lags: total lag in records at each of the last reads, oldest first.
     """

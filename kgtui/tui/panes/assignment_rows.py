@@ -31,7 +31,7 @@ class PlacementRow(NamedTuple):
 
     Attributes:
         placement: the partition or task, and its status.
-        waits_for: names of the members that must act before it can move to its new owner.
+        waits_for: names of the members that must act before the partition or task can move to its new owner.
         lag: lag of the partition, or total lag of the partitions of the task; None if unknown.
         scale: lag that the highest symbol in the grid stands for, equal in all rows.
     """

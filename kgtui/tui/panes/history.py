@@ -193,7 +193,7 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Draw the plots for the newest request. Requests that were replaced by a newer one meanwhile are skipped."""
+        """Draw the plots for the newest request. Requests that a newer request has replaced are skipped."""
         try:
             while (request := self._request()) is not None and request != self._shown:
                 self._shown = request
@@ -260,7 +260,7 @@ def _interval_around(at: float, span: float, first: float, last: float) -> tuple
     The result changes only when `at` has advanced by a quarter of `span`, so that the recording is rarely read.
 
     Args:
-        at: the replayed time. The plots show it in their third quarter, except near the ends of the recording.
+        at: the replayed time. It is in the third quarter of the plots, except near the ends of the recording.
         span: time span of the plots.
         first: start of the recording.
         last: end of the recording.

@@ -139,7 +139,7 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
     """Return the columns of the table of partitions.
 
     Args:
-        share: whether the group is a share group. It has a start offset instead of a committed offset, and no metadata.
+        share: whether the group is a share group. Share groups have start offsets instead of committed offsets.
         timed: whether times of unread records are known. If not, there are no columns for age and expiry.
     """
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 TREND_WINDOW = 60.0
 """Maximum age of the lag samples from which the trend is computed, in seconds."""
 STEADY = 0.05
-"""If the lag changes by fewer records per second than this, it is shown as `steady`."""
+"""If the lag changes by fewer records per second than this, the trend is shown as `steady`."""
 _DATE_SHOWN_AFTER = 43_200.0  # Times that are at least this many seconds away are shown with their date.
 _MOST_MEMBERS_NAMED = 3  # Maximum number of members that the field `held up by` names.
 

@@ -268,11 +268,11 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.scroll_to(y=self.cursor - self._lines + 1, animate=False, immediate=True)
 
     def action_cursor(self, step: int) -> None:
-        """Move the cursor down by `step` rows, or up if it is negative."""
+        """Move the cursor down by `step` rows, or up if `step` is negative."""
         self.cursor += step
 
     def action_page(self, step: int) -> None:
-        """Move the cursor down by `step` pages, or up if it is negative."""
+        """Move the cursor down by `step` pages, or up if `step` is negative."""
         self.cursor += step * max(1, self._lines - 1)
 
     def action_edge(self, side: int) -> None:

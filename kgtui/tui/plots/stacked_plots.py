@@ -183,8 +183,8 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Plot the state of the group over time.
 
-    If the group had several states in the time of one cell, a rebalancing state is preferred to others, and others to
-    Stable.
+    If the group had several states in the time of one cell, the cell shows a rebalancing state, if there was one.
+    Otherwise, it shows a state other than Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []

@@ -29,7 +29,7 @@ PLAY_INTERVAL = 0.5
 MIN_PAUSE = 0.1
 """Minimum pause after each displayed poll while a recording is playing, in seconds.
 
-Without it, keys might not be handled if each read took longer than `PLAY_INTERVAL`.
+Without the pause, keys might not be handled if each read took longer than `PLAY_INTERVAL`.
 """
 
 

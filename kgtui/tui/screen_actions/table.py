@@ -40,7 +40,7 @@ REPLAY_FOOTER: tuple[str, ...] = (
 
 
 def offered(*, read_only: bool) -> tuple[Action, ...]:
-    """Return the actions that a session offers. A read-only session has none that change the cluster."""
+    """Return the actions that a session offers. A read-only session does not offer actions that change the cluster."""
     return tuple(action for action in ACTIONS if not (read_only and action.writes))
 
 

@@ -102,7 +102,7 @@ class KeyOrder:
 def _path(app: App[int]) -> list[MessagePump]:
     """Return the widgets that must handle their messages after a key: the focused widget and its ancestors.
 
-    In a dialog, these are all widgets, because the widgets of a dialog exchange messages.
+    In a dialog, return all widgets, because the widgets of a dialog send messages to each other.
     """
     screen = app.screen
     path: list[MessagePump] = [*(app.focused or screen).ancestors_with_self]

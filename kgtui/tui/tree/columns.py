@@ -49,7 +49,7 @@ class TreeRow:
     Attributes:
         members: number of members; None if unknown.
         total: total lag; None if it has not been read.
-        age: age of the data in seconds; None if it is current.
+        age: age of the data in seconds; None if the data is current.
         judgment: status and problem of the group.
         judgment_stale: whether the judgment is based on old data.
         lags: total lag in the last reads of the sweep, oldest first.

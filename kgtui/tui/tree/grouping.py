@@ -108,7 +108,7 @@ def type_label(group_type: str | None, protocol: str) -> str:
 def path_of(snapshot: Snapshot, group: str, grouping: Grouping) -> Path | None:
     """Return the path of the node that contains a group; None if the group is not in the snapshot.
 
-    In a tree by topic, it is the node of the group's first topic.
+    In a tree by topic, return the path of the node of the group's first topic.
     """
     listing = snapshot.groups.get(group)
     if listing is None:

@@ -129,7 +129,7 @@ class RowLayout:
 
 
 def position(ids: Sequence[str], group: str) -> int | None:
-    """Return the index of a group in a list of group ids; None if it is missing.
+    """Return the index of a group in a list of group ids; None if the list does not contain the group.
 
     A binary search, which is fast, is tried first. It succeeds if the list is sorted by name.
     """

@@ -204,11 +204,11 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.refresh_changed()
 
     def move(self, rows: int) -> None:
-        """Move the cursor down by `rows` rows, or up if it is negative."""
+        """Move the cursor down by `rows` rows, or up if `rows` is negative."""
         self.move_to(self.model.cursor_row + rows)
 
     def page(self, pages: int) -> None:
-        """Move the cursor down by `pages` pages, or up if it is negative."""
+        """Move the cursor down by `pages` pages, or up if `pages` is negative."""
         self.move(pages * max(1, self.size.height - 1))
 
     def move_to(self, row: int) -> None:
