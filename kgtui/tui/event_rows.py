@@ -1,6 +1,6 @@
-"""Rows of event lists. Many events of one group are folded into one row.
+"""Rows of event lists. Many events of one group share one row.
 
-Without folding, a group that rebalances every few seconds would hide the events of all other groups.
+Otherwise, a group that rebalances every few seconds would hide the events of all other groups.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _counted(kind: str, number: int) -> str:
 def event_rows(events: Iterable[Event], rows_per_group: int) -> list[EventRow]:
     """Return rows for events, in the same order. The first `rows_per_group` events of a group have one row each.
 
-    If at least two more events of the group follow, these share one row. Events of brokers are never folded.
+    If at least two more events of the group follow, they share one row. Each event of a broker has its own row.
     """
     events = list(events)
     of_group = Counter(event.group for event in events)

@@ -228,7 +228,6 @@ class NodePage(Vertical):
         """Show a set of groups in a snapshot.
 
         Args:
-            subject: the set of groups.
             problems: problems of all groups. Acknowledged problems are hidden.
             acknowledged: number of acknowledged problems.
         """

@@ -48,7 +48,6 @@ class HistoryPlotRequest(NamedTuple):
     """All values that determine the plots. All times are in seconds since the epoch.
 
     Attributes:
-        group: id of the group.
         since: time at the left edge.
         until: time at the right edge.
         newest: time of the newest lag sample; None in a recording.

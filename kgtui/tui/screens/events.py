@@ -61,7 +61,7 @@ Measuring the texts of all events would take too long.
 """
 
 ROWS_PER_GROUP = 5
-"""Maximum number of rows per group. Older events of the group are folded into one more row."""
+"""Maximum number of rows per group. Older events of the group share one more row."""
 
 
 def _kind(row: EventRow) -> Cell:
@@ -105,7 +105,7 @@ class EventSelection(NamedTuple):
 
 
 class EventTable(LineTable[EventRow]):
-    """The table of events. Enter goes to the row's group, or lists the folded events of the row."""
+    """The table of events. Enter goes to the row's group, or lists all events of a row with several events."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]
     """
@@ -283,7 +283,8 @@ class EventsScreen(ModalScreen["str | None"]):
     def action_choose(self) -> None:
         """Close the screen and go to the group in the current row.
 
-        For folded events, list all events of the group instead. If the group no longer exists, show a message.
+        If the row stands for several events, list all events of the group instead. If the group was deleted, show a
+        message.
         """
         row = self.table.row
         group = None if row is None else row.event.group

@@ -38,7 +38,6 @@ def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: b
     without a column, its name follows the grouping: `by state, age ▾`.
 
     Args:
-        columns: the columns that fit.
         grouping: name of the grouping, such as `by type, state`.
         sort: a key of `SORT_KEYS`.
     """

@@ -20,7 +20,6 @@ class FooterItem(NamedTuple):
 
     Attributes:
         action: id of the action.
-        key: the key as it is shown.
         name: name of the action, shown in lower case.
         help: a sentence for the tooltip.
     """
