@@ -77,7 +77,7 @@ class Settings:
     """The settings of `config.toml` and the environment.
 
     `path` is the path of the file, even if it does not exist. `storage` maps the beginning of a lake's URI to storage
-    options, in which references are not replaced yet.
+    options. References in them, such as `${NAME}`, have not been replaced yet.
     """
 
     path: Path

@@ -186,7 +186,10 @@ def markdown(found: dict[str, Any]) -> str:
 
 
 def code(value: object) -> str:
-    """Format a value as a Markdown code span with a long enough fence; `–` for no value."""
+    """Format a value as a Markdown code span; `–` for no value.
+
+    The span begins and ends with more backticks than the value contains in a row.
+    """
     if value is None or value == "":
         return marks.NONE
     text = visible(str(value)[: MAX_CHARACTERS + 1])
@@ -198,7 +201,7 @@ def code(value: object) -> str:
 
 
 def fenced(text: str) -> str:
-    """Format a text as a Markdown code block with a long enough fence."""
+    """Format a text as a Markdown code block. Its fences have more backticks than the text contains in a row."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}\n{text}\n{fence}"
 

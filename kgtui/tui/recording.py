@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FIRST_ERRORS_WAIT = 0.7
-"""Time for which `begin` waits for an error of the recorder, in seconds.
+"""Time for which `Recording.begin` waits for an error of the recorder, in seconds.
 
 Most errors, such as a folder in use, occur earlier.
 """
 
 LAST_WRITE_TIMEOUT = 10.0
-"""Time for which `end` waits until the last rows have been written, in seconds."""
+"""Time for which `Recording.end` waits until the last rows have been written, in seconds."""
 
 _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 

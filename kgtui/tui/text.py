@@ -111,7 +111,7 @@ def _harmless(value: str) -> str:
 
 
 def fit(shown: str, width: int, *, cut: Cut = "end") -> str:
-    """Cut a text that `plain` has returned to `width` cells, with an ellipsis at the end or in the middle."""
+    """Cut a text to `width` cells, with an ellipsis at the end or in the middle. `shown` is a result of `plain`."""
     if width <= 0:
         return ""
     if len(shown) <= width and shown.isascii():
@@ -142,7 +142,7 @@ def _tail(shown: str, width: int) -> str:
 
 
 def pad(shown: str, width: int, *, right: bool = False) -> str:
-    """Cut a text that `plain` has returned, or add blanks, so that it has exactly `width` cells.
+    """Cut a text, or add blanks, so that it has exactly `width` cells. `shown` is a result of `plain`.
 
     If `right` is true, the blanks are on the left.
     """

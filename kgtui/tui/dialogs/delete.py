@@ -350,7 +350,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.dismiss(message.results)
 
         def closed(_: None) -> None:
-            # Textual can dismiss only the topmost screen, so the result dialog must be removed first.
+            # Textual can dismiss only the topmost screen, so the result dialog is removed before the delete dialog.
             self.call_next(close)
 
         self.app.push_screen(DeleteResultDialog(message.results, self._folder), closed)

@@ -160,7 +160,7 @@ def _start(sentence: str) -> str:
 
 
 def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> tuple[bool, str]:
-    """Mark the groups of a finding in the tree, or unmark them if all are marked.
+    """In the tree, mark the groups of a finding, or unmark them if all are marked.
 
     `recorded` is the id of the recorded cluster, if known. Return whether a mark has changed, and a message for the
     user.

@@ -330,7 +330,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self._notify(f"{name} {'did not exist at this time' if replaying else 'no longer exists on this cluster'}")
 
     def action_mark(self) -> None:
-        """Mark the unused groups of the finding in the tree for a deletion. If all are marked, unmark them."""
+        """In the tree, mark the unused groups of the finding for a deletion. If all are marked, unmark them."""
         row = self.findings.row
         if row is not None:
             changed, message = toggle_marks(row, self._main, self._read.cluster)

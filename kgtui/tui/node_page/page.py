@@ -49,10 +49,10 @@ TALL_PAGE_LINES = 28
 SLICE_SECONDS = 0.004
 """Maximum time for which the computation of the page blocks the event loop, in seconds."""
 GROUPS_PER_SECOND = 20_000
-"""Maximum number of groups for which the page is computed per second, on average.
+"""Maximum number of groups that are processed for the page per second, on average.
 
-A page about 100,000 groups is therefore computed every 5 s. If a page is about more groups than this number, the sums
-of lags and rates are computed less often than the page (see `GROUPS_SUMMED_PER_SECOND`).
+A page about 100,000 groups is therefore computed only every 5 s. If a page is about more groups than this number, the
+sums of lags and rates are computed less often than the page (see `GROUPS_SUMMED_PER_SECOND`).
 """
 
 
@@ -221,7 +221,7 @@ class NodePage(Vertical):
 
     @property
     def is_current(self) -> bool:
-        """Whether no computation of the page is pending or running; true if the page is hidden."""
+        """Whether the page shows the newest snapshot. A hidden page counts as current."""
         return self._subject is None or (not self._due.is_set() and not self._computing)
 
     def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:

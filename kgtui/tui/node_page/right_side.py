@@ -44,7 +44,7 @@ class RightSide(Vertical):
     """
 
     class ProblemsChanged(Message):
-        """The problems have been computed again, or the user has acknowledged one."""
+        """The problems have been computed again, or the user has acknowledged a problem."""
 
     def __init__(self, detail: GroupDetail, index: ProblemIndex) -> None:
         super().__init__(id="right")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
 """Time spans of the plots, in seconds. Key `v` switches to the next one.
 
-In a live session, plots begin at the earliest when kgtui was started.
+In a live session, plots cannot begin before the start of kgtui.
 """
 
 SHORTEST_SPAN = 60.0

@@ -138,7 +138,7 @@ COLUMNS: tuple[Column[Change], ...] = (
 
 
 def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> list[Change]:
-    """Return the changes with names instead of ids of the members that joined or left.
+    """Return the changes, but with the names of the members that joined or left instead of their ids.
 
     `members` are the present members. Their client ids become a part of the names.
     """

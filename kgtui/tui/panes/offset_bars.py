@@ -1,4 +1,4 @@
-"""The row of a partition in the Offsets pane, with bars for its lag and its distance to data loss."""
+"""The row of a partition in the Offsets pane, with bars for its lag and its lead."""
 
 from __future__ import annotations
 

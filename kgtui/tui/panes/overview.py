@@ -210,7 +210,7 @@ def overview_sections(
         series: lag samples of all groups. The trend is computed from them if the snapshot contains no trend.
         placeholder: text that is shown until the group has been described.
     """
-    # These functions are imported here, so that kgtui starts faster.
+    # `overview_health` is imported here, so that kgtui starts faster.
     from kgtui.tui.panes.overview_health import health_fields, lag_fields, loss_fields
 
     samples = series.get(group) if series is not None else None

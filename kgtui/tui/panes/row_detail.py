@@ -82,5 +82,5 @@ class DetailedTable(Vertical, Generic[RowT]):
         shown = (row, [column.id for column in self.table.columns])
         if force or shown != self._shown:
             self._shown = shown
-            # A hidden detail area has width 0, so the width of this widget, its parent, is used.
+            # A hidden detail area has width 0, so the width of its parent is used.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

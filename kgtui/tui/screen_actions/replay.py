@@ -1,4 +1,4 @@
-"""Actions of recordings: open one, return to the live cluster, move in time, play, compare two times."""
+"""Actions of recordings: open a recording, return to the live cluster, move in time, play, compare two times."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class KeyOrder:
             # If the key has opened or closed a screen, the screen that is now active must first handle its messages.
             await _wait_for_queues(_path(self._app))
         if self._held:
-            # `_send` is called in the app, so that the app handles its exceptions.
+            # The app calls `_send`, so that exceptions of `_send` are handled like those of the app.
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._in_progress = None

@@ -34,7 +34,7 @@ class StyleCache(Widget):
         return self._base_style
 
     def component_style(self, component: str) -> Style:
-        """Return the style of a component class without background; `base_style` for an empty string."""
+        """Return the style of a component class, but without its background; `base_style` for an empty string."""
         base = self.base_style
         if not component:
             return base

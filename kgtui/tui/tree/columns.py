@@ -36,9 +36,9 @@ _WITH_FRACTION = 10.0
 """If the lag changes by at least this many records per second, no decimal place is shown."""
 
 _SMALLEST_AGE_BOUND = 10.0
-"""Minimum age of the oldest unread record, in seconds, that is shown if the age is only a lower bound.
+"""A lower bound of the age of the oldest unread record is shown only if it is at least this many seconds.
 
-A lower bound below this is shown as an unknown age.
+A smaller lower bound is shown as an unknown age.
 """
 
 

@@ -1,4 +1,4 @@
-"""Draw the rows of the tree and their heading. Only lines that differ are redrawn."""
+"""Draw the rows of the tree and their heading. Only lines whose content has changed are redrawn."""
 
 from __future__ import annotations
 

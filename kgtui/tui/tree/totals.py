@@ -57,7 +57,7 @@ class NodeTotal:
 def sum_nodes(
     nodes: TreeNodes, snapshot: Snapshot, problems: ProblemIndex
 ) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Return path → total for all nodes, and yield after each slice of about 1,000 groups.
+    """Return path of a node → total, for all nodes, and yield after each slice of about 1,000 groups.
 
     Args:
         problems: the problems of all groups, which this function updates first.

@@ -34,7 +34,7 @@ SLICE_SECONDS = 0.004
 AWAITED_SLICE_SECONDS = 0.012
 """Maximum time for which a layout that the user waits for blocks the event loop, in seconds.
 
-The user waits for the layout after a change of filter, grouping or order. Longer slices finish it sooner.
+The user waits for the layout after a change of filter, grouping or order. Longer slices finish the layout sooner.
 """
 GROUPS_LAID_OUT_PER_SECOND = 80_000
 """Maximum number of groups that are laid out per second, on average.
