@@ -48,8 +48,8 @@ def resolved(properties: Mapping[str, str], where: str, folder: Path) -> dict[st
         folder: folder for relative paths.
 
     Raises:
-        ConfigError: kgtui does not support the provider, or the provider does not have the value. The message contains
-            no values, because they may be secrets.
+        ConfigError: kgtui does not support a provider, or a provider does not have a value. The message contains no
+            values, because they may be secrets.
     """
     names = [name.strip() for name in properties[PROVIDERS].split(",") if name.strip()]
     providers = {name: _provider(name, properties, where, folder) for name in names}

@@ -271,7 +271,8 @@ def _check_columns(columns: tuple[str, ...], where: str) -> None:
 def storage_options() -> dict[str, dict[str, str]]:
     """Return the table `[storage]` of `config.toml`: beginning of a lake's URI → storage options.
 
-    References are replaced. Raises `ConfigError` if that fails, or if the file is not valid.
+    References such as `${NAME}` are replaced. Raises `ConfigError` if a reference cannot be replaced, or if the file is
+    not valid.
     """
     settings = load()
     return {

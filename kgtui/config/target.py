@@ -112,7 +112,7 @@ def resolve(settings: Settings, flags: object = None) -> Target:
 
 
 def named(settings: Settings, name: str, flags: object = None) -> Target:
-    """Return the cluster with this name in `config.toml`, to which the user switches in the terminal UI.
+    """Return the cluster with this name in `config.toml`, after the user has chosen it in the terminal UI.
 
     `--command-config` is ignored, because it was given for the first cluster.
 

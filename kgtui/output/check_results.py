@@ -71,7 +71,7 @@ def _cells(snapshot: Snapshot, group: str) -> list[str]:
 
 
 def as_json(results: CheckResults) -> bytes:
-    """Encode the verdicts as JSON, with the keys of `kgtui ls` and the key `check` with a summary.
+    """Encode the verdicts as JSON. The keys are the same as in `kgtui ls`; the key `check` has a summary.
 
     Durations are in seconds.
     """

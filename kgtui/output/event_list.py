@@ -24,9 +24,9 @@ _MAX_WIDTH = 36
 
 
 class EventTableWriter:
-    """Writes events as the lines of one table, before later events are known.
+    """Writes events as the lines of one table, although later events are not known yet. The first line is a header.
 
-    A column becomes wider with a wider value, and never narrower. A header comes first.
+    A wider value makes its column wider. Columns never become narrower.
     """
 
     def __init__(self) -> None:

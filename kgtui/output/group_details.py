@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def as_json(snapshot: Snapshot, groups: Sequence[str], coverage: Coverage, faults: Sequence[Fault]) -> bytes:
-    """Encode groups as JSON, with the keys of `kgtui ls` and all known data of each group."""
+    """Encode all known data of groups as JSON. The top-level keys are the same as in `kgtui ls`."""
     objects = [group_object(snapshot, group) for group in groups]
     return formats.json_bytes(formats.document(snapshot.cluster, snapshot.taken_at, coverage, objects, faults))
 

@@ -49,7 +49,7 @@ class EventRow(NamedTuple):
 
     @property
     def detail(self) -> SafeText:
-        """The same as `text`, but without the name of the kind, for tables with a separate column for the kind."""
+        """The text of the row without the name of the kind, for tables with a separate column for the kind."""
         return self.text if self.folded else event_text(self.event, with_kind=False)
 
 

@@ -318,7 +318,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.app.push_screen(CopiedDialog(command))
 
     def action_choose(self) -> None:
-        """Close the screen and go to the group of the current finding in the tree."""
+        """Close the screen, and move the tree's cursor to the group of the current finding."""
         group = self.group
         if group is None:
             return

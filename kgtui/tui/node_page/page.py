@@ -246,7 +246,7 @@ class NodePage(Vertical):
         self.query_one("#page-changes", RecentEventTable).set_placeholder(content)
 
     def stop(self) -> None:
-        """Stop computing the page, because it is hidden, until `show` is called."""
+        """Stop computing the page until `show` is called, because the page is hidden."""
         self._subject = None
         self._due.clear()
         self._urgent.set()

@@ -133,7 +133,7 @@ class Pane(Vertical):
         self.command_config: str | None = None
         """Path of the client properties file in the Kafka commands that are shown; None to omit the option."""
         self.series: SeriesStore | None = None
-        """Lag samples of all groups. Trends are computed from them."""
+        """Lag samples per group. Trends are computed from them."""
         self.replay_position: ReplayPosition | None = None
         """The displayed position in a recording; None for a live cluster."""
 

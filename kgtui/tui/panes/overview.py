@@ -207,7 +207,7 @@ def overview_sections(
     Args:
         offset_summary: totals of the group's offsets; None if they have not been read.
         command_config: path of the client properties file for the Kafka command; None to omit it.
-        series: lag samples of all groups. The trend is computed from them if the snapshot contains no trend.
+        series: lag samples per group. The trend is computed from them if the snapshot contains no trend.
         placeholder: text that is shown until the group has been described.
     """
     # `overview_health` is imported here, so that kgtui starts faster.

@@ -40,7 +40,7 @@ class StackedPlot(NamedTuple):
     """One of the plots, such as the plot of the lag.
 
     Attributes:
-        labels: labels to the left of the lines, from top to bottom; the last lines may have none.
+        labels: labels to the left of the lines, from top to bottom; the last lines may have no label.
         rows: lines of the plot, from top to bottom.
     """
 
@@ -62,8 +62,8 @@ def plot_lines(
 
     Args:
         with_curves: whether to draw curves (`curves.available`) instead of bars.
-        at: time to mark with a vertical line, in seconds since the epoch. The labels have the values at this time. With
-            None, they have the latest values.
+        at: time to mark with a vertical line, in seconds since the epoch. The labels have the values at this time;
+            if `at` is None, the latest values.
         since: time to mark if `at` is None, such as the start of a problem.
         states: whether to draw the plots of states and changes.
     """

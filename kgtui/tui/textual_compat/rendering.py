@@ -65,8 +65,9 @@ class StyleCache(Widget):
 class NoRelayout(Widget):
     """Base class of widgets that do not request a second layout when a layout has changed their size.
 
-    Other widgets of Textual 8.2.8 request one, because their `virtual_size` changes. Use this class only for widgets
-    that do not scroll. It must be the last base class, because Textual takes the default styles from the first one.
+    Other widgets of Textual 8.2.8 request a second layout, because their `virtual_size` changes. Use this class only
+    for widgets that do not scroll. It must be the last base class, because Textual takes the default styles from the
+    first base class.
     """
 
     virtual_size = Reactive(Size(0, 0))

@@ -115,7 +115,7 @@ class GroupDetail(Vertical):
     Args:
         snapshot: the snapshot to show first.
         command_config: path of the client properties file for Kafka commands, if any.
-        series: time series of the lag of all groups.
+        series: lag samples per group.
         replay_position: the displayed time of the recording; None for a live cluster.
         front: id of the pane in front.
     """

@@ -34,7 +34,10 @@ text is empty, because all times have the same length.
 
 
 class PollStatus(LineWidget):
-    """The poll status, a separate widget so that it is redrawn without the rest of the header."""
+    """Time and duration of the last poll.
+
+    They are a separate widget, so that a new time does not redraw the rest of the header.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"header--plain", "header--quiet"}
     DEFAULT_CSS = """
