@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code: 1 if some lines of the log are damaged."""
+    """Return the exit code: 1 if some lines of the audit log are damaged."""
     log = state_folder().audit
     try:
         entries, damaged = read_entries(log)

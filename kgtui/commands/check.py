@@ -182,7 +182,7 @@ async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention
 async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query, watching: Watching) -> int:
     """Print the health verdicts on groups in a recording, and return the exit code.
 
-    The verdicts are based on the shown poll, and on the polls in the `args.seconds` before it.
+    The verdicts are based on the poll that `admin` shows, and on the polls in the `args.seconds` before this poll.
     """
     from kgtui.commands.group_watch import RecordedWatch
 
@@ -207,7 +207,7 @@ async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, ti
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
     """Return the retention of all topics of the watched groups.
 
-    For topics without an entry, the reason is printed on stderr.
+    If the retention of some topics cannot be read, the reason is printed on stderr.
     """
     topics = set().union(*(history.topics for history in watch.histories.values()))
     if not topics:
@@ -230,10 +230,10 @@ def _without_health(query: Query) -> Query:
 
 
 def _report(args: argparse.Namespace, query: Query, selection: Selection, watch: Watch, retention: Retention) -> int:
-    """Print the verdicts, failed reads and undecided verdicts, and return the exit code.
+    """Print the verdicts, the failed reads and the verdicts that are not final. Return the exit code.
 
-    The exit code is 1 if the check failed, some data could not be read, no group matches, or a group of `--group` does
-    not exist.
+    The exit code is 1 if a verdict is at least as bad as `--fail-on`, some data could not be read, no group matches, or
+    a group of `--group` does not exist.
     """
     from kgtui.model.health import Lack
     from kgtui.output import check_results
@@ -304,7 +304,7 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
 
 
 class _VerdictSnapshot(Snapshot):
-    """A snapshot whose judgments are the printed verdicts, so that the filter tests them."""
+    """A snapshot whose judgments are the printed verdicts. Filter terms about health then test these verdicts."""
 
     __slots__ = ()
 
@@ -358,7 +358,7 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
 
 
 def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return one line per reason why verdicts are not final: how many, and which data is missing.
+    """Return one line per reason why verdicts are not final: the number of such verdicts, and which data is missing.
 
     Args:
         seconds: how long the groups were watched.
@@ -370,14 +370,14 @@ def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str
     for health in selected:
         for one in health.undecided:
             if one.why == HIDDEN and one.lack is Lack.LAG:
-                continue  # A fault of the group already says that its offsets may be hidden.
+                continue  # A fault that is printed for this group says the same: its offsets may be hidden.
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []
     for undecided in by_reason.values():
         most = max(undecided, key=lambda one: one.needs)
-        after = "" if most.lack is Lack.PERMISSION else f"after {duration(seconds)}, "
+        after_watch = "" if most.lack is Lack.PERMISSION else f"after {duration(seconds)}, "
         if len(undecided) == 1:
-            lines.append(f"{after}the verdict on 1 group is not final: {missing(most)}")
+            lines.append(f"{after_watch}the verdict on 1 group is not final: {missing(most)}")
         else:
-            lines.append(f"{after}the verdicts on {len(undecided)} groups are not final: {missing(most)}")
+            lines.append(f"{after_watch}the verdicts on {len(undecided)} groups are not final: {missing(most)}")
     return lines

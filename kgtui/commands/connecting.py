@@ -98,7 +98,10 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Return a cluster's snapshot unchanged. If it comes from a recording, add the time of the poll and state times."""
+    """Complete a snapshot of a recording: add the time of the poll, and when the states of the groups began.
+
+    A snapshot of a live cluster is returned unchanged.
+    """
     poll: RecordedPoll | None = getattr(admin, "poll", None)
     if poll is None:
         return snapshot

@@ -103,7 +103,10 @@ def _check_expected(args: argparse.Namespace, matching: int) -> None:
 
 
 def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
-    """Ask for confirmation, or check the options that replace it. Raises `RefusedError`."""
+    """Ask the user for confirmation or, with `--yes`, check the options that replace the confirmation.
+
+    Raises `RefusedError` if nothing may be deleted.
+    """
     if args.yes:
         if args.expect is None:
             raise RefusedError("--yes needs --expect N, the number of groups that match; nothing was deleted")
@@ -129,7 +132,10 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C interrupt a read from the terminal. With asyncio's handler, it has no effect before Enter."""
+    """Let Ctrl-C interrupt a read from the terminal in this context.
+
+    With asyncio's handler, Ctrl-C would have no effect until the user presses Enter.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -219,7 +225,7 @@ async def _carry_out(args: argparse.Namespace, admin: GroupAdmin, deletion: Plan
 
 
 def _plan_table(deletion: Plan, *, requests: bool = False) -> str:
-    """Return tables of the groups to delete, the refused groups and, if wanted, the requests."""
+    """Return one table for the groups to delete, one for the refused groups and, if wanted, one for the requests."""
     parts = []
     if deletion.allowed:
         rows = [

@@ -34,7 +34,7 @@ SAMPLE = 200
 """Maximum number of groups that are described to find the user's authorized operations."""
 
 STEPS_TIMEOUT = 10.0
-"""Maximum duration of the test of a bootstrap server in steps (such as name lookup and TCP), in seconds."""
+"""Maximum duration, in seconds, of connecting to one bootstrap server step by step: name lookup, TCP, TLS and so on."""
 
 LIMITED_BELOW = {
     "ListGroups": (
@@ -151,7 +151,7 @@ async def examine(
     Args:
         groups: ids of groups for which to find out why they are listed or not.
         lake: a recording that may show when a group disappeared; None if there is none.
-        timeout: in seconds.
+        timeout: maximum seconds for all requests together.
 
     Raises:
         UnreachableError: no broker answered.
@@ -205,7 +205,7 @@ def cannot_be_described(fault: Fault) -> str:
     from kgtui.model.explanation import explain_fault
 
     message = (fault.message or fault.name).removeprefix("describe: ").rstrip(".")
-    return f"It cannot be described: {message}. {explain_fault(fault).advice}".rstrip()
+    return f"The group cannot be described: {message}. {explain_fault(fault).advice}".rstrip()
 
 
 def _disappeared_at(lake: str, group: str) -> float | None:
@@ -340,7 +340,7 @@ def _named_text(named: NamedGroup) -> str:
 def _cluster_text(cluster: ClusterInfo) -> str:
     rows = [("cluster", marks.text(cluster.cluster_id)), ("controller", marks.count(cluster.controller))]
     if cluster.features is None:
-        rows.append(("features", "not reported by these brokers"))
+        rows.append(("features", "not reported by the brokers"))
     else:
         rows += [(name, str(level)) for name, level in sorted(cluster.features.items())]
     return table((Column(""), Column("")), rows, header=False)

@@ -237,7 +237,7 @@ def _selected(args: argparse.Namespace, query: Query, snapshot: Snapshot) -> Seq
 
 
 async def print_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query) -> int:
-    """Print the events of a recording up to the shown poll, and return the exit code."""
+    """Print the events of a recording up to the poll that `admin` shows, and return the exit code."""
     from kgtui.history.recorded_events import recorded_events
 
     until = admin.poll.at

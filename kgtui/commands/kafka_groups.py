@@ -1,6 +1,7 @@
 """`kgtui groups`: the options and the output of `kafka-groups.sh` (Kafka's GroupsCommand, KIP-1043), and JSON.
 
-If one broker fails, this command still prints the other brokers' groups, unlike Kafka's script, and exits with 1.
+If one broker fails, this command prints the groups of the other brokers, and exits with 1. Kafka's script would print
+no groups.
 
 Options are parsed and checked as in the script of Kafka 4.3.1, with the same messages and exit codes:
 
@@ -39,20 +40,21 @@ _NAME_WIDTH, _TEXT_WIDTH = 36, 39
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of the script.
+    """An option of a Kafka script.
 
     Attributes:
         name: name without dashes.
         argument: description of the argument; None for a flag.
-        required: whether the script fails without this option.
-        stops: True for `--help` and `--version`, which work without the required options.
+        required: whether a command line without this option is an error.
+        waives_required: whether the required options may be missing if this option is given; True for `--help` and
+            `--version`.
     """
 
     name: str
     help: str
     argument: str | None = None
     required: bool = False
-    stops: bool = False
+    waives_required: bool = False
 
 
 class KafkaOptionError(KgtuiError):
@@ -74,7 +76,7 @@ class Options:
     """The options of one command line.
 
     Attributes:
-        given: name of an option → its arguments; none for a flag.
+        given: name of an option → its arguments; an empty list for a flag.
     """
 
     given: dict[str, list[str]] = field(default_factory=dict)
@@ -133,14 +135,14 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
     """Split a word such as `-name=value` into name, `=` (if any) and argument.
 
-    Of unknown names, only the first letter is returned, as Kafka's script reports them.
+    If no option has this name, only its first letter is returned, because Kafka's script reports only this letter.
     """
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in options_by_name else (word[1], "", "")
 
 
 def _check_required(found: Options, options: Sequence[Option]) -> None:
-    if any(option.stops and option.name in found for option in options):
+    if any(option.waives_required and option.name in found for option in options):
         return
     missing = [option.name for option in options if option.required and option.name not in found]
     if missing:
@@ -206,8 +208,8 @@ OPTIONS = (
     Option("share", "Only share groups."),
     Option("streams", "Only streams groups."),
     Option("format", "'text' prints what Kafka's tool prints. 'json' is an addition of kgtui.", "format"),
-    Option("help", "Print this.", stops=True),
-    Option("version", "Print the version of the Kafka tool that this command imitates.", stops=True),
+    Option("help", "Print this.", waives_required=True),
+    Option("version", "Print the version of the Kafka tool that this command imitates.", waives_required=True),
 )
 
 

@@ -116,12 +116,12 @@ def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
 
 
 class RepeatedScreening:
-    """Screens each new list of groups for problems, and keeps the data of earlier reads that the rules need.
+    """Screens groups for problems after each read. Keeps data of earlier reads, because the rules compare reads.
 
     Args:
         admin: reads log start offsets of partitions without progress, and times of unread records in Empty groups.
         timeout: maximum seconds of a read by `admin`.
-        interval: seconds between two lists of groups.
+        interval: seconds between two reads of the list of groups.
 
     Attributes:
         missing: groups that no broker lists, although they may exist.
@@ -180,9 +180,9 @@ class RepeatedScreening:
         )
 
     async def _forget_missing(self, snapshot: Snapshot) -> None:
-        """Forget groups that are not in the list, but only those whose coordinators say that they do not exist.
+        """Drop the stored data of each group that is not listed, if its coordinator says that it does not exist.
 
-        A group may be missing because its broker did not answer, or because it moves to another coordinator.
+        Without this answer, a group may be missing only because it is moving to another coordinator.
         """
         store, now = self._store, snapshot.taken_at
         self.missing.listed(snapshot.groups)

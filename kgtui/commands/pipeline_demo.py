@@ -53,8 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--history-only", action="store_true", help="record the history, but do not run the pipeline; needs no Java"
     )
-    parser.add_argument("--master", metavar="URL", help="Spark master to run on, as for kgtui pipeline run")
-    parser.add_argument("--remote", metavar="URL", help="Spark Connect server to run on, as for kgtui pipeline run")
+    parser.add_argument("--master", metavar="URL", help="Spark master to run on (default: local[*])")
+    parser.add_argument("--remote", metavar="URL", help="Spark Connect server to run on, such as sc://spark:15002")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        # Remove a temporary folder, because its path was not printed, so that the user cannot find it.
+        # Remove a temporary folder. Its path was not printed yet, so the user could not find it.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise

@@ -27,7 +27,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file with Java client properties: a local file for YARN, a file in the driver's pod for Kubernetes",
     )
-    parser.add_argument("--since", metavar="TIME", help="as for kgtui pipeline run")
+    parser.add_argument(
+        "--since",
+        metavar="TIME",
+        help="when the topic is read for the first time, skip records before this time, such as 30d for 30 days ago",
+    )
     parser.add_argument("--every", metavar="TIME", help="repeat at this interval, as kgtui pipeline watch does")
     parser.add_argument(
         "--archive",

@@ -43,7 +43,7 @@ def print_text(text: str) -> None:
 
 
 def print_bytes(data: bytes) -> None:
-    """Print UTF-8 data, such as JSON, on stdout with any locale. Raises like `print_text`."""
+    """Print UTF-8 data, such as JSON, on stdout, whatever its encoding is. Raises like `print_text`."""
     with _to_stdout():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -121,7 +121,10 @@ def print_error(text: str) -> None:
 
 
 def notify_faults(faults: Iterable[Fault]) -> None:
-    """Print faults on stderr. Of several groups with the same error, only the first is printed, with their number."""
+    """Print one line per fault on stderr.
+
+    If several groups have the same error, print one line, with the first group and the number of further groups.
+    """
     lines: dict[tuple[str, int | None], str] = {}
     counts: dict[tuple[str, int | None], int] = {}
     for fault in faults:
@@ -180,7 +183,10 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show `sentence`, unless the last one was shown less than `_REDRAW` (terminal) or `_REPEAT` seconds ago."""
+        """Show a sentence, unless another sentence was shown shortly before.
+
+        Shortly means less than `_REDRAW` seconds ago on a terminal, and less than `_REPEAT` seconds ago otherwise.
+        """
         now = time.monotonic()
         if now - self._last < self._every:
             return

@@ -93,7 +93,7 @@ def query_of(args: argparse.Namespace) -> Query:
 
 
 def notify_operators(query: Query) -> None:
-    """Print a hint if the filter contains a word such as AND, which is part of group ids."""
+    """Print a hint if the filter contains AND, OR or NOT, because the filter searches these words in group ids."""
     from kgtui.model.query.spelling import operator_hint
 
     if hint := operator_hint(query):
@@ -163,7 +163,7 @@ def as_options(words: Sequence[str]) -> str:
 
 
 def suggestion(words: Sequence[str], every: Iterable[str]) -> str:
-    """Return `similar: ` and up to three ids that are similar to the words, or an empty text."""
+    """Return `similar: ` and up to three ids of `every` that are similar to a word; empty if there are none."""
     from kgtui.model.query.spelling import similar_names
 
     names = ", ".join(similar_names(words, every))
@@ -188,16 +188,16 @@ async def select_groups(
         groups: if not empty, only groups with these ids are selected and read.
         members: whether to read the members of the selected groups.
         lag: whether to read the offsets and log end offsets of the selected groups.
-        access_max_age: permissions that are older, in seconds, are read again.
+        access_max_age: permissions that were read more than this number of seconds ago are read again.
         on_read: called with the snapshot and everything that was read. The filter is applied to its result.
-        timeout: maximum seconds of all steps. A step gets an equal part of the time that is left, so that a slow broker
-            leaves time for the others.
+        timeout: maximum seconds of all steps together. The time that is left is divided equally among the remaining
+            steps, so that a slow broker cannot use it up in one step.
 
     Raises:
         UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # This is the most common case. It returns before the slow imports below.
+        # Only the list of groups is needed, as in most calls. Return before the slow imports for filters.
         snapshot, faults = await _list_with_access(admin, wanted=False, max_age=access_max_age, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
@@ -318,7 +318,11 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
 
 
 def undecided_text(searched: int, every: int) -> str:
-    """Return a sentence about the groups without data for the filter, from `Selection.searched`."""
+    """Return a sentence about the groups for which data that the filter needs is missing.
+
+    Args:
+        searched, every: the two numbers of `Selection.searched`.
+    """
     return f"the filter could not be applied to {every - searched} of {every} groups, because their data is unknown"
 
 

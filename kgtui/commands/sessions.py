@@ -50,7 +50,7 @@ class SessionOpener:
     async def first(self) -> Session:
         """Open the first session, on the cluster that the options or the configuration name.
 
-        Otherwise, `localhost:9092` is tried. If no broker answers there, the session has no cluster.
+        If they name none, `localhost:9092` is tried. If no broker answers there, the session has no cluster.
         """
         target = resolve(self._settings, self._args)
         attempts = await _failed_attempts(target) if target.source == ASSUMED else ()
@@ -235,7 +235,7 @@ class LakeReplayPosition:
 
     @property
     def at(self) -> float:
-        """Time of the poll shown, in seconds since the epoch."""
+        """Time of the poll that is shown, in seconds since the epoch."""
         return self._admin.poll.at
 
     @property
@@ -298,5 +298,5 @@ class LakeReplayPosition:
         return await asyncio.to_thread(lambda: tuple(recorded_events(self._admin.recording, since, until)))
 
     async def compare(self, at: float) -> Comparison:
-        """Return the differences between the poll at a time and the shown poll. Raises `LakeError`."""
+        """Return the differences between the poll at the time `at` and the poll that is shown. Raises `LakeError`."""
         return await asyncio.to_thread(self._admin.recording.compare, at, self._admin.poll)

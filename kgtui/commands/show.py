@@ -83,12 +83,12 @@ async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapsho
 async def read_details(
     admin: GroupAdmin, groups: Sequence[str], *, timeout: float
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Read everything about these groups, and return a snapshot and the faults.
+    """Read everything about some groups. Return a snapshot, and why some data could not be read.
 
-    Missing groups are faults. Raises `UnreachableError` if no broker answered.
+    A group that does not exist is a fault too. Raises `UnreachableError` if no broker answered.
 
     Args:
-        timeout: in seconds.
+        timeout: maximum seconds for all reads together.
     """
     deadline = Deadline(timeout, steps=5)
     cluster = await admin.cluster(timeout=deadline.step())

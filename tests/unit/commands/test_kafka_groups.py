@@ -19,7 +19,11 @@ from kgtui.errors import BrokerError, ClientError, DeadlineError
 from kgtui.model.group import Listing
 from tests.scripted import ScriptedAdmin, ScriptedFeed
 
-OPTIONS = (Option("server", "where", "address", required=True), Option("list", "do"), Option("help", "?", stops=True))
+OPTIONS = (
+    Option("server", "where", "address", required=True),
+    Option("list", "do"),
+    Option("help", "?", waives_required=True),
+)
 
 
 def test_kgtui_groups_parses_options_like_kafkas_parser_jopt_simple() -> None:

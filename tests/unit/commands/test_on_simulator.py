@@ -168,7 +168,7 @@ async def test_kgtui_doctor_says_why_a_named_group_is_not_listed(timeout: float)
 def test_kgtui_doctor_says_which_permission_describing_a_group_needs() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "describe: Group authorization failed.", 30, group="pay")
     line = cannot_be_described(fault)
-    assert line.startswith("It cannot be described: Group authorization failed. Ask for: kafka-acls.sh")
+    assert line.startswith("The group cannot be described: Group authorization failed. Ask for: kafka-acls.sh")
     assert "--operation DESCRIBE" in line
     assert ".." not in line
-    assert cannot_be_described(Fault("ODD", "")) == "It cannot be described: ODD."
+    assert cannot_be_described(Fault("ODD", "")) == "The group cannot be described: ODD."
