@@ -43,7 +43,7 @@ def group_timeline(
         groups, members, partitions: all rows of the group in table `groups`, `members` or `partitions`.
         faults: rows of table `faults` with the id of the group, or without a group id.
         recorded_polls: consecutive polls in order. The first poll is a keyframe.
-        since, until: seconds since the epoch. Polls before `since` only give the state at `since`.
+        since, until: seconds since the epoch. Polls before `since` are used only to compute the state at `since`.
     """
     polls = poll_changes(partitions, recorded_polls)
     group_rows = _rows(groups)
@@ -331,10 +331,11 @@ def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Arr
     return position, end, lag
 
 
-def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int, int]:
+def _owner_changes(columns: Mapping[str, pa.Array], first_poll: int) -> dict[int, int]:
     """Return time of each poll (ms) → number of partitions with a new owner.
 
-    The poll at time `beginning` is left out. `columns` must be sorted by topic, partition and poll.
+    The poll at time `first_poll` is left out, because earlier owners are unknown. `columns` must be sorted by topic,
+    partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -345,7 +346,7 @@ def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int,
         return {}
     kept = {name: owned[name].combine_chunks() for name in names}
     kept["owner"] = kept["owner"].indices
-    reassigned = pc.and_(differs(kept, "topic", "partition", "owner"), pc.greater(kept["poll"], beginning))
+    reassigned = pc.and_(differs(kept, "topic", "partition", "owner"), pc.greater(kept["poll"], first_poll))
     counts = pc.value_counts(kept["poll"].filter(reassigned)).to_pylist()
     return {count["values"]: count["counts"] for count in counts}
 

@@ -59,7 +59,10 @@ class Keyframe:
 
 
 class KeyframeTable:
-    """The rows of one table for a keyframe and the polls until the next keyframe, in blocks (see `RowBlocks`)."""
+    """The rows of one table for a keyframe and the polls until the next keyframe.
+
+    The rows are in blocks, which are read from disk separately. All rows of a group are in the same block.
+    """
 
     def __init__(
         self, name: str, rows: RowBlocks, polls: Sequence[int], reading: Callable[[], AbstractContextManager[None]]
@@ -84,7 +87,7 @@ class KeyframeTable:
         return self._rows.block_of(group)
 
     def load(self, indices: Iterable[int]) -> None:
-        """Read the missing blocks with one call of `RowBlocks.read`, because each call is expensive."""
+        """Read the blocks that are not in memory. Call `RowBlocks.read` only once, because each call is expensive."""
         missing = sorted({index for index in indices if index not in self._blocks})
         if missing:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
@@ -175,7 +178,7 @@ class TableState:
 
 
 class BlockState:
-    """The rows of some blocks that were valid after one poll. They are converted to Python on demand."""
+    """The rows in some blocks of a table that were valid after one poll. Rows are converted to Python on demand."""
 
     def __init__(self, rows: pa.Table) -> None:
         rows = rows.combine_chunks()

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Scopes (column `scope` of table `faults`) that affect all groups of a broker or cluster if the row has no group id.
+"""Values of column `scope` of table `faults`.
+
+A fault with such a scope, and without a group id, concerns all groups of its broker or, without a broker id, of the
+cluster.
 """
 
 

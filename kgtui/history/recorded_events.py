@@ -232,7 +232,7 @@ class _RecordedState:
         return events
 
     def _memberless_groups(self, groups: pa.Table) -> pa.Array:
-        """Return the ids of groups that are Empty in at least one of these rows, with lone surrogates escaped."""
+        """Return the ids of groups that are Empty in at least one row of `groups`, with lone surrogates escaped."""
         import pyarrow.compute as pc
 
         empty = pc.fill_null(pc.equal(groups["state"].cast("string"), EMPTY), False)

@@ -1,4 +1,4 @@
-"""A read-only `GroupAdmin` on a recording, so that terminal UI and commands work on a recorded cluster."""
+"""A read-only `GroupAdmin` on a recording, so that the terminal UI and commands work on a recorded cluster."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class ReplayAdmin:
         return self._point_in_time
 
     def now(self) -> float:
-        """Return the time of the shown poll plus how long it has been shown, in seconds since the epoch."""
+        """Return the time of the poll that is shown, plus how long it has been shown, in seconds since the epoch."""
         return self.poll.at + time.monotonic() - self._since
 
     async def seek(self, at: float | RecordedPoll | None) -> RecordedPoll:
@@ -107,7 +107,7 @@ class ReplayAdmin:
         return await self._go(lambda: self.recording.next_change(group, self.poll, back=back))
 
     async def state_times(self) -> StateTimes:
-        """Return when the states of the groups at the shown poll began.
+        """Return when the states began that the groups have at the poll that is shown.
 
         Raises:
             LakeError: rows cannot be read.
@@ -199,7 +199,7 @@ class ReplayAdmin:
         return Answer({}, missing, Coverage((0, 0), (0, len(missing))))
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return the newest recorded retention, which may be newer than the shown poll."""
+        """Return the newest recorded retention, which may be newer than the poll that is shown."""
         stored = await asyncio.to_thread(load_retention, LakeFolder.of(self.recording.path))
         if stored == Retention():
             return Answer(
@@ -211,8 +211,8 @@ class ReplayAdmin:
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
         """Return the newest permissions of the recorder's user.
 
-        If brokers may have hidden offsets of every group at the shown poll, the user may not describe all topics. If
-        brokers may have hidden offsets of only some groups, the user may describe all topics.
+        Whether this user may describe all topics is decided from the poll that is shown. The result is False if brokers
+        may have hidden offsets of every group at this poll. It is True if they may have done so for only some groups.
         """
         return await asyncio.to_thread(self._access)
 

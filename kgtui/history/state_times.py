@@ -40,13 +40,13 @@ class StateTimes(NamedTuple):
 
 
 class StateChanges:
-    """The times at which the states of all groups changed, up to the end of a keyframe.
+    """The times at which the states of all groups changed, up to the last poll before the next keyframe.
 
-    The constructor reads from disk, so that `at` is fast for each poll of the keyframe.
+    The constructor reads from disk. `at` is then fast for each poll from the newest searched keyframe on.
 
     Args:
-        poll: a poll of the last keyframe that is searched.
-        groups: number of groups at this poll, which decides how many keyframes are searched.
+        poll: the search ends at the last poll that has the same keyframe as this poll.
+        groups: number of groups at this poll. The more groups there are, the fewer keyframes are searched.
 
     Raises:
         LakeError: rows cannot be read.
@@ -62,7 +62,7 @@ class StateChanges:
     def covers(self, poll: RecordedPoll) -> bool:
         """Return whether `at` can be called for a poll.
 
-        The poll must belong to the last searched keyframe, and must have been recorded before the search.
+        The poll must belong to the newest searched keyframe, and must have been recorded before the search.
         """
         return poll.keyframe == self._keyframes[-1] and poll.ms <= self._recorded.ms
 
@@ -93,7 +93,7 @@ class StateChanges:
         """Return when the states of the groups at a poll began.
 
         Args:
-            poll: a poll of the last keyframe that was searched.
+            poll: a poll that belongs to the newest searched keyframe.
             listed: ids of the groups that exist at this poll.
         """
         import pyarrow.compute as pc

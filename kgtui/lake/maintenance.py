@@ -177,7 +177,7 @@ def _run(title: str, path: LakePath, action: Callable[[], str]) -> MaintenanceRe
 
 
 def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
-    """Compact the recorded tables like the recorder, unless the lake is locked. Return a text for the user."""
+    """Compact the recorded tables, unless a recorder holds the lock of the lake. Return a text for the user."""
     lock = recorder_lock(folder.lock)
     try:
         lock.take()

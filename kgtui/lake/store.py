@@ -165,7 +165,9 @@ def _file_system(root: str, options: tuple[tuple[str, str], ...]) -> Any:
 
 
 def lake_path(text: str | LakePath) -> LakePath:
-    """Return a local path, whose leading `~` is replaced, or the path of a URI.
+    """Convert a text to a `StorePath` if it is the URI of a store, otherwise to a local path.
+
+    A leading `~` of a local path is replaced with the home folder.
 
     Raises:
         LakeError: the URI is not valid or has an unknown scheme or no bucket, or the home folder is unknown.

@@ -32,15 +32,15 @@ def newest_version(path: LakePath) -> int | None:
 def earliest_change(path: LakePath, after: int, column: str) -> int | None:
     """Return the earliest time of the rows that a table's versions after `after` have added or changed.
 
-    Rewriting files without changing rows, as compaction does, and deleting rows do not count.
+    Versions that only delete rows, or only rewrite files as compaction does, are ignored.
 
     Args:
         after: version of the table.
         column: column with the times of the rows: a timestamp, or milliseconds since the epoch.
 
     Returns:
-        Milliseconds since the epoch; `UNKNOWN` if a version's file was deleted from the log, or has no statistics; None
-        if no rows were added or changed
+        Milliseconds since the epoch; None if no rows were added or changed; `UNKNOWN` if the log no longer has the file
+        of a version, or has no statistics about added rows
     """
     versions = _versions(path)
     newest = max(versions, default=after)

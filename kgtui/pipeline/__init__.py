@@ -18,6 +18,6 @@ The package needs the extra `spark`, and also works through Spark Connect.
 | `spark_errors` | Spark's errors as one-sentence messages |
 
 The package is sent to Spark executors, together with `model`, `protocol`, `lake` and two small modules. It imports no
-other part of kgtui, because these run without third-party libraries. No other package imports PySpark, so that kgtui
-also runs without the extra.
+other part of kgtui, because executors may lack the libraries that other parts need. No other package imports PySpark,
+so that kgtui also runs without the extra.
 """

@@ -76,7 +76,7 @@ def check_pyspark() -> None:
 
 
 def find_java() -> str | None:
-    """Return the path of Spark's Java, from `JAVA_HOME` or `PATH`; None if there is none."""
+    """Return the path of the `java` that Spark uses: in `JAVA_HOME`, else on the PATH; None if there is none."""
     home = os.environ.get("JAVA_HOME")
     return str(Path(home) / "bin" / "java") if home else shutil.which("java")
 

@@ -33,7 +33,10 @@ def s3_jars() -> tuple[Jar, ...]:
 
 
 def s3_options(lake: LakePath) -> dict[str, str]:
-    """Return Spark's options for the address of the store, from storage options and environment."""
+    """Return Spark's options for the endpoint and the region of an S3 store.
+
+    The values come from the lake's storage options and from environment variables.
+    """
     found = _storage_options(lake)
     options = {}
     if endpoint := found.get("AWS_ENDPOINT_URL") or found.get("AWS_ENDPOINT"):

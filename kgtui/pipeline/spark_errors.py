@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
-"""All exceptions that calls to Spark raise. If the connection to the JVM is lost, it is not a PySparkException."""
+"""All exceptions that calls to Spark raise.
+
+If the connection to the JVM is lost, PySpark raises an exception that is not a PySparkException.
+"""
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _RAISED_HERE = re.compile(r"kgtui\.errors\.\w+: ([^\n]+)")

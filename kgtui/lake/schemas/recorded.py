@@ -47,7 +47,7 @@ def _table(name: str, about: str, key: tuple[str, ...], *columns: Column) -> Tab
 
 POLLS = _table(
     "polls",
-    "one poll of the cluster; its row is written after its rows in all other tables",
+    "one poll of the cluster; this row is written after the rows of the poll in all other tables",
     ("poll",),
     Column("taken_at", "timestamp", "time at which the poll began", nullable=False),
     Column("run", "string", "id of the run of the recorder", nullable=False),

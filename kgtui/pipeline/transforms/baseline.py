@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 WEEKS = 8
-"""How many earlier weeks an hour is compared with, in the same hour of the week."""
+"""Number of earlier weeks. An hour is compared with the same hour of the week in each of them."""
 DAYS = 14
-"""How many earlier days an hour is compared with instead if fewer than `FEWEST` weeks have data."""
+"""Number of earlier days. If fewer than `FEWEST` weeks have data, the same hour of these days is compared instead."""
 FEWEST = 3
 """Minimum number of earlier hours with data for a comparison; with fewer, the normal value is null."""
 

@@ -325,7 +325,10 @@ def _follows_a_poll() -> Column:
 
 
 def _split_by_hour(spans: DataFrame) -> DataFrame:
-    """Split each time span (`from` to `to`) at full hours. Add hour, begin and finish in ms, and its seconds."""
+    """Split each time span (`from` to `to`) at full hours, into one row per part.
+
+    The new columns are `hour`, `begin` and `finish` (in milliseconds), and `seconds` (from `begin` to `finish`).
+    """
     first, last = (_hour(name) for name in ("from", "to"))
     pieces = spans.withColumn("hour", F.explode(F.sequence(first, last, F.lit(HOUR).cast("long"))))
     pieces = pieces.withColumns({

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 OFFSETS_RETENTION = 604_800
 """Default value of the broker option `offsets.retention.minutes`, converted to seconds."""
 IDLE = 86_400
-"""Time without members and commits after which a group is unused, in seconds."""
+"""Time after which a group without members is unused, if it also made no commits in this time, in seconds."""
 
 _DAY = 86_400
 _EMPTY = "Empty"
@@ -56,10 +56,11 @@ def cleanup(
 
     Args:
         recorded: activity of each group on each day according to polls, from `recorded_activity`.
-        decoded: the same according to records of `__consumer_offsets`, from `decoded_activity`.
+        decoded: activity of each group on each day according to records of `__consumer_offsets`, from
+            `decoded_activity`.
         since: first day to return.
         offsets_retention: time for which brokers keep the offsets of a group without members, in seconds.
-        idle: time without members and commits after which a group is unused, in seconds.
+        idle: time after which a group without members and without new commits is unused, in seconds.
     """
     groups = _combined(recorded, decoded).withColumn("family", family_of(F.col("group")))
     groups = groups.withColumn("unused", _is_unused(idle)).withColumn("expires_at", _expires_at(offsets_retention))
@@ -81,13 +82,13 @@ def cleanup(
 
 
 def family_of(group: Column) -> Column:
-    """Return the family of a group id, such as `team-007.*` for `team-007.settle`; null without separator.
+    """Return the family of a group id, such as `team-007.*` for `team-007.settle`; null without a separator.
 
-    As in the terminal UI, the family is the prefix up to the first separator.
+    As in the terminal UI, the family is the prefix up to the first dot. In an id without dots, the first of the
+    characters `:/_` ends the prefix, or else the first hyphen.
     """
     family = F.lit(None).cast("string")
-    # The first separators in the constant take precedence. The loop handles them last, because each match replaces the
-    # family of an earlier one.
+    # Hyphens are searched first and dots last, because each match replaces the family that an earlier match has set.
     for separators in reversed(FAMILY_SEPARATORS):
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))

@@ -1,4 +1,4 @@
-"""Silver `group_events`: one row per record of `__consumer_offsets` that is not an offset commit (20 types)."""
+"""Silver `group_events`: one row per record of `__consumer_offsets` that is not an offset commit."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
 def event_row(record: CoordinatorRecord) -> dict[str, Any]:
     """Return the values of the columns of `group_events` that can be computed from the record alone.
 
-    The position of the record and `created` are missing, and so may be columns that are null. Times are in milliseconds
-    since the epoch.
+    The result lacks the position of the record and the column `created`. It may also lack columns whose value is null.
+    Times are in milliseconds since the epoch.
     """
     group_type, about = type_and_about(record.type)
     row = {

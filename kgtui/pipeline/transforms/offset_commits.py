@@ -1,4 +1,4 @@
-"""Decode regular offset commits, which are nearly all records of `__consumer_offsets`, with Spark expressions only.
+"""Decode regular offset commits with Spark expressions only. Nearly all records of `__consumer_offsets` are regular.
 
 The module is used only if Spark has no decoder in the JVM (see `kgtui.pipeline.jobs.silver`).
 
@@ -99,10 +99,10 @@ _INT16, _INT32 = 1 << 15, 1 << 31
 """Unsigned 16-bit and 32-bit numbers from these values on are negative when read as int16 and int32."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
-"""Leader epoch -1, which means that the epoch is unknown, read as an unsigned number."""
+"""Value of an unknown leader epoch: -1 as an int32, read as an unsigned number."""
 
 _NEVER = b"\xff" * 8
-"""Bytes of the expiry time -1, which means that the commit does not expire."""
+"""Value of the expiry time if the commit does not expire: -1 as an int64."""
 
 _UUID_SIZE = 16
 
@@ -277,7 +277,7 @@ def _uuid_text(uuid: Column) -> Column:
 
 
 def _bytes(data: Column, position: Column | int, size: Column | int) -> Column:
-    """Return `size` bytes of binary data, beginning at a position from 1 on."""
+    """Return `size` bytes of binary data. The first byte has position 1."""
     return F.substring(data, position, size)
 
 

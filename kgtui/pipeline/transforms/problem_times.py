@@ -1,4 +1,4 @@
-"""Find when the problems in gold `health` began, and in which windows they ended."""
+"""Find when each problem in gold `health` began, and in which time window (row of `health`) it ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY = 86_400_000
-"""How far back time lags are searched for the beginning of a problem, in milliseconds."""
+"""Maximum age of the time lags in which the beginning of a problem is searched, in milliseconds."""
 
 _KEY = ("group", "topic", "partition")
 
@@ -49,12 +49,16 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
 
 def rising_since(ages: Column) -> Column:
-    """Return when the time lags in an array `ages` (see `with_age_histories`) began to rise, in milliseconds."""
+    """Return when the time lags in the array `ages`, from `with_age_histories`, began to rise, in milliseconds."""
     return _in_python(backlog_start.rising_since, ages)
 
 
 def behind_since(ages: Column) -> Column:
-    """Return when the backlog with the time lags in `ages` (see `with_age_histories`) began, in milliseconds."""
+    """Return when the current backlog began, in milliseconds.
+
+    Args:
+        ages: time lags of the group, from `with_age_histories`.
+    """
     return _in_python(backlog_start.behind_since, ages)
 
 

@@ -161,7 +161,7 @@ def _owners(assignment: Column) -> Column:
 
 
 def _moved(before: Column, after: Column) -> Column:
-    """Return how many partitions have different owners in two arrays of partitions with owners."""
+    """Return how many partitions have different owners in two arrays that `_owners` has returned."""
 
     def partition(owner: Column) -> Column:
         return F.substring_index(owner, "\n", 1)
