@@ -36,7 +36,7 @@ def timeout_of(args: argparse.Namespace) -> float:
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
     """Connect to the cluster that the options name, and close the connections at the end.
 
-    Sets `args.timeout` to `default.api.timeout.ms` of the client properties, unless `--timeout` is given.
+    Without `--timeout`, sets `args.timeout` to `default.api.timeout.ms` of the client properties, in seconds.
 
     Raises:
         ConfigError: the options or the configuration are wrong.

@@ -377,5 +377,6 @@ def _permissions_text(diagnosis: DoctorResults) -> str:
     if cluster is not None and not {"DESCRIBE", "ALL"} & cluster:
         lines.append("  without DESCRIBE on the cluster, only groups on which you have DESCRIBE are listed")
     lines.append(f"permissions on groups: {diagnosis.groups} groups listed, {diagnosis.described} described")
-    lines += [f"  {name}: on {count} groups" for name, count in sorted(diagnosis.group_operations.items())]
+    operations_on_groups = sorted(diagnosis.group_operations.items())
+    lines += [f"  {operation}: on {count} groups" for operation, count in operations_on_groups]
     return "\n".join(lines) + "\n"

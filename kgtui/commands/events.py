@@ -134,7 +134,10 @@ class _Printer:
         self.printed = False
 
     def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:
-        """Print the events that match. Filter terms about data that an event lacks are decided from the snapshot."""
+        """Print the events that match.
+
+        If an event lacks the data that a filter term needs, the term is tested on the snapshot.
+        """
         found = [event for event in events if self._matches(event, snapshot)]
         self.printed = self.printed or bool(found)
         if found and self._args.format == "json":

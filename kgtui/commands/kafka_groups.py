@@ -344,8 +344,8 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 def keeps(row: Listing, options: Options) -> bool:
     """Return whether the options select a group, as the filter of GroupsCommand does.
 
-    With `--group-type`, only this option and `--protocol` count. Without it, only the first of `--protocol`,
-    `--consumer`, `--share` and `--streams` counts.
+    With `--group-type`, only this option and `--protocol` count. Otherwise, only one option counts: the first in the
+    order `--protocol`, `--consumer`, `--share`, `--streams` that is given.
     """
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:

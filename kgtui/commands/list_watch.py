@@ -59,8 +59,8 @@ class ListWatch:
         """Read the groups once.
 
         Returns:
-            The selected groups; and group id → time of the last successful read, in seconds since the epoch, for groups
-            that keep earlier values.
+            A pair. The first value is the selection. The second maps each group that could not be read now to the time
+            of its last successful read, in seconds since the epoch.
 
         Raises:
             UnreachableError: no broker responds, and there was no earlier read.

@@ -26,7 +26,7 @@ _LIMITED_TO_INFO = ("aiokafka.conn", "asyncio")
 
 
 class _Redacted(logging.Formatter):
-    """Formats log records without secrets and control characters, except the line breaks of tracebacks."""
+    """Formats log records without secrets and control characters. The line breaks of tracebacks are kept."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(visible(line) for line in redact(super().format(record)).split("\n"))

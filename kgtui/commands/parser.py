@@ -260,7 +260,7 @@ def _sentence(summary: str) -> str:
 
 
 def parse_args(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line. `command` is None without a command, which means the terminal UI.
+    """Parse the command line. If it names no command, `command` is None in the result, and kgtui opens the terminal UI.
 
     Raises `UsageError`. `--help` prints the help and exits.
     """

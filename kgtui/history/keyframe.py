@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Maximum number and fraction of the groups in a block of rows that are converted to Python one at a time.
+"""Maximum number, and maximum fraction, of a block's groups whose rows are converted to Python one group at a time.
 
-When more groups than both limits have been requested, the whole block is converted, because that is faster.
+When the requested groups exceed both limits, the whole block is converted, because that is faster.
 """
 
 

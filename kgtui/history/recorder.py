@@ -309,8 +309,8 @@ class Poller:
     - Loops over all groups run in threads, because a terminal UI may run on the same event loop.
 
     Args:
-        describe_every: maximum seconds between two reads of the same group's description. Listings do not show changes
-            of members.
+        describe_every: maximum seconds between two reads of the same group's description. It is read again even if the
+            group's listing is unchanged, because a listing does not show which members a group has.
     """
 
     def __init__(self, admin: GroupAdmin, *, describe_every: float) -> None:

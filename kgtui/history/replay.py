@@ -211,8 +211,8 @@ class ReplayAdmin:
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
         """Return the newest permissions of the recorder's user.
 
-        Whether this user may describe all topics is decided from the poll that is shown. The result is False if brokers
-        may have hidden offsets of every group at this poll. It is True if they may have done so for only some groups.
+        The poll that is shown decides whether this user may describe all topics: no, if brokers may have hidden offsets
+        of every group at this poll; yes, if they may have hidden offsets of only some groups.
         """
         return await asyncio.to_thread(self._access)
 

@@ -221,7 +221,8 @@ class RecordedTable:
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
         """Return all rows of a keyframe and of the polls until the next keyframe.
 
-        If a compacted file contains exactly these rows, they are read from disk only by `RowBlocks.read`.
+        If a compacted file contains exactly these rows, `RowBlocks.read` reads them from disk later. Otherwise, this
+        method reads them.
 
         Args:
             keyframe: milliseconds since the epoch.

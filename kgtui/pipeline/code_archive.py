@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SHIPPED = ("__init__.py", "errors.py", "private_files.py", "model", "protocol", "lake", "pipeline")
-"""Files and packages of kgtui that are sent to Spark executors. Their imports are installed on every executor."""
+"""Files and packages of kgtui that are sent to Spark executors. Everything that they import is installed there."""
 
 
 def ship_code(spark: SparkSession) -> None:

@@ -136,7 +136,8 @@ def start(
     Args:
         master: Spark's master URL; by default `local[*]`, or the master of `spark-submit`.
         remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` to start a server in this process's JVM.
-        lake: for a lake in S3, Spark gets jars, address and credentials. A Spark Connect server must have them already.
+        lake: the lake that the session uses. If it is in S3, Spark gets the jars, address and credentials for S3. A
+            Spark Connect server must have them already.
         options: configuration that overrides the defaults.
         on_progress: called with a message for the user before each slow step.
 

@@ -77,7 +77,7 @@ class OffsetsTopic:
 
 
 def kafka_options(topic: OffsetsTopic) -> dict[str, str]:
-    """Return the options of Spark's Kafka source for the login and for all partitions of the topic."""
+    """Return the options with which Spark's Kafka source logs in, and reads all partitions of the topic."""
     return security_options(topic.properties) | {
         "kafka.bootstrap.servers": ",".join(topic.seeds),
         "kafka.isolation.level": "read_committed",

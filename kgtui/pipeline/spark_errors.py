@@ -27,7 +27,7 @@ If the connection to the JVM is lost, PySpark raises an exception that is not a 
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _RAISED_HERE = re.compile(r"kgtui\.errors\.\w+: ([^\n]+)")
-"""Matches the message of a kgtui error in Spark's text about a streaming query that this error has stopped."""
+"""Matches the message of a kgtui error that has stopped a streaming query. Spark's error text contains the message."""
 
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 

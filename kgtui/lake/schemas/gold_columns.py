@@ -24,17 +24,18 @@ LOST = Column(
 )
 
 
-def covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:
+def covered(covered_time: str, *, nullable: bool = False) -> tuple[Column, ...]:
     """Return columns `source`, `covered_from` and `covered_to`.
 
     Args:
-        about: what the time from `covered_from` to `covered_to` is, for the descriptions of these columns.
+        covered_time: what the time from `covered_from` to `covered_to` is; completes the descriptions `start of the …`
+            and `end of the …` of these columns.
     """
     layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
     return (
         Column("source", "string", layers, nullable=False),
-        Column("covered_from", "timestamp", f"start of the {about}", nullable=nullable),
-        Column("covered_to", "timestamp", f"end of the {about}", nullable=nullable),
+        Column("covered_from", "timestamp", f"start of the {covered_time}", nullable=nullable),
+        Column("covered_to", "timestamp", f"end of the {covered_time}", nullable=nullable),
     )
 
 

@@ -43,7 +43,7 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""Minimum time of an hour, in seconds, that must be recorded to extrapolate the rebalances to the whole hour."""
+"""Minimum time of an hour, in seconds, that polls must cover so that the extrapolated `per_hour` decides `flapping`."""
 
 _BURST_PAUSE = 1_800_000
 """Maximum time between two rebalances of a group that belong to the same burst, in milliseconds."""
@@ -149,8 +149,9 @@ def _with_rate(rows: DataFrame) -> DataFrame:
     - `per_hour`: the recorded rebalances, extrapolated to a whole hour, or the decoded rebalances if they are more
     - `records_held_up`: number of records that were written while the group rebalanced
     - `source`: whether a recording, decoded records, or both have data about the group in this hour
-    - `flapping`: whether there are at least `FLAPPING_LEAST` rebalances, and `per_hour` is at least `FLAPPING`. If
-      polls cover less than half of the hour, there must be at least `FLAPPING` rebalances.
+    - `flapping`: whether there are at least `RebalanceRate.FLAPPING_LEAST` rebalances, and `per_hour` is at least
+      `RebalanceRate.FLAPPING`. If polls cover less than half of the hour, the number of rebalances itself must be at
+      least `RebalanceRate.FLAPPING`.
     """
     recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
     recorded_rate = recorded * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0))
@@ -311,7 +312,8 @@ def _owner_changes(rows: DataFrame) -> DataFrame:
 def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
     """Return the seconds that each group spent rebalancing in each hour.
 
-    A rebalance is counted until the group's next recorded row, or until the last poll before a gap.
+    From each row with a rebalancing state, time is counted until the group's next recorded row or, if a gap begins
+    earlier, until the last poll before the gap.
     """
     later = F.lead("poll").over(Window.partitionBy("group", "keyframe").orderBy("poll"))
     spans = rows.select("group", "state", "gone", F.col("poll").alias("from"), F.least(later, "lasts").alias("to"))

@@ -117,8 +117,8 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # The times since when a group is quiet or Empty come from decoded records if possible, because polls show nothing
-    # before the beginning of the recording.
+    # `quiet_since` (without commits) and `empty_since` (without members) come from decoded records if possible, because
+    # polls show nothing before the beginning of the recording.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
