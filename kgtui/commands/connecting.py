@@ -112,6 +112,7 @@ async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run the coroutine of a command.
 
-    Ctrl-C cancels it, so that it closes its connections, and then raises `KeyboardInterrupt`.
+    Ctrl-C cancels the coroutine, so that the coroutine closes its connections. Then this function raises
+    `KeyboardInterrupt`.
     """
     return asyncio.run(work)

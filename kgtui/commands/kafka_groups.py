@@ -297,7 +297,7 @@ async def _read(
 async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[str, Listing]], list[Fault]]:
     """List the groups of all brokers.
 
-    Returns the cluster, pairs (group id, type and state) sorted by id, and a fault per failed broker.
+    Returns the cluster; a pair (group id, listing) for each group, sorted by id; and a fault for each failed broker.
 
     Raises `UnreachableError` if no broker can be reached, and the error of the first broker if every broker fails.
     """

@@ -108,7 +108,7 @@ def _run_on_spark(args: argparse.Namespace, lake: LakeFolder, sources: Sources, 
     with Progress() as progress:
         progress.update("starting Spark")
         spark = start(args.master, args.remote, lake=lake.path, on_progress=notify)
-        # PySpark's handler for Ctrl-C would wait until the JVM's current call ends.
+        # Replace PySpark's handler for Ctrl-C, because it would wait until the JVM's current call ends.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             from kgtui.pipeline.spark_lake import SparkLake

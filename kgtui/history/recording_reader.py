@@ -82,7 +82,7 @@ class RecordingReader:
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                # The new polls may belong to the last keyframe, so its cached rows may be incomplete.
+                # The new polls may belong to the last keyframe. Drop its cached rows, because they may be incomplete.
                 self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))

@@ -172,8 +172,9 @@ class RecordedTable:
         return self._read(files, columns, where)
 
     def query(self) -> tuple[QueryBuilder, frozenset[str]] | None:
-        """Return an SQL session (DataFusion) with the newest version of the table, and its columns; None without a
-        table.
+        """Return a pair: an SQL session (DataFusion) with the table's newest version, and the table's column names.
+
+        Returns None if the table does not exist.
         """
         delta = self.open(renew=True)
         if delta is None:
@@ -297,7 +298,7 @@ class RecordedTable:
         The Delta commit has `dataChange` false, so that streams do not read the rows again.
 
         Args:
-            files: the files to replace, from `files`.
+            files: the files to replace, as returned by the method `files`.
             polls: polls whose rows are kept. Other rows come from interrupted flushes.
         """
         rows = merge_files([self.path / file["path"] for file in files], self.table, polls)

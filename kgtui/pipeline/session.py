@@ -104,7 +104,7 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
         # Maximum bytecode size of a method that whole-stage code generation may produce, in bytes. The JVM does not
-        # compile larger methods, so that they would be slow.
+        # compile larger methods, so they would run slowly.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

@@ -1,6 +1,6 @@
 """Read and write a lake's Delta tables with Spark, for the whole pipeline.
 
-Only SQL and options of DataFrames are used, instead of Delta's own API, because they also work through Spark Connect.
+Only SQL and options of DataFrames are used, because they also work through Spark Connect. Delta's own API is not used.
 """
 
 from __future__ import annotations
@@ -235,5 +235,5 @@ def _sql_since(table: Table, column: str, since: int) -> str:
 
 
 def _sql_dates(days: Iterable[str]) -> str:
-    """Return days as SQL literals for `IN`. Without days, `NULL` matches nothing."""
+    """Return days as SQL literals for `IN`. Without days, return `NULL`, which matches nothing."""
     return ", ".join(f"DATE '{day}'" for day in sorted(days)) or "NULL"

@@ -126,8 +126,8 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
     """In windows in which the status becomes WARN or STOP, correct the time `started` with earlier time lags.
 
-    WARN starts when the time lag began to rise, which may be before the window. STOP starts at the last commit, or
-    when the oldest unread record was written, if this was later.
+    The start of WARN is the time at which the time lag began to rise, which may be before the window. The start of STOP
+    is the time of the last commit, or the time at which the oldest unread record was written, whichever is later.
     """
     begins = rows.filter(F.col("begins") & F.col("topic").isNotNull() & F.col("status").isin("WARN", "STOP"))
     ages = with_age_histories(begins, lag).select(
