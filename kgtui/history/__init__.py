@@ -12,7 +12,7 @@ pyarrow are imported only when a lake is opened.
 | `flushing` | writes recorded polls to the lake on a separate thread |
 | `recording_reader` | `RecordingReader`: polls, states and changes in a recording |
 | `poll_index` | all polls of a recording, with the gap before each poll |
-| `keyframe` | the state of a recorded table at any poll after a keyframe |
+| `keyframe` | the state of a recorded table at any poll, computed from the keyframe before this poll |
 | `point_in_time` | the recorded state of a cluster at one time; comparison of two states |
 | `poll_reader` | descriptions and offsets at consecutive polls, for the health rules |
 | `group_timeline` | lag, rates, members and changes of one group over time |

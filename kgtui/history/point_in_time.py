@@ -91,7 +91,7 @@ class PointInTime:
         Without this call, `description`, `members` and `offsets` read from disk once per group.
 
         Args:
-            offsets: whether to read the offsets, instead of descriptions and members.
+            offsets: True to read the offsets; False to read the descriptions and members.
         """
         for state in (self._partitions,) if offsets else (self._groups, self._members):
             state.prepare(groups)

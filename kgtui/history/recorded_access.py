@@ -25,7 +25,8 @@ _log = logging.getLogger(__name__)
 def load_access(folder: LakeFolder) -> Access:
     """Return the permissions of the recorder's user that are stored in the lake.
 
-    Without a readable file, return full permissions, because older recorders wrote no such file.
+    If the lake has no readable file of permissions, return full permissions, because older recorders wrote no such
+    file.
     """
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))

@@ -202,9 +202,9 @@ def has_decoder(spark: SparkSession) -> bool:
 
 
 class KeptRecords:
-    """Decodes the offset commits of one batch, and keeps all other records in the driver's memory.
+    """Decodes the offset commits of one batch, and keeps all other records of the batch in the driver's memory.
 
-    Spark then reads the batch only once. If the other records are larger than 32 MB in total, none is kept.
+    They are kept so that Spark reads the batch only once. If they are larger than 32 MB in total, none is kept.
     """
 
     def __init__(self, spark: SparkSession) -> None:

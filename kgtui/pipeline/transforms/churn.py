@@ -43,7 +43,10 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""Minimum time of an hour, in seconds, that polls must cover so that the extrapolated `per_hour` decides `flapping`."""
+"""Minimum time of an hour that polls must cover, in seconds.
+
+If polls cover less, the extrapolated rate `per_hour` alone does not decide whether a group is `flapping`.
+"""
 
 _BURST_PAUSE = 1_800_000
 """Maximum time between two rebalances of a group that belong to the same burst, in milliseconds."""
