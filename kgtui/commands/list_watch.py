@@ -180,7 +180,7 @@ class RepeatedScreening:
         )
 
     async def _forget_missing(self, snapshot: Snapshot) -> None:
-        """Drop the stored data of each group that is not listed, if its coordinator says that it does not exist.
+        """Drop the stored data of each unlisted group if its coordinator says that the group does not exist.
 
         Without this answer, a group may be missing only because it is moving to another coordinator.
         """

@@ -298,7 +298,10 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return columns `written`, `read` and `rewound`: records since the previous row; null if unknown or negative."""
+    """Return columns `written`, `read` and `rewound`, as defined in `PollChange`, relative to the previous row.
+
+    A value is null if it is unknown or would be negative.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

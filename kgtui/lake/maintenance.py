@@ -72,8 +72,8 @@ class MaintenanceResult:
 
     Attributes:
         table: `layer/name`, or only the layer for all recorded tables together.
-        what: what was done, for the user.
-        freed: bytes on disk; negative if the folder grew.
+        what: text for the user that says what was done.
+        freed: number of bytes that were freed on disk; negative if the folder grew.
         error: why maintenance failed; empty if it succeeded.
     """
 

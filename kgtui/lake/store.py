@@ -124,7 +124,7 @@ class StorePath:
         return self.read_bytes().decode(encoding)
 
     def write_bytes(self, data: bytes) -> None:
-        """Write a file, completely or not at all, in place of an existing file."""
+        """Write a file, completely or not at all. An existing file is replaced."""
         # Write half a buffer at a time, because deltalake accepts only data that is smaller than the buffer.
         with self.file_system().open_output_stream(self.key, buffer_size=_WRITE_BUFFER) as file:
             for start in range(0, len(data), _WRITE_BUFFER // 2):
