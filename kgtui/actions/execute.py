@@ -93,7 +93,7 @@ async def execute(
                 if line.group not in results:
                     keep(GroupResult(line.group, DeletionStatus.REFUSED, str(error)))
         for line in plan.allowed:
-            # If the connection is closed, its batch is canceled, and the groups in the batch have no results.
+            # If a connection is closed, the batch that uses it is canceled, and the groups of the batch get no result.
             if line.group not in results:
                 keep(GroupResult(line.group, DeletionStatus.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})

@@ -240,7 +240,7 @@ def _count(number: int, word: str) -> str:
 
 
 RECENT = 300.0
-"""A group may be in use if its last commit, or its last member, is less than this many seconds ago."""
+"""A group may be in use if it committed, appeared or lost its last member less than this many seconds ago."""
 
 
 class SafeToDelete(StrEnum):

@@ -30,7 +30,7 @@ _PAUSE = 1_800.0
 
 
 def read_churn(gold: Gold, since: float) -> list[GoldRow]:
-    """Return the rows of table `churn` since a time, for groups that were flapping in at least one of its hours."""
+    """Return the rows of table `churn` from `since` on, for groups that have been flapping in at least one hour."""
     start = utc_datetime(since)
     hours = gold.rows(CHURN, ("group",), since=start, time="hour", where="flapping")
     groups = {row["group"] for row in hours}
@@ -94,7 +94,7 @@ def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
 
 
 def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
-    """Divide the hours of a group into bursts. More than `_PAUSE` seconds without a rebalance end a burst."""
+    """Divide the rows of a group (one per hour) into bursts. More than `_PAUSE` seconds without a rebalance end one."""
     bursts: list[list[GoldRow]] = []
     for row in hours:
         before = bursts[-1][-1] if bursts else None
@@ -238,7 +238,7 @@ class Context:
 
     @cached_property
     def lag(self) -> dict[str, GoldRow]:
-        """Group id → its newest row of table `lag`, for all groups in the rows of the rules."""
+        """Group id → its newest row of table `lag`, for all groups in the rows that any rule reads."""
         if not self.is_readable(LAG):
             return {}
         groups = {row["group"] for rule in RULES for row in self.rows(rule) if "group" in row} - self.unused

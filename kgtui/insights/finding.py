@@ -86,7 +86,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem of a group, or of a family of groups, that needs attention.
+    """A problem that needs attention, of one group or of a family (groups whose ids begin with the same prefix).
 
     Attributes:
         subject: group id, or name of a family such as `team-007.*`.

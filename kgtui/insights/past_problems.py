@@ -89,7 +89,7 @@ def _episodes(rows: Iterable[GoldRow], newest: Collection[object]) -> list[Episo
     merged: list[Episode] = []
     for windows in by_start.values():
         if all(row["status"] == "OK" for row in windows):
-            # The episode ended in the first window that was read. It is left out, because its status before is unknown.
+            # The episode ended in the first window that was read. It is left out, because no earlier status is known.
             continue
         one = _episode(windows, any(row["window_start"] in newest for row in windows))
         if merged and one.since - merged[-1].until <= _PAUSE:

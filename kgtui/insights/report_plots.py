@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import LagHistory
 
 MAX_POINTS = 380
-"""Approximate maximum number of points in a line. Of longer series, the largest value of each interval is drawn."""
+"""Approximate maximum number of points in a line.
+
+A longer series is divided into about as many intervals, and the largest value of each interval is drawn.
+"""
 
 _WIDTH = 9.5
 """Width of a figure in inches. The page scales figures to the browser window."""

@@ -22,7 +22,7 @@ MIN_BACKLOG_AGE = 60.0
 """Minimum age of the oldest unread record, in seconds, for a backlog to be reported."""
 
 _SHOWN_RANGE = 0.1
-"""The range of an estimated time is shown if the range is at least this fraction of the estimated time."""
+"""The lower and upper limit of an estimated time are shown if they differ by at least this fraction of the time."""
 
 MAX_EVIDENCE_ROWS = 12
 """Maximum number of evidence rows of a finding; the other rows are only counted."""
@@ -230,7 +230,7 @@ def unusual(
     Args:
         rows: outliers of the newest hour and of the hours before.
         others: groups with a more urgent finding. Only their unusual input rates are reported.
-        histories: group id → lag and rates of the 24 hours before, for a more exact start; None if unknown.
+        histories: group id → lag and rates of the 24 hours before, to find the exact start; None if unknown.
     """
     found = []
     hours: dict[str, list[GoldRow]] = {}

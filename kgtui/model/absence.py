@@ -25,7 +25,7 @@ class NoMatch:
     Attributes:
         meant: the filter that the user may have meant, or None.
         word: the only word in the filter that a group id must contain; None if there is no such word, or several.
-        excluded: number of groups whose ids match the filter, but that its other terms exclude.
+        excluded: number of groups whose ids match the filter, but that do not match its terms about other values.
         example: the id of one group that is counted in `excluded`; `` if `excluded` is 0.
         similar: group ids that are similar to `word`.
     """

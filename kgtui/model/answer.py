@@ -21,9 +21,10 @@ class Fault:
     """The error of one request.
 
     Attributes:
-        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name of kgtui. Without a valid response:
-            `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED`, `DAMAGED_ANSWER`. If permissions are missing:
-            `OFFSETS_MAY_BE_HIDDEN` (offsets may be missing) and `OFFSETS_HIDDEN` (offsets are missing).
+        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name that kgtui defines. If there was no
+            valid response: `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED` or `DAMAGED_ANSWER`. If the
+            user lacks permissions: `OFFSETS_MAY_BE_HIDDEN` (offsets may be missing) or `OFFSETS_HIDDEN` (offsets are
+            missing).
         message: text for the user, with the request and the broker.
         code: Kafka's error code; None if kgtui defines the name.
         broker: node id of the broker to which the request was sent, or None.
@@ -55,7 +56,7 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
 def why_missing(faults: Iterable[Fault], group: str) -> Fault:
     """Return the fault that explains why a group is missing from an answer.
 
-    This is the first fault of the group, or else of a whole broker or cluster.
+    This is the first fault of the group. If the group has none, it is the first fault of a whole broker or cluster.
     """
     general: Fault | None = None
     for fault in faults:

@@ -43,7 +43,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How many items one member has, or all members on one host or in one rack.
+    """Number of partitions, tasks or connectors ("items") of one member, or of all members on one host or in one rack.
 
     Attributes:
         name: member id, host or rack; None for all members without a rack.
@@ -58,7 +58,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Skew:
-    """How unevenly items are distributed over members, hosts or racks.
+    """How unevenly partitions, tasks or connectors ("items") are distributed over members, hosts or racks.
 
     Attributes:
         by: what is compared: `member`, `host` or `rack`.
@@ -73,18 +73,18 @@ class Skew:
 
 
 MOST_INFERRED = 20_000
-"""Maximum number of items of one topic or subtopology that are listed because a larger number is known.
+"""Maximum number of partitions of one topic, or tasks of one subtopology, that are inferred.
 
-If partition 7 is known, partitions 0 to 6 exist too. The limit protects the memory from a damaged assignment with
-partition 2³¹ − 1.
+If partition 7 is known, partitions 0 to 6 must exist too. Without the limit, a damaged assignment with partition
+2³¹ − 1 would fill the memory.
 """
 
 
 class PlacementStatus(Enum):
-    """Whether an item has reached its target owner."""
+    """Whether a partition, task or connector ("item") has reached its target owner."""
 
     SETTLED = "settled"
-    """The target owner owns the item, or any member does if there is no target assignment."""
+    """The target owner owns the item. If there is no target assignment: any member owns the item."""
     LEAVING = "leaving"
     """The item is owned by a member that must give it up."""
     ARRIVING = "arriving"
@@ -98,14 +98,16 @@ class PlacementStatus(Enum):
 
 
 class Placement(NamedTuple):
-    """One item with its current owners and its target owners. This is a named tuple to save memory.
+    """The current owners and the target owners of one partition, task or connector ("item").
+
+    This is a named tuple, which takes less memory than a dataclass.
 
     Attributes:
         owners: ids of the members that own the item.
         targets: ids of the target owners; None if the group has no target assignment.
         waits_for: ids of the members that delay the item. If the status is `LEAVING`, these are the owners that must
-            give it up. If it is `ARRIVING`, these are other members whose epoch is behind, because one of them may
-            still have the item, or else the target owners.
+            give up the item. If the status is `ARRIVING`, these are other members whose epoch is behind, because one of
+            them may still have the item; without such members, these are the target owners.
     """
 
     item: Item

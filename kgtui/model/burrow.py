@@ -135,7 +135,7 @@ class GroupVerdict:
 
     Attributes:
         status: the worst status of the partitions, but at most `ERR`.
-        complete: fraction (0 to 1) of the partitions with a full window; 0 without partitions.
+        complete: fraction (0 to 1) of the partitions whose window is full; 0 without partitions.
         total_lag: sum over the partitions whose lag is known; None if no lag is known.
         max_lag: the first `(topic, partition)` with the largest lag; None if no lag is known.
         unknown: number of partitions whose lag is not known.
@@ -179,8 +179,8 @@ class CommitRing:
         """Add a commit at `at` ms since the epoch, with the lag from the newest known log end.
 
         If less than `min_distance` has passed since the previous commit, only the offset and lag of the previous commit
-        are replaced, as in Burrow. The previous time stays. Otherwise, a group that commits often would never fill a
-        window.
+        are replaced, as in Burrow. Its time stays, because a window of a group that commits often would otherwise
+        never fill.
         """
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:

@@ -47,7 +47,7 @@ class Diagnosis:
         why: the reason, or ``.
         who: the members, the broker or the user that the problem is about, or ``.
         advice: what the user can do next, or ``.
-        also: the other problems of the group, or ``. For a stop, it says since when the group has stopped.
+        also: the other problems of the group, or ``. If the group has stopped, the text says since when.
     """
 
     judgment: Judgment
@@ -87,7 +87,7 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
 
 
 def _other_problem(snapshot: Snapshot, group: str, kind: Problem, clock: Clock) -> str:
-    """Return the name of a problem. For `STOP`, the time since which the group has stopped follows the name."""
+    """Return the name of a problem, and for `STOP` also the time at which the group stopped."""
     if kind is not Problem.STOP:
         return str(kind.value)
     since = snapshot.state_since.get(group) if snapshot.state_of(group) == states.EMPTY else None
@@ -110,7 +110,7 @@ def _of_unread_group(snapshot: Snapshot, group: str, judgment: Judgment) -> Diag
     name = "not known yet" if judgment.kind is None else judgment.kind.value.upper()
     faults = faults_of(snapshot, group)
     if not faults:
-        # If the group must be read more often, `judgment.reason` says how often.
+        # If the group was not read often enough, `judgment.reason` says what is missing.
         return Diagnosis(judgment, name, judgment.reason)
     fault = faults[0]
     advice = fault.advice or explain_fault(fault).advice

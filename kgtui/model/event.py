@@ -40,8 +40,8 @@ class Event(NamedTuple):
     Attributes:
         at: time of the first read that shows the change, in seconds since the epoch.
         group: group id; None for events of brokers.
-        listing: the listing of the group after the change, or its last listing. Filters use it for groups that no
-            longer exist.
+        listing: the listing of the group after the change. If the group no longer exists, its last listing, which
+            filters then use.
         before, after: the old and the new value, or None: a state, epoch, coordinator, member id, sum of committed
             offsets, value of a config, or verdict.
         subject: names of the members or partitions, name of the config, address of the broker, or reason for the
@@ -224,7 +224,7 @@ class EventLog:
     def add_disappeared(self, groups: Sequence[tuple[str, Listing]], at: float) -> None:
         """Append the events of groups that no longer exist, given as pairs (group id, last listing).
 
-        If there are more groups than the log can keep events, only the last groups get an event.
+        If the log does not have space for so many events, only the last groups get an event.
         """
         keep = self._events.maxlen or 0
         self._events.extend(disappeared(group, at, last) for group, last in groups[max(len(groups) - keep, 0) :])

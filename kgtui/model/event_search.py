@@ -64,8 +64,8 @@ class LastDescription:
     def update(self, description: GroupDescription, listing: Listing, at: float) -> list[Event]:
         """Store a newer description, and return the events that it shows.
 
-        If the broker lists states, a change of state is found in the list instead. A description with the state Dead is
-        ignored, because it says nothing about members.
+        A changed state is an event only if the broker does not list states; otherwise, `listing_events` finds it. A
+        description with the state Dead is ignored, because it says nothing about members.
         """
         if description.state == DEAD:
             return []

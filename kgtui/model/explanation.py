@@ -258,7 +258,7 @@ _LOST = _Text(
 _GRANT = re.compile(r"grant ([A-Z_]+) on the (\w+)")
 """Finds the missing ACL operation in `Fault.advice`, such as `grant DELETE on the group`.
 
-Recordings store only the text of a fault.
+The operation is searched in this text, because recordings store no other data about it.
 """
 
 
@@ -295,7 +295,7 @@ def explain_refusal(action: str, reason: str) -> Explanation:
 
 
 def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
-    """Explain why records are lost and why lag is not known. Yields each cause once, with its number of partitions."""
+    """Explain why records are lost and why lag is unknown. Yield each cause once, with its number of partitions."""
     counted: dict[str, int] = {}
     rows = lags(offsets)
     for row in rows:
@@ -314,8 +314,8 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     """Return the faults of a group without duplicates.
 
-    The faults come from its newest reads, its summary, and the failed poll of its coordinator. If offsets are hidden,
-    this is one more fault.
+    The faults come from the newest reads of the group, its summary, and the failed poll of its coordinator. Hidden
+    offsets are one more fault.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)

@@ -63,7 +63,10 @@ class Problem(Enum):
     EMPTY = "empty"
     """There are unread records and no members, but kgtui did not observe that members left."""
     UNUSED = "unused"
-    """As `EMPTY`, and all unread records are older than `ABANDONED_AFTER` seconds: the group is probably abandoned."""
+    """There are no members, and there are unread records, which are all older than `ABANDONED_AFTER` seconds.
+
+    The group is probably abandoned, but kgtui did not observe that members left.
+    """
     ABANDONED = "abandoned"
     """The group has had unread records and no members for at least a day. Its status is `GroupStatus.ABANDONED`."""
 
@@ -211,7 +214,7 @@ class Judgment:
 
     @property
     def problem_name(self) -> str | None:
-        """Name of the problem in `PROBLEM_NAMES`; None if there is no problem, or if it is not known."""
+        """Name of the problem, as in `PROBLEM_NAMES`; None if no problem is known."""
         return None if self.kind is None else PROBLEM_TEXTS[self.kind].name
 
     @property

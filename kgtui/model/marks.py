@@ -114,7 +114,7 @@ _MEANINGS = {
     "forbidden": "your user lacks the permission to read the value",
     "at_least": "at least this number, because a part of the sum is not known",
 }
-"""Name of an attribute of `Marks` → meaning of the symbol. Meanings that are group states are not included."""
+"""Name of an attribute of `Marks` → meaning of the symbol. The symbols of group states are in `STATE_LOOKS`."""
 
 
 def legend(marks: Marks) -> list[tuple[str, str]]:
@@ -129,5 +129,5 @@ def legend(marks: Marks) -> list[tuple[str, str]]:
 
 
 def state_look(state: str | None) -> Look:
-    """Return the symbol and color of a group state; None if the broker did not report it."""
+    """Return the symbol and color of a group state. The state None means that the broker did not report it."""
     return STATE_LOOKS.get(state or "", UNKNOWN_STATE)

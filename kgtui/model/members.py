@@ -96,7 +96,7 @@ class Member:
         regex: subscribed pattern (RE2), or None.
         assignment: partitions that the member owns, or None. Brokers report them for a classic group only while it is
             Stable.
-        target: partitions by the target assignment (KIP-848); None for other types.
+        target: partitions that the member will own (target assignment, KIP-848); None for other types.
         undecoded: metadata of an unknown protocol, shown as hex; b"" if it was decoded.
     """
 

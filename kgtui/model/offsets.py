@@ -75,7 +75,8 @@ class GroupOffsets:
         share: share-partition start offsets of a share group.
         bounds: `(topic, partition)` → log offsets, also for partitions with an owner and no committed offset. A
             partition is missing if its log offsets were not read.
-        hidden_topics: topics of members that the user may not describe, sorted. Brokers leave out their offsets.
+        hidden_topics: topics that members read and the user may not describe, sorted. Brokers leave out the offsets in
+            these topics.
         may_lack_topics: whether brokers may have left out topics whose names are not known.
         record_times: `(topic, partition)` → when the records around a committed offset were written. Only some
             partitions were searched for these times, and the offset may have changed since the search.
@@ -112,7 +113,7 @@ class PartitionLag:
             reported), `pending` (log offsets not read yet) or `error` with Kafka's error code. `topic deleted` is rare:
             a coordinator drops the offsets of a deleted topic (observed on 4.3.1 and 3.9.2).
         error: Kafka's error code that caused the reason; 0 for none.
-        times: when the records around the position were written, or around an earlier position; None if not searched.
+        times: when the records around the position, or around an earlier position, were written; None if not searched.
     """
 
     topic: str

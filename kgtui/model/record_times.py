@@ -56,7 +56,7 @@ class RecordTime:
         unread: time of the first unread record, or None.
         consumed: time of the last consumed record, or None.
         reason: why `unread` is not known, or ``.
-        rounds: number of requests of the search.
+        rounds: number of requests that the search has sent for this partition.
         expires_at: time from which retention may delete the first unread record, in seconds since the epoch; None if it
             is unknown or there is no such time.
         any_time: whether the record may expire at any time, because of `retention.bytes`.

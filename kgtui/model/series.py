@@ -107,7 +107,7 @@ class Membership:
 LENGTH = 900
 """Maximum number of samples kept per group: half an hour at one sample every 2 seconds."""
 GROUPS = 500
-"""Maximum number of groups whose series are kept. The series without a new sample for the longest time is dropped."""
+"""Maximum number of groups whose series are kept. Of more series, the one that was extended longest ago is dropped."""
 CHANGE_POINTS = 500
 """Maximum number of change points (reads that differ from the previous read) kept per group."""
 

@@ -86,7 +86,8 @@ T = TypeVar("T")
 FRESH_HEALTH = 60.0
 """Maximum age of a current health verdict, in seconds.
 
-A verdict that is older than this is replaced by a newer judgment by screening, or drawn in another color.
+If a verdict is older and the sweep has screened the group, the judgment by screening replaces the verdict. Otherwise,
+the verdict is drawn in another color.
 """
 
 

@@ -241,9 +241,9 @@ class LagHistory:
     breaks: frozenset[float] = frozenset()
 
     def timeline(self, since: float, until: float) -> GroupTimeline:
-        """Return the history as a timeline to plot, without change points.
+        """Return the history as a timeline to plot.
 
-        The gold tables contain no states.
+        It has no change points, because the gold tables contain no states.
         """
         gaps = tuple((old, new, "nothing recorded") for old, new in pairwise(self.minutes) if new in self.breaks)
         return GroupTimeline(

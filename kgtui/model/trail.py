@@ -42,7 +42,7 @@ _MOST_COMPARED = 500
 _FORGET_REWIND_AFTER = 10
 """Number of reads with progress after which a rewind is forgotten. Burrow's window has as many commits."""
 _INT64 = 2**63 - 1
-"""Largest sum of offsets that is stored. Only a faulty broker causes larger ones."""
+"""Largest sum of offsets that is stored. Only a faulty broker causes a larger sum."""
 _MANY = 0xFF
 """Largest value of a counter that is stored in one byte."""
 
@@ -189,7 +189,8 @@ class Trail:
             if len(rows) < len(self.positions) and layout != self._partial:
                 self._partial = layout
                 return
-            # Sums over different partitions cannot be compared. Offsets of partitions in both reads can be compared.
+            # Sums over different partitions cannot be compared, so they are reset. The offsets of partitions that are in
+            # both reads can be compared.
             moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:
@@ -201,9 +202,10 @@ class Trail:
             self._partial = 0
 
     def _moved_forward(self, rows: Sequence[Position]) -> bool:
-        """Return whether an offset of the group moved forward since the previous read, to which partitions were added.
+        """Return whether an offset of the group moved forward since the previous read, which had fewer partitions.
 
-        The result is correct if the added partitions are next to each other, as in one topic. Otherwise, it is False.
+        If the new partitions are not next to each other in `rows`, the partitions of both reads cannot be matched, and
+        the result is False. New partitions of one topic are always next to each other.
         """
         added = len(rows) - len(self.positions)
         if added <= 0 or len(rows) > _MOST_COMPARED:

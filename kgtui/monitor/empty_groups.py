@@ -144,8 +144,8 @@ class EmptyGroupTier:
 async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:
     """Find the first unread record in each partition of the groups.
 
-    Returns group id → latest time of these records, in seconds since the epoch. Groups without unread records are
-    missing, and groups for which one of these times cannot be found.
+    Returns group id → latest time of these records, in seconds since the epoch. The result lacks groups without unread
+    records, and groups in which the time of such a record cannot be found.
 
     Args:
         read: the offsets of the groups, with log starts and log ends.

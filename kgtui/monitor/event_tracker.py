@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 _VERDICTS_AT_ONCE = 500
 """Maximum number of verdicts that are compared before other tasks can run.
 
-More of them would delay key presses.
+A larger number would delay key presses.
 """
 
 _FOUND = frozenset({
     Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
 })  # fmt: skip
-"""Problems whose beginning cannot be observed. kgtui shows the time at which it found the problem instead."""
+"""Problems whose beginning cannot be observed. As the beginning, kgtui shows the time at which it found the problem."""
 
 _OBSERVED_BEFORE = 30.0
 """The beginning of a problem counts as observed if the group was read in full for this many seconds before."""

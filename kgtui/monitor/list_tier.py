@@ -99,7 +99,7 @@ class PendingRemovals:
     def broker_silent(self, node: int) -> None:
         """Note that a broker did not respond. Removals wait for its list for at most `REMOVAL_GRACE` seconds.
 
-        The groups of a broker that has left the cluster are removed only after all lists, without this limit.
+        This limit does not apply to groups whose own broker has left the cluster: they wait for all lists.
         """
         self._silent.add(node)
         self._settle()
@@ -275,8 +275,8 @@ class ListTier:
         await self._store.take_list(node, delta, first=first)
         self._missing.listed(delta.updated)
         self._listed.add(node)
-        # `missing` has the groups that the broker no longer lists. A first list contains no removed groups, so it is
-        # compared with the store, which still has the groups of a broker that has come back.
+        # `missing` has the groups that the broker no longer lists. The first list of a broker has no previous list to
+        # compare it with, so it is compared with the store, which still has the groups of a broker that has come back.
         missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:

@@ -23,7 +23,7 @@ _PAUSE = 120
 """Minimum seconds between two comparisons of all positions of a group with the log start offsets."""
 
 _OLDER_PART = 0.5
-"""A position in the oldest part of a log, with this fraction of the log's records, counts as near the log start."""
+"""Fraction of the records of a log, from the oldest on. A position in these records counts as near the log start."""
 
 
 class LogStartCheck(NamedTuple):
@@ -43,9 +43,9 @@ async def compare_with_log_starts(
 ) -> dict[str, LogStartCheck]:
     """Compare positions with log start offsets, and return group id → result.
 
-    Groups are missing if offsets could not be read. To send fewer requests, log start offsets are usually read only for
-    partitions with unread records and a position that does not move. Every `_PAUSE` seconds, they are read for all
-    partitions with unread records.
+    The result lacks groups whose offsets could not be read. To send fewer requests, log start offsets are usually read
+    only for partitions with unread records and a position that does not move. Every `_PAUSE` seconds, they are read for
+    all partitions with unread records.
 
     Args:
         trails: group id → the last reads of the group, of which `read` is the newest.

@@ -37,7 +37,7 @@ async def confirmed_gone(admin: GroupAdmin, groups: Iterable[str], *, timeout: f
 
 
 class MissingGroups:
-    """Checks groups that no broker lists, and removes those that do not exist from the store.
+    """Checks whether groups that no broker lists still exist, and removes deleted groups from the store.
 
     Args:
         timeout: maximum duration of one check, in seconds.

@@ -49,16 +49,16 @@ The controller reassigns the groups of a dead broker after `broker.session.timeo
 """
 
 MISSING_CHECK_PAUSE = 1.0
-"""Pause, in seconds, between two checks whether groups that no broker lists exist."""
+"""Shortest pause, in seconds, between two checks of groups that no broker lists any longer."""
 
 MISSING_CHECK_MAX_PAUSE = 30.0
-"""Longest pause, in seconds, between two checks whether groups that no broker lists exist.
+"""Longest pause, in seconds, between two checks of groups that no broker lists any longer.
 
 The pause doubles while no check finds that a group is gone.
 """
 
 MISSING_GROUPS_PER_CHECK = 1_000
-"""Maximum number of groups that are described in one check whether groups that no broker lists exist."""
+"""Maximum number of groups that are described in one check of groups that no broker lists any longer."""
 
 REPLAY_INTERVAL = 2.0
 """Polling interval in seconds while the terminal UI replays a recording.
@@ -136,7 +136,7 @@ class MonitorOptions:
             first sweep, and later sweeps, read fewer groups per second. Listing and drawing so many groups takes CPU
             time, too.
         sweep_batch: maximum number of groups that the sweep reads from one broker at the same time.
-        sweep_partitions: maximum number of partitions in one request, except for a larger single group.
+        sweep_partitions: maximum number of partitions in one request. A group with more partitions is read alone.
         sweep_pause: minimum time from the start of one sweep to the start of the next. Each sweep reads all groups with
             members.
         empty_pause: minimum time between two reads of an Empty group by the sweep.
@@ -145,7 +145,7 @@ class MonitorOptions:
         suspects: maximum number of groups that are read in full because of a possible problem.
         publish_interval: minimum time between two snapshots. It is ten times as long if only summaries or health
             verdicts have changed.
-        settle_time: time without changes of the view before new groups in it are read.
+        settle_time: how long the selected and visible groups must stay the same before new ones are read.
         metadata_interval: time between two reads of the cluster's metadata.
         kept_groups: maximum number of groups whose details are kept after they have left the view.
         kept_events: maximum number of events. New events replace the oldest ones.
@@ -245,7 +245,7 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time, in seconds, between two reads of the same group's description by the recorder."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum timeout of one poll of the recorder, in seconds. A longer polling interval replaces it."""
+"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, it is the timeout."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time, in seconds, that the recorder waits for the first list of groups from each broker."""
@@ -311,7 +311,7 @@ WATCH_FIRST_TIMEOUT = 10.0
 def check_timeout(interval: float, timeout: float) -> float:
     """Return the timeout of one read of `kgtui check`, in seconds.
 
-    The timeout is two intervals, but at least `CHECK_MIN_TIMEOUT` and at most `timeout`.
+    The timeout is twice `interval`, but at least `CHECK_MIN_TIMEOUT` and at most `timeout`.
 
     Args:
         interval: time between two reads, in seconds.
@@ -323,12 +323,12 @@ def check_timeout(interval: float, timeout: float) -> float:
 def watch_timeout(interval: float, slowest: float | None, timeout: float) -> float:
     """Return the timeout of one read of `kgtui ls --watch`, in seconds.
 
-    The timeout is one interval, so that a hanging broker delays the output only once. In a slow cluster, it is four
-    times the duration of the slowest complete read.
+    The timeout is the larger of `interval` and four times `slowest`, but at most `timeout`. If `slowest` is None, the
+    timeout is `WATCH_FIRST_TIMEOUT`, but at most `timeout`.
 
     Args:
         interval: time between two reads, in seconds.
-        slowest: seconds of the slowest read in which all brokers responded, or None.
+        slowest: duration, in seconds, of the slowest read in which all brokers responded; None before such a read.
         timeout: maximum in seconds (`--timeout`).
     """
     return min(timeout, WATCH_FIRST_TIMEOUT if slowest is None else max(interval, 4 * slowest))
@@ -341,7 +341,7 @@ If the filter matches more groups, only the sweep reads them.
 """
 
 EVENT_PAUSE = 0.2
-"""Time, in seconds, after which `kgtui events` looks for new events again."""
+"""Pause, in seconds, before `kgtui events` looks for new events again."""
 
 
 def event_options(interval: float | None, timeout: float) -> MonitorOptions:

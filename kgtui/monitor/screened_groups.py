@@ -1,4 +1,4 @@
-"""The judgments of screening, also sorted by problem."""
+"""The judgments that screening has made: one per group, and the groups with each problem."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from kgtui.monitor.gc_tuning import untrack
 
 
 class ScreenedGroups:
-    """The judgments of screening on groups with a problem or with too few reads.
+    """The judgments that screening has made on groups that have a problem or were not read often enough.
 
     Attributes:
         judgments: group id → judgment. Change it only with `put`.
-        by_kind: problem → dict whose keys are the ids of the groups with this problem, in the order in which they were
-            found. The values are None.
-        empty: dict whose keys are the ids of the groups with `Problem.EMPTY`. The values are None.
+        by_kind: problem → ids of the groups whose most severe problem this is, as keys of a dict with the values None.
+            The oldest judgments come first.
+        empty: ids of the groups with `Problem.EMPTY` among their problems, as keys of a dict with the values None.
     """
 
     def __init__(self) -> None:

@@ -7,11 +7,11 @@ rules, and stores judgments. Groups with a possible problem are then read in ful
 | problem | rule |
 |---|---|
 | data lost | a partition has unread records, and its position does not move and is before the log start offset |
-| stopped | a partition has unread records, and its position has not moved for the window of Burrow's rules |
+| stopped | a partition has unread records, and its position has not moved for a full window of Burrow's rules |
 | rewound | a position moved backward, and has not reached its previous value again |
 | flapping | at least three rebalances in `FLAPPING_SECONDS`, counted from states, members, assignment and epoch |
 | falling behind | the lag grew in each of the last reads, and records older than the first of them are still unread |
-| no partitions | no member has a partition, in two descriptions |
+| no partitions | no member had a partition in the last two descriptions |
 | rebalancing | a state that belongs to a rebalance lasts longer than `unsettled_limit` |
 | empty, unused, abandoned | the group has unread records, but no members |
 
@@ -77,9 +77,9 @@ The sweep alone would miss the next rebalance if it is short.
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A group counts as stopped if it makes no progress for this many times its usual time between two reads with progress.
+"""A group counts as stopped if it makes no progress for this many times `Trail.pace`.
 
-`Trail.pace` has this usual time, in seconds.
+`Trail.pace` is the usual time, in seconds, between two reads in which the group had made progress.
 """
 
 _LASTING = frozenset({Problem.FLAPPING, Problem.BEHIND})

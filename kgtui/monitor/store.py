@@ -49,7 +49,8 @@ class Store:
 
     Attributes:
         changes: the groups whose listing, summary, judgment, health or fault has changed.
-        unread_since: id of an Empty group → latest time at which the first unread record of a partition was written.
+        unread_since: id of an Empty group → time at which its first unread record was written, in seconds since the
+            epoch. Of the times in several partitions, it is the latest.
         on_state_change: called with a group id, its earlier listing (None for a new group) and its new listing.
     """
 
@@ -275,7 +276,7 @@ class Store:
         return summary
 
     def put_screened(self, group: str, judgment: Judgment | None) -> None:
-        """Store the judgment on a group that screening has found; None if the group has no problem."""
+        """Store the judgment that screening has made on a group; None if the group has no problem."""
         if self.screened.get(group) is not judgment:
             self._stale.add("screened")
             self.changes.add(group)
@@ -384,7 +385,7 @@ class Store:
         return bool(self._stale)
 
     def snapshot(self) -> Snapshot:
-        """Return a snapshot, which shares unchanged attributes with the previous one, and `_LIVE` with the store."""
+        """Return a snapshot. It shares unchanged attributes with the previous snapshot, and `_LIVE` with the store."""
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):

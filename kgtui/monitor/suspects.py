@@ -38,7 +38,7 @@ class SuspectTier:
     exact verdict needs several reads.
 
     Args:
-        view: reads the groups, except those that are in its view anyway.
+        view: reads the chosen suspects, except the selected and visible ones, which it reads anyway.
         on_chosen: called with the ids of the chosen suspects before they are read.
         others: returns the ids of groups without a known problem that are read after the suspects, if there are not too
             many.

@@ -119,9 +119,11 @@ class SweepTier:
         del self._sweeps[node]
 
     async def _read_round(self, node: int, groups: Sequence[str], *, first: bool, seconds: float) -> None:
-        """Read these groups in batches, with other groups of the coordinator whose state has changed.
+        """Read groups in batches. After the first sweep, a batch also gets other groups whose state has changed.
 
         Args:
+            node: id of the broker that coordinates the groups.
+            groups: ids of the groups, in the order of reading.
             first: whether this is the first sweep over the coordinator's groups.
             seconds: time over which the batches are spread.
         """

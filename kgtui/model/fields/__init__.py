@@ -35,7 +35,7 @@ Row = ParamSpec("Row")
 """Parameters of `Field.value`: a snapshot and a group id, a `Member`, or a `PartitionRow`."""
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
-"""Types of values: primitive types of Delta Lake, `array` and `object` of JSON."""
+"""Types of values: primitive types of Delta Lake, and JSON's `array` and `object`."""
 
 NONE = marks.UNICODE.none
 """Text that people see for an empty list."""

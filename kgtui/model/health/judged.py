@@ -37,7 +37,7 @@ def judgment_of_verdict(health: GroupHealth) -> Judgment:
 
 
 def is_final(health: GroupHealth) -> bool:
-    """Return whether the verdict is certain not to become worse with more reads, while the group stays the same."""
+    """Return whether more reads can no longer make the verdict worse, as long as the group stays the same."""
     return _pending(health) is None
 
 

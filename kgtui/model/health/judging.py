@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""Minimum age of the log end from which the lag of a commit is computed, as a fraction of `Options.offset_refresh`.
+"""The lag of a commit is computed from a log end that is at least this fraction of `Options.offset_refresh` old.
 
 The fraction is below 1, because the reads of kgtui are not exactly periodic.
 """
@@ -110,8 +110,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # The window holds at most `intervals` commits, so older changes are skipped. With `min_distance`, they are needed,
-    # because some changes replace earlier ones.
+    # The window holds at most `intervals` commits, so older changes of the offset are skipped. With `min_distance`, no
+    # change is skipped, because a change can replace the commit before it.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -140,8 +140,8 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, intervals: int) -> tuple[int, ...]:
     """Return at most `intervals` log ends, about one per `every` milliseconds, and also the newest log end.
 
-    Burrow's rules expect log ends at this interval. If samples were dropped, fewer log ends are returned. With older
-    log ends, a group that stopped hours ago would look as if it had just caught up.
+    Burrow's rules expect log ends at this interval. If samples were dropped, fewer log ends are returned: with log
+    ends that are too old, a group that stopped hours ago would look as if it had just caught up.
 
     Args:
         times: times of the reads in milliseconds, ascending.
@@ -232,7 +232,7 @@ def judge_share(
     Args:
         row: the newest offsets and lag of the partition.
         samples: all samples of the partition, oldest first, including the newest read.
-        members: number of members; None if unknown, so that there may be some.
+        members: number of members; None if unknown. The group then counts as having members.
     """
     known = [sample for sample in samples if sample.position is not None and sample.lag is not None]
     moves = _share_moves(known)
@@ -293,7 +293,7 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
     """Return whether the lag has grown and never fallen during the last `Watching.window` seconds.
 
-    This is condition 5 (WARN) of the rule for share groups. If there are fewer seconds of reads, all reads are tested.
+    This is condition 5 (WARN) of the rule for share groups. If the reads cover a shorter time, all reads are tested.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

@@ -90,8 +90,8 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
         estimated = time_lag(row.position, samples)
         reason = "" if times is None else times.reason
         return replace(estimated, reason=reason) if estimated is not None and reason else estimated
-    # The committed offset has moved since the record times were searched. The record that was found then still gives a
-    # known point of the log.
+    # The committed offset has moved since the record times were searched. The search found when an earlier record was
+    # written, and this time makes the estimate more exact.
     return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
 
 

@@ -126,7 +126,7 @@ HOUR = 3600.0
 PERIODS_KEPT = 512
 """Maximum number of periods in a `RebalanceLog`.
 
-A period is the time between two reads with a change, or at most one minute without changes.
+A period is the time between two consecutive reads. Periods without changes are merged, up to one minute.
 """
 
 _QUIET = 60.0
@@ -270,7 +270,7 @@ class ReadHistory:
             at: seconds since the epoch.
             description: None if the group was not described in this read.
             offsets: None if they could not be read or the group has none.
-            fault: True if a part of the data could not be read. If the offsets are missing, this read is a gap.
+            fault: True if a part of the data could not be read. If `offsets` is then None, this read is a gap.
         """
         if self.read_at is not None and at <= self.read_at:
             return

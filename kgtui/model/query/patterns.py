@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LARGE_PROGRAM = 5_000
-"""Expressions are searched with an `re2.Set`, which is faster, if their `programsize` is at most this number.
+"""Largest RE2 `programsize` of an expression that is searched with an `re2.Set`, which is faster.
 
-For larger expressions, RE2 may report an error, because a set needs too much memory.
+A set of a larger expression may need too much memory, which RE2 reports as an error.
 """
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class FilterCache:
-    """Caches per listing which group ids matched the terms about ids in the last filter.
+    """Caches, for each listing, the group ids that matched the last filter's terms about ids.
 
     The next filter reuses these matches while the user types, or after a poll in which the ids of the listing did not
     change. Sequences of ids are compared by identity, so a snapshot must replace a sequence instead of changing it.
@@ -54,8 +54,8 @@ class FilterCache:
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
         """Return the group ids that may match all terms, and the terms that must still be tested.
 
-        If the terms only narrow the previous filter (`IdTerm.within`), these are the matches of the previous filter and
-        the terms that it did not have.
+        If the new terms only narrow the previous filter (`IdTerm.within`), return the matches of the previous filter,
+        and the terms that the previous filter did not have.
         """
         kept = self._kept.get(listing)
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
@@ -63,7 +63,7 @@ class FilterCache:
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Store `passed`, the ids that matched all terms. `ids` are all ids with this listing."""
+        """Store `passed`, the group ids that matched all terms, out of `ids`, all ids with this listing."""
         self._kept[listing] = (ids, terms, passed)
 
 

@@ -30,9 +30,9 @@ _SPELLINGS = {"err": "error", "warning": "warn"}
 
 @dataclass(frozen=True, slots=True)
 class VerdictMatch:
-    """One value of a term `verdict:`: a verdict of `NAMES` or `unknown`.
+    """One value of a term `verdict:`: a name in `NAMES`, or `unknown`.
 
-    With `or_worse`, worse verdicts match too.
+    If `or_worse` is true, worse verdicts match too.
     """
 
     name: str
