@@ -302,7 +302,7 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the newest forecast of each group. If it has no trend yet, the forecast of the hour before is returned."""
+    """Return the newest forecast of each group, or the forecast of the hour before if the newest has no trend yet."""
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []

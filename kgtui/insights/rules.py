@@ -95,7 +95,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
                 _NO_MEMBERS if nobody else _ADVICE.get(worst, "look at the members and the offsets of the group"),
                 evidence_of(Kind.UNHEALTHY, columns, parts or [row]),
                 ("kgtui", "show", group),
-                since_at_least=_at_least(row["bad_since"], row["covered_from"]),
+                since_at_least=_may_have_begun_earlier(row["bad_since"], row["covered_from"]),
                 weight=float(row["lag"] or 0),
             )
         )
@@ -194,7 +194,7 @@ def _drain_time(row: GoldRow) -> str:
     return f"{text} (between {duration(soonest)} and {duration(latest)})"
 
 
-def _at_least(since: datetime | None, covered_from: datetime | None) -> bool:
+def _may_have_begun_earlier(since: datetime | None, covered_from: datetime | None) -> bool:
     """Return whether a problem may have begun earlier, because no polls come directly before `since`."""
     return since is not None and covered_from is not None and since <= covered_from
 

@@ -103,7 +103,7 @@ def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
 
 
 def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
-    """Return whether a group has no visible offsets. False if they were not read, or if groups of its kind have none."""
+    """Return whether a group has no visible offsets. False if they were not read, or if its kind of group has none."""
     listing = snapshot.groups.get(group)
     if listing is None or not listing.has_offsets:
         return False

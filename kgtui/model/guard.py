@@ -117,7 +117,7 @@ def delete_availability(
         return "the group type is not known yet" if listing.type is None else "the group has not been described yet"
     if reading.fault is not None:
         return why_not_described(reading.fault)
-    why = why_not_delete(group, reading.value) or _why_not_listed(listing, reading.value)
+    why = why_not_delete(group, reading.value) or _contradiction(listing, reading.value)
     age = _age_of_outdated(snapshot, listing, reading, now)
     if age is not None and (why is None or listing.state != reading.value.state):
         return f"the newest description of the group is {age:.0f} s old; wait for the next poll"
@@ -148,11 +148,8 @@ def _age_of_outdated(
     return age if age > max(FRESH_SECONDS, 2.5 * status.interval if status else 0.0) else None
 
 
-def _why_not_listed(listing: Listing, description: GroupDescription) -> str | None:
-    """Return a refusal if the list of groups and the description contradict each other, else None.
-
-    If they do, one of the two is out of date.
-    """
+def _contradiction(listing: Listing, description: GroupDescription) -> str | None:
+    """Return a refusal if the listing and the description contradict each other, because one is outdated, else None."""
     if listing.type is not None and listing.type != description.type:
         return f"listed as {listing.type} and described as {description.type}: wait for the next poll"
     if listing.state is not None and listing.state != description.state:

@@ -254,7 +254,7 @@ class Snapshot:
         return unreadable(fault, judgment, read_at)
 
     def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
-        """Add the time at which the problem was found, and adapt the reason to a recording or a simple group."""
+        """Add the time at which the problem was found, and change the reason for a recording or a simple group."""
         if judgment.since is None:
             found = self.found_problems.get(group)
             if found is not None and found.kind is judgment.kind:

@@ -189,8 +189,8 @@ class Trail:
             if len(rows) < len(self.positions) and layout != self._partial:
                 self._partial = layout
                 return
-            # Sums over different partitions cannot be compared, so they are reset. The offsets of partitions that are in
-            # both reads can be compared.
+            # Sums over different partitions cannot be compared, so they are reset. The offsets of partitions in both
+            # reads can be compared.
             moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:

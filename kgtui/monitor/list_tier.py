@@ -118,7 +118,7 @@ class PendingRemovals:
             self._remove(one.node, one.groups)
 
     def _decided(self, one: PendingRemoval) -> bool:
-        """Return whether the groups can be removed now."""
+        """Return whether the groups of a pending removal can be removed now."""
         if one.broker_left or not one.unlisted <= self._silent:
             return not one.unlisted
         return not one.unlisted or self._now() - one.since >= REMOVAL_GRACE
@@ -226,7 +226,7 @@ class ListTier:
         return True
 
     def _drop_brokers(self) -> None:
-        """Remove brokers that left some time ago and have no groups in the store."""
+        """Remove brokers that left the cluster `SHOWN_AFTER_LEAVING` seconds ago and have no groups in the store."""
         for node, left_at in list(self._left_at.items()):
             if self._timer.now() - left_at >= SHOWN_AFTER_LEAVING and not self._store.coordinated_by(node):
                 del self._left_at[node]

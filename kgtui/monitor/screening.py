@@ -177,7 +177,7 @@ class Screening:
         found = sorted((_with_earlier_begin(one, known) for one in problems), key=_order)
         if found:
             others = tuple([one.kind for one in found[1:] if one.kind is not None])
-            store.put_screened(group, self._share(replace(found[0], others=others) if others else found[0]))
+            store.put_screened(group, self._stored_equal(replace(found[0], others=others) if others else found[0]))
         else:
             store.put_screened(group, None)
 
@@ -288,7 +288,7 @@ class Screening:
             trail.rebalanced(round(at))
             self._store.store_summary(group, replace(summary, trail=trail.encode()))
 
-    def _share(self, judgment: Judgment) -> Judgment:
+    def _stored_equal(self, judgment: Judgment) -> Judgment:
         """Return an equal judgment that is already stored, if there is one, to save memory."""
         if len(self._shared) > _MOST_SHARED:
             self._shared.clear()
@@ -368,7 +368,7 @@ def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
 
 
 def _not_moving(trail: Trail) -> Iterator[Judgment]:
-    """Yield a judgment if a partition has unread records, and its position has not moved for too long."""
+    """Yield a judgment with `Problem.STOP` if a partition has unread records, and its position no longer moves."""
     # `Trail.waited` has for each partition the seconds without progress plus 1; 0 without unread records.
     longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
     if longest <= limit:
@@ -384,7 +384,7 @@ def _not_moving(trail: Trail) -> Iterator[Judgment]:
 
 
 def _growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield a judgment if the lag grew in each of the last reads, and records older than these reads are unread."""
+    """Yield `Problem.BEHIND` if the lag grew in each of the last reads, and records from before these are unread."""
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
         return

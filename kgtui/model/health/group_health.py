@@ -79,7 +79,7 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
         age = age_of_unread(row, samples) if row.lag else None
         partitions[key] = replace(health, age=age, subscribed=None if topics is None else row.topic in topics)
         ages.add(row, age)
-        loss = _loss(history, row, samples, _kept(retention, row, health, age))
+        loss = _loss(history, row, samples, _retention_to_check(retention, row, health, age))
         losses += [] if loss is None else [loss]
         written += 0.0 if trend_since is None else _written(samples, trend_since)
         yield
@@ -115,7 +115,9 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
     )
 
 
-def _kept(retention: Retention, row: PartitionLag, health: PartitionHealth, age: TimeLag | None) -> float | None:
+def _retention_to_check(
+    retention: Retention, row: PartitionLag, health: PartitionHealth, age: TimeLag | None
+) -> float | None:
     """Return the retention time of a topic in seconds if a loss of records must be predicted from it, else None.
 
     A group that keeps up loses no records. If the partition is OK, a loss is therefore predicted only if its first
@@ -195,7 +197,7 @@ def _trend_since(history: ReadHistory) -> float | None:
 
 
 def _written(samples: Sequence[Sample], since: float) -> float:
-    """Return the new records per second in one partition since a time."""
+    """Return how many records per second were written to one partition since `since` (seconds since the epoch)."""
     ends = [(one.at / 1000, one.log_end) for one in samples if one.log_end is not None and one.at >= since * 1000]
     if len(ends) < 2:
         return 0.0

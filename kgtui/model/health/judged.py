@@ -106,7 +106,10 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 
 
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
-    """Return `exact` with the other problems of `screened` and the earliest known beginning."""
+    """Return `exact` with the other problems of both judgments.
+
+    Its beginning is that of `screened`, unless kgtui observed an earlier beginning of `exact`.
+    """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):
         return replace(exact, others=others)

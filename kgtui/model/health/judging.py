@@ -281,7 +281,7 @@ def _share_moves(known: Sequence[Sample]) -> list[Commit]:
 
 
 def _still(known: Sequence[Sample], allowed_lag: int) -> float:
-    """Return for how many seconds nothing was acknowledged and the lag was above `allowed_lag`."""
+    """Return for how many seconds up to the newest read nothing was acknowledged and the lag exceeded `allowed_lag`."""
     since = known[-1].at
     for before, after in reversed(list(pairwise(known))):
         if before.position != after.position or _lag(after) < _lag(before) or _lag(before) <= allowed_lag:

@@ -131,7 +131,7 @@ def _term(found: re.Match[str]) -> str:
 
 
 def _alternatives(found: re.Match[str]) -> str:
-    """Return two alternatives with a comma instead of OR; unchanged if they have different keys."""
+    """Replace the OR between two terms with a comma; return the text unchanged if the terms have different keys."""
     negated, key, value, other_key, other = found.groups()
     if other_key not in (key, None):
         return found[0]

@@ -81,7 +81,7 @@ class VerdictTerm:
         judgment = snapshot.judgment(group)
         if any(one.holds(judgment) for one in self.any_of):
             return not self.negated
-        if self._needs_empty_group(group, snapshot):
+        if self._is_excluded_by_state(group, snapshot):
             return self.negated
         return None if judgment.status in (GroupStatus.UNKNOWN, GroupStatus.NOT_FOUND) else self.negated
 
@@ -91,13 +91,13 @@ class VerdictTerm:
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
         """Return whether the result for the group is known, from enough reads or from its state alone."""
-        if self._needs_empty_group(group, snapshot):
+        if self._is_excluded_by_state(group, snapshot):
             return True
         judgment = snapshot.judgment(group)
         return judgment.kind is not None or judgment.status is not GroupStatus.UNKNOWN
 
-    def _needs_empty_group(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the term can match only Empty groups, and this group has another state."""
+    def _is_excluded_by_state(self, group: str, snapshot: Snapshot) -> bool:
+        """Return whether the term can match only Empty groups, and the group is not Empty."""
         state = snapshot.state_of(group)
         asked = {PROBLEMS.get(one.name) for one in self.any_of}
         return state is not None and state != EMPTY and asked <= _MEMBERLESS
