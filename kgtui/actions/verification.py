@@ -77,7 +77,7 @@ _PRESENT = "a later check found that a group with this id exists"
 async def unfinished(
     admin: GroupAdmin, folder: StateFolder, *, timeout: float = DEFAULT_TIMEOUT
 ) -> tuple[GroupResult, ...]:
-    """Check each deletion in this cluster without an outcome in the audit log, log the outcome, and return the results.
+    """Check each deletion in this cluster that has no logged outcome, log the outcome, and return the results.
 
     Nothing is checked while another process deletes groups. If the outcome is still unknown, the deletion is checked
     again at the next start. Incomplete backups of killed processes are removed.

@@ -213,7 +213,7 @@ class Context:
     Attributes:
         now: the time that counts as now, in seconds since the epoch.
         behind: group id → start of the group's current backlog, in seconds since the epoch.
-        reported: groups with a finding of an earlier rule, except the rule for unused groups.
+        reported: groups with a finding of an earlier rule. Findings of the rule for unused groups do not count.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:

@@ -84,13 +84,13 @@ class PlacementStatus(Enum):
     """Whether a partition, task or connector ("item") has reached its target owner."""
 
     SETTLED = "settled"
-    """The target owner owns the item. If there is no target assignment: any member owns the item."""
+    """The target owner owns the partition, task or connector. Without a target assignment, any member owns it."""
     LEAVING = "leaving"
-    """The item is owned by a member that must give it up."""
+    """A member owns the partition, task or connector, but must give it up."""
     ARRIVING = "arriving"
-    """The target owner does not own the item yet, and no other member has to give it up."""
+    """The target owner does not own the partition or task yet, and no other member has to give it up."""
     UNOWNED = "unowned"
-    """No member owns the item, and no member is its target owner."""
+    """No member owns the partition, task or connector, and no member is its target owner."""
     UNSUBSCRIBED = "not subscribed"
     """The group has an offset in the partition, but no member subscribes to its topic."""
     UNKNOWN = "unknown"
@@ -122,7 +122,7 @@ class Blocker:
     """A member that delays the change to the target assignment.
 
     Attributes:
-        gives_up: number of items that the member owns and must give up.
+        gives_up: number of partitions, tasks and connectors ("items") that the member owns and must give up.
         waiting: number of items whose `Placement.waits_for` contains the member.
         behind: assignment epoch of the group minus epoch of the member. It is 0 in groups without epochs, and None for
             a static member that left temporarily (epoch -2).
@@ -139,7 +139,7 @@ class Assignment:
     """The whole assignment of a group.
 
     Attributes:
-        placements: every item, sorted by name, number and role.
+        placements: one per partition, task or connector ("item"), sorted by name, number and role of the item.
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
         blockers: the member that must give up the most items is first.
         idle: ids of the members that own no item and are the target owner of no item.
@@ -155,7 +155,7 @@ class Assignment:
     skews: tuple[Skew, ...]
 
     def count(self, *statuses: PlacementStatus) -> int:
-        """Return how many items have one of these statuses."""
+        """Return how many partitions, tasks and connectors have one of these statuses."""
         return sum(1 for placement in self.placements if placement.status in statuses)
 
 
@@ -243,7 +243,7 @@ def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
 
 
 def _expected(description: GroupDescription, offsets: GroupOffsets | None, known: set[Item]) -> Iterator[Item]:
-    """Yield items that must exist, even if no member owns them.
+    """Yield partitions and tasks that must exist, even if no member owns them.
 
     If partition 7 of a topic has an offset or an owner, partitions 0 to 6 exist too. In a streams group, the topology
     determines the tasks.
@@ -315,7 +315,7 @@ def _blockers(placements: Iterable[Placement], behind: dict[str, int | None]) ->
 
 
 def is_idle(member: Member) -> bool:
-    """Return whether a member owns no item and is the target owner of no item.
+    """Return whether a member neither owns nor will own a partition, task or connector ("item").
 
     False if its assignment was not reported, and for schema registry nodes.
     """
@@ -323,7 +323,7 @@ def is_idle(member: Member) -> bool:
 
 
 def items_of(member: Member) -> frozenset[Item]:
-    """Return the items that a member owns; an empty set if `has_assignment` is false."""
+    """Return the partitions, tasks and connectors that a member owns; an empty set if they were not reported."""
     if member.streams is not None:
         return _tasks(member.streams.assignment)
     if member.connect is not None:
@@ -332,7 +332,7 @@ def items_of(member: Member) -> frozenset[Item]:
 
 
 def targets_of(member: Member) -> frozenset[Item]:
-    """Return the items of a member in the target assignment; an empty set if there is no target assignment."""
+    """Return the partitions and tasks of a member in the target assignment; an empty set if there is none."""
     return _tasks(member.streams.target) if member.streams is not None else _partitions(member.target)
 
 

@@ -50,7 +50,7 @@ class ClusterInfo:
 
 @dataclass(frozen=True, slots=True)
 class TopicRules:
-    """The configs of a topic that decide when records are deleted, and whether their times can be searched.
+    """The configs of a topic that decide when records are deleted, and whether the times of records can be searched.
 
     Attributes:
         seconds: `retention.ms` in seconds; None if it is unlimited or not known.

@@ -63,7 +63,7 @@ class Problem(Enum):
     EMPTY = "empty"
     """There are unread records and no members, but kgtui did not observe that members left."""
     UNUSED = "unused"
-    """There are no members, and there are unread records, which are all older than `ABANDONED_AFTER` seconds.
+    """There are no members, but unread records; the first of each partition is at least `ABANDONED_AFTER` seconds old.
 
     The group is probably abandoned, but kgtui did not observe that members left.
     """
@@ -148,7 +148,7 @@ PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()
 ABANDONED_AFTER = 86_400.0
 """Seconds in the state Empty after which a group with unread records is abandoned.
 
-All unread records of an unused group (`Problem.UNUSED`) are at least this old.
+In an unused group (`Problem.UNUSED`), the first unread record of each partition is at least this old.
 """
 
 SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})

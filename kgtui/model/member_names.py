@@ -61,9 +61,9 @@ _RANDOM_PART = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> dict[str, str]:
     """Return member id → shortest name that distinguishes the member, also for members that have left.
 
-    The name is the instance id or client id. If it is not in `members`, it is taken from the member id. If several
-    members have the same name, the shortest unique part of the member id follows. If there is no name, this part is the
-    name.
+    The name is the instance id or client id. For a member that is not in `members`, it is taken from the member id. If
+    several members have the same name, the shortest unique part of the member id follows. If there is no name, this
+    part is the name.
 
     Args:
         members: members whose client ids are known.

@@ -16,7 +16,7 @@ class ConnectWorker:
 
     Attributes:
         url: the worker's REST address.
-        leader: None while the worker has no assignment.
+        leader: whether the worker is the leader; None while it has no assignment.
         tasks: assigned tasks, as pairs `(connector, task numbers)`.
         revoked: connectors and tasks that the worker must give up: `c` is connector `c`, and `c-3` is its task 3.
         delay_ms: scheduled rebalance delay in milliseconds.
@@ -41,7 +41,7 @@ class RegistryNode:
     Attributes:
         url: `scheme://host:port` of the node.
         eligible: whether the node may become the leader.
-        leader: None while the node has no assignment.
+        leader: whether the node is the leader; None while it has no assignment.
         leader_url: address of the leader in the assignment of this node.
         error: error code of the assignment; 0 for none, 1 for two nodes with the same URL.
     """

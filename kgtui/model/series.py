@@ -53,7 +53,7 @@ class Membership:
     The last known owners are kept during a rebalance, because brokers then report no assignments of classic groups.
 
     Args:
-        members: members before the first read, or None.
+        members: members before the first read; None if they are not known.
     """
 
     __slots__ = ("_members", "_owners")

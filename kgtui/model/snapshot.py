@@ -53,7 +53,7 @@ class ChangeLog:
 
     @property
     def mark(self) -> ChangeMark:
-        """A mark of the current end of this log, after all changes so far."""
+        """A mark at the current end of this log, with which `changed_since` can later be called."""
         self._last = None
         return ChangeMark(self, self.total)
 
@@ -72,7 +72,7 @@ class ChangeMark:
     def changed_since(self, earlier: ChangeMark | None) -> set[str] | None:
         """Return the ids of the groups that have changed since an earlier mark.
 
-        None if all groups must be visited: the mark is None, from another log, or too old.
+        None if `earlier` is None, from another log or too old. The caller must then visit all groups.
         """
         if earlier is None or earlier.log is not self.log:
             return None

@@ -35,7 +35,7 @@ of this mapping.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
-# Replaces the separators of the member index if an id contains them. The index is only searched, never shown.
+# `_INSTEAD` replaces the separators of the member index in ids. The index is only searched, never shown.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 

@@ -13,11 +13,11 @@ Public names are imported at their first use, because some commands need only th
 | `sweep` | tier 2: reads all groups in the background |
 | `screening` | finds groups with a possible problem in the reads of the sweep |
 | `lost_records` | counts lost records, and finds groups that may lose records soon |
-| `suspects` | chooses groups with a possible problem that are read in full |
+| `suspects` | chooses which groups with a possible problem are read in full |
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |
 | `event_tracker` | finds events by comparing each read with the previous one |
-| `screened_groups` | the judgments of screening, also sorted by problem |
+| `screened_groups` | the judgments that screening has made, per group and per problem |
 | `sorted_ids` | finds, inserts and removes ids in a long sorted list |
 | `record_times` | searches for the times of unread records, for exact ages |
 | `empty_groups` | finds unused groups by the times of their unread records |

@@ -55,7 +55,7 @@ class EmptyGroupSearch:
         self._failed_at: dict[str, float] = {}
 
     async def search_next(self, first: Iterable[str] = ()) -> bool:
-        """Search the next groups, and return whether there were any.
+        """Search the next groups, and return False if no group was left to search.
 
         Args:
             first: ids of the groups that are searched before all others.

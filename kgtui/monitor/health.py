@@ -255,7 +255,7 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # Use the time at which a list first showed the group as Empty, because its first read can be much later.
+            # Use the time of the first list that shows the group as Empty, because the group may be read much later.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
             # The group has been Empty at least since the first list of its coordinator.

@@ -31,7 +31,7 @@ Gaps are common, because groups are read in full only while they are in view.
 """
 
 ABANDON_AFTER = 0.25
-"""Seconds until a read of the selected group is cancelled after the user has selected another one."""
+"""Seconds after which the read of a previously selected group is cancelled when the user selects another group."""
 
 KEY_REPEAT_LIMIT = 1.0
 """Maximum seconds for which reads are delayed while a held key keeps changing the view."""
@@ -72,7 +72,7 @@ LARGE_CLUSTER = 20_000
 NO_SWEEP = 0.001
 """Value of `MonitorOptions.sweep_rate` (groups per second) with which the sweep reads almost nothing.
 
-`kgtui record` reads all groups itself.
+`kgtui record` uses this value, because it reads all groups itself.
 """
 
 EVENT_MEMBERS = 20_000
@@ -131,7 +131,7 @@ class MonitorOptions:
         list_load: maximum fraction of the time that a broker is busy with list requests.
         visible_groups: maximum number of visible groups that are read in full, besides the selected group.
         sweep_rate: maximum number of groups per second that the sweep reads from all brokers together.
-        first_sweep_factor: factor by which the first sweep reads more groups per second.
+        first_sweep_factor: factor by which the first sweep reads more groups per second than `sweep_rate`.
         large_first_factor, large_later_factor: in clusters with more than `LARGE_CLUSTER` groups, factors by which the
             first sweep, and later sweeps, read fewer groups per second. Listing and drawing so many groups takes CPU
             time, too.

@@ -22,7 +22,7 @@ class ScreenedGroups:
         self.empty: dict[str, None] = {}
 
     def put(self, group: str, judgment: Judgment | None) -> bool:
-        """Store or remove the judgment on a group. Return whether the problem has changed."""
+        """Store the judgment on a group; None removes it. Return whether the problem of the group has changed."""
         before = self.judgments.get(group)
         if judgment is not None:
             self.judgments[group] = untrack(judgment)

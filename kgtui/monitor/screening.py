@@ -63,7 +63,8 @@ The limit is longer than for classic groups, because only some partitions are no
 FLAPPING_SECONDS = 1_200
 """A group is flapping if its last `REBALANCES_KEPT` rebalances began within this many seconds.
 
-The value is below the 1,800 s of `RebalanceRate.FLAPPING`, because deployments also cause rebalances.
+At the rate of `RebalanceRate.FLAPPING`, they would begin within 1,800 s. The limit is smaller, because deployments
+also cause rebalances.
 """
 
 CALM_AFTER = 600
@@ -125,9 +126,9 @@ class Screening:
         store.on_state_change = self.state_changed
 
     def note_unsettled(self) -> None:
-        """Remember the groups that are in a rebalance in the first list of a broker.
+        """Remember the groups that were in a rebalance in the first list of their broker.
 
-        Call this method after each first list, because the store reports only changes of states.
+        Call this method after the first list of each broker, because the store reports only later changes of states.
         """
         now = self._store.now()
         for listing, ids in self._store.by_listing.items():

@@ -43,8 +43,8 @@ def rising_since(ages: Ages) -> int:
 def behind_since(ages: Ages) -> int:
     """Return the time at which the backlog began, in milliseconds, even if the group is catching up.
 
-    First, the last read with nearly no backlog is searched. The backlog began when the time lag started to rise from
-    there to its highest value.
+    First, the last read with nearly no backlog is searched. The backlog began with the rise of the time lag from this
+    read to its highest value.
     """
     caught_up_at = _last_below(ages, ages[-1][1] * _LOW)
     _, peak = max((age, at) for at, age in ages if at >= caught_up_at)

@@ -40,7 +40,7 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
     """Return a copy of the health for a group whose offsets may be hidden.
 
-    Every worse verdict becomes undecided. The lag and the time lag become lower bounds.
+    Every verdict that is worse than the given one becomes undecided. The lag and the time lag become lower bounds.
 
     Args:
         none_visible: whether the group has no visible offsets. If so, its lag becomes unknown.

@@ -134,7 +134,7 @@ class Query:
     def limited(self, known: Collection[Need]) -> Query:
         """Return this filter without its sort order, and without terms whose data was not read.
 
-        If a group does not match the returned filter, it cannot match this filter. Its other data need not be read.
+        A group that does not match the returned filter cannot match this filter, so its other data need not be read.
 
         Args:
             known: the data that was read, besides the list of groups.

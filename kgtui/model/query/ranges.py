@@ -109,7 +109,7 @@ def read_range(text: str, units: Mapping[str, int]) -> Range:
 
 
 def _ordered(sign: str, value: float, units: Mapping[str, int]) -> Range:
-    # For counts, `>5` means 6 or more. Times are no integers, so `>` means `>=`, and `<` means `<=`.
+    # For counts, `>5` means 6 or more. Times are not integers, so `>` means `>=`, and `<` means `<=`.
     step = 1 if units is COUNT_UNITS and len(sign) == 1 else 0
     if sign[0] == ">":
         return Range(low=value + step)

@@ -107,7 +107,7 @@ def operator_hint(query: Query) -> str:
 
 
 def likely_meant(query: Query) -> Query | None:
-    """Return the filter that the user may have meant; None if it contains no known mistake.
+    """Return the filter that the user may have meant; None if `query` contains no known mistake.
 
     Known mistakes are comparisons such as `lag>100`, and the words AND (not needed), OR (a comma) and NOT (`not:`).
     """
