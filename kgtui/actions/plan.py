@@ -217,8 +217,8 @@ def loss_text(loss: DeletionLoss) -> str:
     """
     if not loss.partitions:
         return NONE_VISIBLE if loss.hidden else "no offsets"
-    more = "at least " if loss.hidden else ""
-    offsets = f"offsets of {more}{_count(loss.partitions, 'partition')} in {_count(loss.topics, 'topic')}"
+    lower_bound = "at least " if loss.hidden else ""
+    offsets = f"offsets of {lower_bound}{_count(loss.partitions, 'partition')} in {_count(loss.topics, 'topic')}"
     if loss.unread.lag is None:
         return offsets
     at_least = "at least " if loss.unread.lower_bound else ""
@@ -227,16 +227,16 @@ def loss_text(loss: DeletionLoss) -> str:
 
 def undo_text(loss: DeletionLoss) -> str:
     """Return a sentence about what can be restored: `Offsets can be restored; commit time and expiry cannot`."""
-    gaps = "; ".join(loss.not_restored)
+    not_restored = "; ".join(loss.not_restored)
     if loss.undo is Undo.IRREVERSIBLE:
-        return f"irreversible: {gaps}"
+        return f"irreversible: {not_restored}"
     if len(loss.not_restored) > 1:
-        return f"Offsets can be restored. Not restored: {gaps}"
-    return f"Offsets can be restored; {gaps} cannot" if gaps else "Offsets can be restored"
+        return f"Offsets can be restored. Not restored: {not_restored}"
+    return f"Offsets can be restored; {not_restored} cannot" if not_restored else "Offsets can be restored"
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 RECENT = 300.0

@@ -110,12 +110,12 @@ def _flapping_run(hours: Sequence[GoldRow]) -> FlappingRun | None:
         return None
     rate = max(row["per_hour"] or row["rebalances"] for row in often)
     held_up = sum(row["rebalancing_seconds"] or 0.0 for row in hours)
-    what = f"rebalanced up to {rate:.0f} times per hour"
+    rebalances = f"rebalanced up to {rate:.0f} times per hour"
     if held_up >= 1:
-        what = f"{what}; {duration(held_up)} were spent rebalancing"
+        rebalances = f"{rebalances}; {duration(held_up)} were spent rebalancing"
     columns = ("hour", "rebalances", "per_hour", "members_joined", "members_left", "rebalancing_seconds")
     group, evidence = often[0]["group"], evidence_of(Kind.FLAPPING, columns, hours[::-1])
-    return FlappingRun(group, min(map(_start, often)), max(map(_end, hours)), rate, what, evidence)
+    return FlappingRun(group, min(map(_start, often)), max(map(_end, hours)), rate, rebalances, evidence)
 
 
 def _start(row: GoldRow) -> float:

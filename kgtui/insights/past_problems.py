@@ -162,14 +162,14 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
         same_backlog = one.worst == "WARN" and behind.get(one.group, math.inf) <= one.until
         if one.ongoing or one.group in unused or same_backlog:
             continue
-        what = f"{rules.STATUS.get(one.worst, f'was {one.worst}')} for {duration(one.until - one.since)}"
+        problem = f"{rules.STATUS.get(one.worst, f'was {one.worst}')} for {duration(one.until - one.since)}"
         if one.max_lag is not None:
-            what = f"{what}, with up to {one.max_lag:,} unread records"
+            problem = f"{problem}, with up to {one.max_lag:,} unread records"
         if one.lag_after:
-            what = f"{what}; {one.lag_after:,} unread records were left when the problem ended"
+            problem = f"{problem}; {one.lag_after:,} unread records were left when the problem ended"
         row = (utc_datetime(one.since), utc_datetime(one.until), one.worst, one.max_lag, one.lag_after)
         evidence = Evidence(HEALTH.title, ("since", "until", "worst", "max_lag", "lag_after"), (row,))
-        found.append(past_finding(Kind.UNHEALTHY, one.group, what, (one.since, one.until, one.ended), evidence,
+        found.append(past_finding(Kind.UNHEALTHY, one.group, problem, (one.since, one.until, one.ended), evidence,
                            since_at_least=one.since_at_least))  # fmt: skip
     return found
 

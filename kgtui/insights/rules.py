@@ -78,11 +78,11 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
         parts = partitions.get(group, [])
         parts.sort(key=lambda part: -(part["lag"] or 0))
         columns = ("topic", "partition", "status", "lag", "position", "last_commit", "complete")
-        what = STATUS.get(worst, f"is {worst}")
+        problem = STATUS.get(worst, f"is {worst}")
         if (row["affected"] or 0) > 1:
-            what = f"{what} on {row['affected']} partitions"
+            problem = f"{problem} on {row['affected']} partitions"
         if row["lag"] is not None:
-            what = f"{what}; {row['lag']:,} unread records"
+            problem = f"{problem}; {row['lag']:,} unread records"
         nobody = groups.get(group, {}).get("state") == EMPTY
         found.append(
             Finding(
@@ -90,7 +90,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
                 Severity.ERROR if row["status"] == "ERR" else Severity.WARN,
                 group,
                 (group,),
-                what,
+                problem,
                 seconds_of(row["bad_since"]),
                 _NO_MEMBERS if nobody else _ADVICE.get(worst, "look at the members and the offsets of the group"),
                 evidence_of(Kind.UNHEALTHY, columns, parts or [row]),
@@ -186,12 +186,12 @@ def _drain(row: GoldRow, severity: Severity, what: str, advice: str, weight: flo
 
 def _drain_time(row: GoldRow) -> str:
     seconds, soonest, latest = row["drain_seconds"], row["drain_min_seconds"], row["drain_max_seconds"]
-    text = f"about {duration(seconds)}"
+    estimate = f"about {duration(seconds)}"
     if soonest is None or (latest is not None and latest - soonest < _SHOWN_RANGE * seconds):
-        return text
+        return estimate
     if latest is None:
-        return f"{text} (at least {duration(soonest)})"
-    return f"{text} (between {duration(soonest)} and {duration(latest)})"
+        return f"{estimate} (at least {duration(soonest)})"
+    return f"{estimate} (between {duration(soonest)} and {duration(latest)})"
 
 
 def _may_have_begun_earlier(since: datetime | None, covered_from: datetime | None) -> bool:
@@ -248,10 +248,10 @@ def unusual(
             far = abs(deviation) >= FAR_FROM_NORMAL and abs(value - normal) > _MIN_RELATIVE_DISTANCE * max(normal, 1.0)
             if not far or (name == "lag" and value < normal):
                 continue
-            ratio = f"{value / normal:.1f} times the usual {title}" if normal > 0 else f"more {title} than usual"
+            difference = f"{value / normal:.1f} times the usual {title}" if normal > 0 else f"more {title} than usual"
             if not sentences and histories is not None and group in histories:
                 since = _unusual_since(histories[group], name, value, normal)
-            sentences.append(f"{ratio}: {_amount(value)}{unit} instead of {_amount(normal)}{unit}")
+            sentences.append(f"{difference}: {_amount(value)}{unit} instead of {_amount(normal)}{unit}")
             most = max(most, abs(deviation))
         if sentences:
             basis = _BASES.get(row["basis"], "days")

@@ -105,12 +105,12 @@ def partly_recorded(access: Access) -> str:
 
 def lower_bound_reason(access: Access) -> str:
     """Return why reported lags are only lower bounds, and which permission the user must ask for."""
-    wish = (
+    request = (
         f"ask to {_remove_denial(access)}"
         if access.denied_topics
         else "ask for the ACL operation DESCRIBE on all topics"
     )
-    return f"Brokers leave out the topics that you may not describe. To see the whole lag, {wish}"
+    return f"Brokers leave out the topics that you may not describe. To see the whole lag, {request}"
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
@@ -127,11 +127,11 @@ def hidden_fault(group: str, access: Access | None) -> Fault:
 
 
 def _remove_denial(access: Access) -> str:
-    first, *others = sorted(access.denied_topics or ())
+    first_topic, *others = sorted(access.denied_topics or ())
     if others:
-        more = "1 more topic" if len(others) == 1 else f"{len(others)} more topics"
-        return f"remove the ACLs that deny DESCRIBE on topic {first} and on {more}"
-    return f"remove the ACL that denies DESCRIBE on topic {first}"
+        more_topics = "1 more topic" if len(others) == 1 else f"{len(others)} more topics"
+        return f"remove the ACLs that deny DESCRIBE on topic {first_topic} and on {more_topics}"
+    return f"remove the ACL that denies DESCRIBE on topic {first_topic}"
 
 
 def hidden_topics_fault(group: str, topics: Sequence[str]) -> Fault:
@@ -140,10 +140,10 @@ def hidden_topics_fault(group: str, topics: Sequence[str]) -> Fault:
     Args:
         topics: names of these topics, at least one.
     """
-    named = topics[0] if len(topics) == 1 else f"{topics[0]} and {len(topics) - 1} more"
+    names = topics[0] if len(topics) == 1 else f"{topics[0]} and {len(topics) - 1} more"
     return Fault(
         HIDDEN_TOPICS,
-        f"the offsets in topic {named} are hidden, because you may not describe the topic",
+        f"the offsets in topic {names} are hidden, because you may not describe the topic",
         TOPIC_AUTHORIZATION_FAILED,
         group=group,
         advice="grant DESCRIBE on the topic to this user",

@@ -174,8 +174,8 @@ def _who_lost(snapshot: Snapshot, group: str) -> str:
     worst = max(lost, key=lambda row: row.lost or 0)
     name = f"{worst.topic}-{worst.partition}"
     owner = _owner(snapshot, group, worst.topic, worst.partition) or name
-    more = len(lost) - 1
-    return f"{owner}; records of {more:,} more partition{'' if more == 1 else 's'} are lost" if more else owner
+    others = len(lost) - 1
+    return f"{owner}; records of {others:,} more partition{'' if others == 1 else 's'} are lost" if others else owner
 
 
 def _who_flaps(snapshot: Snapshot, group: str) -> str:
@@ -187,7 +187,7 @@ def _who_flaps(snapshot: Snapshot, group: str) -> str:
         if event.group == group and event.kind in (EventKind.JOINED, EventKind.LEFT) and event.number == 1:
             counted[event.subject] = counted.get(event.subject, 0) + 1
     ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    named = [f"{name} joined or left {'once' if n == 1 else f'{n} times'}" for name, n in ordered[:_MOST_NAMED]]
+    named = [f"{member} joined or left {'once' if n == 1 else f'{n} times'}" for member, n in ordered[:_MOST_NAMED]]
     return _and_more(named, len(ordered))
 
 
@@ -195,7 +195,7 @@ def _who_is_idle(snapshot: Snapshot, group: str) -> str:
     members = _members(snapshot, group)
     labels = member_labels(members)
     idle = sorted(labels[member.member_id] for member in members if member.assigned_count == 0)
-    return _and_more([f"{name} has no partition" for name in idle[:_MOST_NAMED]], len(idle))
+    return _and_more([f"{label} has no partition" for label in idle[:_MOST_NAMED]], len(idle))
 
 
 def _and_more(named: list[str], count: int) -> str:
@@ -210,10 +210,10 @@ def _who_delays(snapshot: Snapshot, group: str, health: GroupHealth) -> str:
         return "not known: Kafka does not report which member of a classic group is late" if classic else ""
     labels = member_labels(_members(snapshot, group))
     named = []
-    for member_id, behind in list(health.holding_up.items())[:_MOST_NAMED]:
-        name = labels.get(member_id, member_id)
-        late = f"{name} is {behind} epoch{'' if behind == 1 else 's'} behind"
-        named.append(f"{name} has left" if behind is None else late)
+    for member_id, epochs in list(health.holding_up.items())[:_MOST_NAMED]:
+        member = labels.get(member_id, member_id)
+        late = f"{member} is {epochs} epoch{'' if epochs == 1 else 's'} behind"
+        named.append(f"{member} has left" if epochs is None else late)
     return _and_more(named, len(health.holding_up))
 
 

@@ -104,19 +104,19 @@ def _list(event: Event) -> str:
 
 def _moved(event: Event) -> str:
     if event.after is None:
-        what = "moved"
+        move = "moved"
     elif event.before is None:
-        what = f"assigned to {event.after}"
+        move = f"assigned to {event.after}"
     else:
-        what = f"moved from {event.before} to {event.after}"
-    return f"{_many(event, 'partition')} {what}{_list(event)}"
+        move = f"moved from {event.before} to {event.after}"
+    return f"{_many(event, 'partition')} {move}{_list(event)}"
 
 
-def _offsets(event: Event, what: str) -> str:
+def _offsets(event: Event, change: str) -> str:
     before, after = int(event.before or 0), int(event.after or 0)
     if event.number == 1:
-        return f"offset of {event.subject} {what}: {before:,} → {after:,}"
-    return f"offsets of {event.number:,} partitions {what}, {after - before:+,} records: {event.subject}"
+        return f"offset of {event.subject} {change}: {before:,} → {after:,}"
+    return f"offsets of {event.number:,} partitions {change}, {after - before:+,} records: {event.subject}"
 
 
 def _verdict(event: Event) -> str:

@@ -375,8 +375,8 @@ def _not_moving(trail: Trail) -> Iterator[Judgment]:
     if longest <= limit:
         return
     stuck = [number for number, waited in enumerate(trail.waited) if waited - 1 > limit]
-    where = f"{len(stuck)} of {len(trail.waited)} partitions" if len(trail.waited) > 1 else "the partition"
-    why = f"no progress on {where}, {trail.samples[-1].lag:,} unread"
+    partitions = f"{len(stuck)} of {len(trail.waited)} partitions" if len(trail.waited) > 1 else "the partition"
+    why = f"no progress on {partitions}, {trail.samples[-1].lag:,} unread"
     began = trail.at - longest
     seen = longest < WAITED_MAX - 1 and began > trail.first_at
     if len(stuck) == len(trail.waited) and trail.progress_at:

@@ -45,28 +45,30 @@ def reason(health: GroupHealth, group_type: str | None = None) -> str:
     worst = health.worst
     if worst is None:
         return ""
-    where = f"{worst.topic}-{worst.partition}"
+    partitions = f"{worst.topic}-{worst.partition}"
     if health.affected == 2:
-        where = f"{where} (and 1 more partition)"
+        partitions = f"{partitions} (and 1 more partition)"
     elif health.affected > 2:
-        where = f"{where} (and {health.affected - 1} more partitions)"
-    return _sentence(worst, group_type in SHARE_OFFSET_TYPES, health.state, where)
+        partitions = f"{partitions} (and {health.affected - 1} more partitions)"
+    return _sentence(worst, group_type in SHARE_OFFSET_TYPES, health.state, partitions)
 
 
-def _sentence(worst: PartitionHealth, share: bool, state: str | None, where: str) -> str:
-    waiting = f"{worst.lag or 0:,} unread"
+def _sentence(worst: PartitionHealth, share: bool, state: str | None, partitions: str) -> str:
+    unread = f"{worst.lag or 0:,} unread"
     if worst.status is Status.REWIND:
-        what = f"the {'start' if share else 'committed'} offset of {where} went back"
+        sentence = f"the {'start' if share else 'committed'} offset of {partitions} went back"
         if worst.rewind is not None:
-            what = f"{what} from {worst.rewind.before:,} to {worst.rewind.after:,}"
-        return f"{what}, {waiting}"
+            sentence = f"{sentence} from {worst.rewind.before:,} to {worst.rewind.after:,}"
+        return f"{sentence}, {unread}"
     if worst.status is Status.WARN:
         over = "" if share else f" over {worst.commits} commits"
-        return f"the lag of {where} does not fall{over}, {waiting}"
-    what = f"{'nothing acknowledged' if share else 'no commit'} on {where} for {duration(worst.still)}, {waiting}"
+        return f"the lag of {partitions} does not fall{over}, {unread}"
+    sentence = (
+        f"{'nothing acknowledged' if share else 'no commit'} on {partitions} for {duration(worst.still)}, {unread}"
+    )
     if state == EMPTY:
-        return f"{what}; the group is Empty"
-    return f"{what}; no member subscribes to the topic" if worst.subscribed is False else what
+        return f"{sentence}; the group is Empty"
+    return f"{sentence}; no member subscribes to the topic" if worst.subscribed is False else sentence
 
 
 def loss_when(loss: Loss, clock: Clock | None = None) -> str:
@@ -131,8 +133,8 @@ def missing(undecided: Undecided) -> str:
         return f"{NONE_VISIBLE}; brokers leave out the topics that you may not describe"
     if undecided.lack is Lack.LAG:
         return f"the lag of some partitions is unknown: {undecided.why}"
-    name = undecided.status.name
+    verdict = undecided.status.name
     if undecided.lack is Lack.COMMITS:
-        return f"{name} needs {undecided.needs:.0f} commits, observed {undecided.has:.0f}"
-    what = "of watching" if undecided.status is Status.WARN else "without progress"
-    return f"{name} needs more than {duration(undecided.needs)} {what}, observed {duration(undecided.has)}"
+        return f"{verdict} needs {undecided.needs:.0f} commits, observed {undecided.has:.0f}"
+    condition = "of watching" if undecided.status is Status.WARN else "without progress"
+    return f"{verdict} needs more than {duration(undecided.needs)} {condition}, observed {duration(undecided.has)}"
