@@ -211,6 +211,18 @@ def age(seconds: float | None) -> str:
     return f"{int(seconds)} s"
 
 
+def coarse_age(seconds: float | None) -> str:
+    """Format an age like `age`, but as `<10 s` or in steps of ten seconds below a minute.
+
+    Exact ages of brokers and of their groups would be drawn again after each poll.
+    """
+    if seconds is not None and seconds < 10:
+        return "<10 s"
+    if seconds is not None and seconds < 60:
+        seconds -= seconds % 10
+    return age(seconds)
+
+
 def ago(at: float | None) -> str:
     """Format the time since `at` (seconds since the epoch); `–` for None."""
     return age(None if at is None else display_settings().now() - at)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 from textual.containers import Vertical
 
 from kgtui.tui.node_page import page
 from kgtui.tui.panes.cells import Cell
+from kgtui.tui.panes.table import LineTable
 from kgtui.tui.panes.text_lines import TextLines
 from tests.pilot.app_driver import app_on, main_screen, settled, until
 from tests.pilot.scripted_monitor import many_groups, snapshot_of
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     import pytest
     from textual.app import ComposeResult
+    from textual.geometry import Region
     from textual.pilot import Pilot
     from textual.strip import Strip
 
@@ -133,3 +135,26 @@ async def test_text_that_changed_while_it_was_hidden_replaces_all_old_lines() ->
         app.query_one(Vertical).display = True
         await pilot.pause()
         assert rows_on_screen(app) == [*(f"new {number}" for number in range(5)), *[""] * 5]
+
+
+async def test_rows_that_look_the_same_are_not_drawn_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page makes new columns for each snapshot. The table compares the drawn lines, not the columns."""
+    monkeypatch.setattr(page, "SHORTEST_PAUSE", 0.01)
+    app, monitor = app_on(snapshot_of(many_groups(150)), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        assert await equals_full_redraw(app, pilot)
+        table = main_screen(app).query_one("#page-groups", LineTable)
+        drawn: list[Region] = []
+        refresh = table.refresh
+
+        def refresh_and_record(*regions: Region, **options: Any) -> LineTable[Any]:
+            drawn.extend(regions or [table.region])
+            return refresh(*regions, **options)
+
+        monkeypatch.setattr(table, "refresh", refresh_and_record)
+        monitor.publish(snapshot_of(many_groups(150), serial=2))
+        await settled(pilot)
+        await until(pilot, lambda: main_screen(app).right_side.page.is_current)
+        assert drawn == []
+        monitor.publish(snapshot_of(many_groups(160), serial=3))
+        await until(pilot, lambda: bool(drawn))

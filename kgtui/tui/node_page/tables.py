@@ -16,7 +16,6 @@ from kgtui.tui.panes.cells import ERROR, MUTED, STALE, WARN, Cell, number_cell
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.overview_health import time_text
 from kgtui.tui.sparkline import spark_rows
-from kgtui.tui.tree.columns import coarse_age
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -88,7 +87,7 @@ def _lag(row: ProblemRow) -> Cell:
     """Return the lag, and its age if the group cannot be read."""
     if row.lag is None or row.lag_age is None:
         return Cell(text.short(row.lag))
-    return Cell(f"{text.short(row.lag)}, {coarse_age(row.lag_age)} ago", STALE)
+    return Cell(f"{text.short(row.lag)}, {text.coarse_age(row.lag_age)} ago", STALE)
 
 
 def _spark(row: ProblemRow) -> str:
@@ -169,18 +168,25 @@ def broker_rows(snapshot: Snapshot) -> list[BrokerRow]:
 def _answer(row: BrokerRow) -> Cell:
     fault = row.status.fault
     if fault is None:
-        took = text.milliseconds(row.status.took_ms) if row.status.took_ms is not None else "no response yet"
+        took = _response_time(row.status.took_ms)
         if row.status.throttle_ms:
             return Cell(f"{took}, throttled for {text.milliseconds(row.status.throttle_ms)}", WARN)
         return Cell(took)
     return Cell(f"{text.marks().fault} {fault.message.splitlines()[0]}", ERROR)
 
 
+def _response_time(milliseconds: float | None) -> str:
+    # The exact time of a fast response would be drawn again after each poll.
+    if milliseconds is None:
+        return "no response yet"
+    return "<100 ms" if milliseconds < 100 else text.milliseconds(milliseconds)
+
+
 BROKER_COLUMNS: tuple[Column[BrokerRow], ...] = (
     Column("broker", "broker", lambda row: f"{row.status.node}", right=True),
     Column("address", "address", lambda row: row.status.address, rank=2, min_width=12, max_width=40, cut="middle"),
     Column("groups", "groups", lambda row: row.groups, lambda row: number_cell(row.groups), right=True),
-    Column("age", "last response", lambda row: text.age(row.age), rank=1, right=True),
+    Column("age", "last response", lambda row: text.coarse_age(row.age), rank=1, right=True),
     Column("interval", "interval", lambda row: f"{row.status.interval:.3g} s", rank=3, right=True),
     Column("response", "response", lambda row: _answer(row).text, _answer, min_width=10, max_width=80),
 )

@@ -21,7 +21,7 @@ from kgtui.tui.panes.columns import GAP, Column, column_at, fit_columns, preferr
 from kgtui.tui.textual_compat.line_view import LineView, movement_bindings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from rich.style import Style
     from textual import events
@@ -192,16 +192,17 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.scroll_to(y=0, animate=False)
         elif target != at and in_sight:
             self.scroll_to(y=max(0, top + target - at), animate=False, immediate=True)
-        before = [column for column, _ in self._fitted], [width for _, width in self._fitted]
+        fitted = self._fitted
         self._arrange()
-        after = [column for column, _ in self._fitted], [width for _, width in self._fitted]
-        if fresh or before != after or self.scroll_offset.y != top or bool(old) != bool(rows):
-            self.refresh()
-        else:
-            self._refresh_changed(old)
         self.set_reactive(LineTable.cursor, target)
-        self.refresh_row(at)
-        self.refresh_row(target)
+        if fresh or self.scroll_offset.y != top or bool(old) != bool(rows):
+            self.refresh()
+        elif columns is not None or self._fitted != fitted:
+            for y in range(self._lines + 1):
+                self.refresh_if_different(y)
+        else:
+            for index in {at, target, *self._changed_rows(old)}:
+                self._refresh_row_if_different(index)
         self.post_message(self.CursorMoved(self))
 
     def refresh_row(self, index: int) -> None:
@@ -225,13 +226,17 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
                 return index
         return min(at, len(self._rows) - 1)
 
-    def _refresh_changed(self, old: Sequence[RowT]) -> None:
+    def _changed_rows(self, old: Sequence[RowT]) -> Iterator[int]:
+        """Yield the indexes of the visible rows that differ from the rows at the same indexes before."""
         top = self.scroll_offset.y
         for index in range(top, top + self._lines):
-            was = old[index] if index < len(old) else None
-            now = self._rows[index] if index < len(self._rows) else None
-            if was != now:
-                self.refresh_row(index)
+            if old[index : index + 1] != self._rows[index : index + 1]:
+                yield index
+
+    def _refresh_row_if_different(self, index: int) -> None:
+        line = index - self.scroll_offset.y
+        if 0 <= line < self._lines:
+            self.refresh_if_different(line + 1)
 
     def _arrange(self) -> None:
         for column in self._columns:

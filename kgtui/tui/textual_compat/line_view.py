@@ -92,6 +92,13 @@ class LineView(StyleCache, ScrollView):
                 self._line_cache.pop(y, None)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
+    def refresh_if_different(self, y: int) -> None:
+        """Draw line `y` of the widget again, unless it looks as before."""
+        line = self.finish_line(self.render_line(y))
+        if line != self._line_cache.get(y):
+            self.refresh(Region(0, y, self.size.width, 1))
+            self._line_cache[y] = line
+
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the requested lines, most of them from the cache.
 

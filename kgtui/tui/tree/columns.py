@@ -178,18 +178,6 @@ def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> Fitted
 _WITH_STATES: frozenset[Grouping] = frozenset({"type", "state", "coordinator"})
 
 
-def coarse_age(seconds: float | None) -> str:
-    """Format the age of old data: `<10 s`, then steps of ten seconds below a minute.
-
-    Exact ages would redraw all groups of an unresponsive broker after each poll.
-    """
-    if seconds is not None and seconds < 10:
-        return "<10 s"
-    if seconds is not None and seconds < 60:
-        seconds -= seconds % 10
-    return text.age(seconds)
-
-
 _VERDICTS = {severity: status.name for status, severity in SEVERITY.items()}
 """`Judgment.severity` above 0 → name of the status (WARN or ERR)."""
 
@@ -260,11 +248,11 @@ def _time_lag(row: TreeRow) -> Piece:
         return text.marks().unknown, row.role(None)
     if not seconds:
         return "0 s", row.role(None)
-    return (text.marks().at_least if at_least else "") + coarse_age(seconds), row.role(seconds)
+    return (text.marks().at_least if at_least else "") + text.coarse_age(seconds), row.role(seconds)
 
 
 def _age(row: TreeRow) -> Piece:
-    return "" if row.age is None else coarse_age(row.age), "stale"
+    return "" if row.age is None else text.coarse_age(row.age), "stale"
 
 
 COLUMNS: dict[str, TreeColumn] = {

@@ -25,7 +25,7 @@ from kgtui.tui import text as display
 from kgtui.tui.node_page.tables import PROBLEM_COLUMNS, problem_rows
 from kgtui.tui.panes.overview_health import lag_fields
 from kgtui.tui.problem_index import ProblemIndex
-from kgtui.tui.tree.columns import LAG_WIDTH, FittedColumns, TreeRow, coarse_age, fit_columns
+from kgtui.tui.tree.columns import LAG_WIDTH, FittedColumns, TreeRow, fit_columns
 from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, build_nodes, family_of, path_of
 from kgtui.tui.tree.layout import RowKey, RowLayout
 from kgtui.tui.tree.model import TreeModel
@@ -411,7 +411,7 @@ def cells(line: TreeLine) -> list[str]:
 
 
 def test_ages_of_data_below_a_minute_are_rounded_down_to_tens_of_seconds() -> None:
-    assert [coarse_age(age) for age in (9.0, 16.0, 19.9, 20.0, 61.0)] == ["<10 s", "10 s", "10 s", "20 s", "1 min"]
+    assert [display.coarse_age(age) for age in (9, 16, 19.9, 20, 61)] == ["<10 s", "10 s", "10 s", "20 s", "1 min"]
 
 
 def test_tree_row_shows_the_age_of_a_lag_after_a_failed_read() -> None:
