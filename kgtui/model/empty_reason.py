@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group_types import EMPTY, SIMPLE
-from kgtui.model.judgment import Problem
+from kgtui.model.judgment import BEFORE_START, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,12 +17,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
     from kgtui.model.judgment import Judgment
 
-_BEFORE_START = "before kgtui started"
-_BEFORE_SEARCH = "before the searched part of the recording"
-
 _WITHOUT_MEMBERS = "no members (offsets are committed without them)"
-_ABOUT_MEMBERS = ("Empty ", "all members left", _WITHOUT_MEMBERS)
-"""Reasons that begin with one of these texts say since when a group has no members."""
 
 SIMPLE_ADVICE = "Check that the application that commits these offsets still runs, if its records must be read."
 """The advice for a simple group with unread records."""
@@ -50,10 +45,10 @@ def before_text(search: StateSearch | None, clock: Callable[[float], str] | None
         clock: formats a time in seconds since the epoch; None if the text must not contain a time.
     """
     if search is None:
-        return _BEFORE_START
+        return BEFORE_START
     if search.whole:
         return "before the recording"
-    return _BEFORE_SEARCH if clock is None else f"before {clock(search.begin)}"
+    return "before the searched part of the recording" if clock is None else f"before {clock(search.begin)}"
 
 
 def is_simple(listing: Listing | None) -> bool:
@@ -77,15 +72,14 @@ def reason_of(
         observed_at: time of the last observed progress, or else of the first read, in seconds since the epoch, or None.
         clock: formats a time in seconds since the epoch; None if the reason must not contain a time.
     """
-    before, reason = before_text(search, clock), judgment.reason
-    about_simple = is_simple(listing) and state in (EMPTY, None)
-    if not about_simple or not reason.startswith(_ABOUT_MEMBERS):
-        return reason.replace(_BEFORE_START, before).replace(_BEFORE_SEARCH, before)
-    about_members, _, unread = reason.rpartition(", ")
-    rest = about_members.partition(", ")[2]
+    facts = judgment.no_members
+    if facts is None:
+        return judgment.reason
+    if not (is_simple(listing) and state in (EMPTY, None)):
+        return facts.reason(facts.since.format(before=before_text(search, clock)))
     words = _WITHOUT_MEMBERS
     if judgment.kind is Problem.ABANDONED:
         words = f"{_WITHOUT_MEMBERS}; no commit seen for at least a day"
     elif clock is not None and observed_at is not None:
         words = f"{_WITHOUT_MEMBERS}; no commit seen since {clock(observed_at)}"
-    return ", ".join(part for part in (words, rest, unread) if part)
+    return facts.reason(words)

@@ -177,6 +177,29 @@ SEVERITY = {GroupStatus.ABANDONED: 1, GroupStatus.UNKNOWN: 2, GroupStatus.WARN: 
 """Maps each status of a group with a problem to its severity. A larger number is worse."""
 
 
+BEFORE_START = "before kgtui started"
+
+
+class NoMembers(NamedTuple):
+    """What is known about a group that has unread records and no members.
+
+    Attributes:
+        since: since when the group has no members, such as `all members left`. `{before}` in it stands for the time
+            before everything that is known, such as `before kgtui started`.
+        unread: number of unread records.
+        unused: whether the group has read no record of the last day.
+    """
+
+    since: str
+    unread: int
+    unused: bool = False
+
+    def reason(self, since: str) -> str:
+        """Return the reason for the judgment, with `since` instead of the attribute."""
+        parts = (since, "no record of the last day was read" if self.unused else "", f"{self.unread:,} unread")
+        return ", ".join(filter(None, parts))
+
+
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """The judgment on a group.
@@ -190,6 +213,7 @@ class Judgment:
         after: the problem began after this time, in seconds since the epoch, or None.
         reason: what is wrong, in one short sentence without a time, or ``.
         others: less severe problems of the group, the most severe first.
+        no_members: what `reason` was made from, if the problem is that unread records have no reader; otherwise None.
     """
 
     status: GroupStatus
@@ -201,6 +225,7 @@ class Judgment:
     reason: str = ""
     others: tuple[Problem, ...] = ()
     after: float | None = None
+    no_members: NoMembers | None = None
 
     @property
     def harm(self) -> int:
@@ -281,6 +306,7 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
         since_seen=False,
         after=read_at,
         reason=fault.message.partition("\n")[0],
+        no_members=None,
         others=() if judgment.kind is None else (judgment.kind, *judgment.others),
     )
 
@@ -317,11 +343,10 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
         appeared: whether the group appeared while kgtui was running, and has been Empty since then.
     """
     if since is None or appeared:
-        began = "before kgtui started" if since is None else "it appeared"
-        reason = f"Empty since {began}, {lag:,} unread"
-        return Judgment(GroupStatus.WARN, Problem.EMPTY, basis, reason=reason)
-    reason = f"all members left, {lag:,} unread"
-    return Judgment(GroupStatus.ERR, Problem.STOP, basis, since=since, since_seen=True, reason=reason)
+        began = "Empty since {before}" if since is None else "Empty since it appeared"
+        return _without_members(GroupStatus.WARN, Problem.EMPTY, basis, NoMembers(began, lag))
+    found = _without_members(GroupStatus.ERR, Problem.STOP, basis, NoMembers("all members left", lag))
+    return replace(found, since=since, since_seen=True)
 
 
 def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
@@ -333,5 +358,23 @@ def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
         lag: number of unread records.
         basis: what the judgment is based on.
     """
-    reason = f"Empty since before kgtui started, no record of the last day was read, {lag:,} unread"
-    return Judgment(GroupStatus.WARN, Problem.UNUSED, basis, reason=reason)
+    return _without_members(
+        GroupStatus.WARN, Problem.UNUSED, basis, NoMembers("Empty since {before}", lag, unused=True)
+    )
+
+
+def judgment_of_abandoned(lag: int, since: float | None, basis: Basis) -> Judgment:
+    """Return the judgment on a group that has been Empty for at least a day (`ABANDONED_AFTER`).
+
+    Args:
+        lag: number of unread records.
+        since: when kgtui observed that the group became Empty, in seconds since the epoch, or None.
+    """
+    facts = NoMembers("Empty for at least a day", lag)
+    found = _without_members(GroupStatus.ABANDONED, Problem.ABANDONED, basis, facts)
+    return replace(found, since=since, since_seen=since is not None)
+
+
+def _without_members(status: GroupStatus, kind: Problem, basis: Basis, facts: NoMembers) -> Judgment:
+    reason = facts.reason(facts.since.format(before=BEFORE_START))
+    return Judgment(status, kind, basis, reason=reason, no_members=facts)

@@ -38,6 +38,7 @@ from kgtui.model.judgment import (
     GroupStatus,
     Judgment,
     Problem,
+    judgment_of_abandoned,
     judgment_of_empty,
     judgment_of_unused,
 )
@@ -338,8 +339,7 @@ class Screening:
         broker = self._store.brokers.get(listing.coordinator)
         watched_since = now if broker is None or broker.answered_since is None else broker.answered_since
         if now - max(since or 0.0, watched_since) >= ABANDONED_AFTER:
-            why = f"Empty for at least a day, {lag:,} unread"
-            return Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, basis, 0.0, since, since is not None, why)
+            return judgment_of_abandoned(lag, since, basis)
         # Brokers do not report when a group became Empty. Old unread records prove nothing, because the group may have
         # been far behind when its members left. It counts as abandoned only after kgtui has observed it for a day.
         unread_since = self._store.unread_since.get(group, now)
