@@ -29,7 +29,7 @@ from kgtui.tui.sparkline import spark_rows
 from kgtui.tui.tree.totals import GROUPS_SUMMED_PER_SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from textual import events
     from textual.app import ComposeResult
@@ -291,16 +291,14 @@ class NodePage(Vertical):
             steps = summary_steps(snapshot, subject.parts, problems, all_groups=subject.path is None, earlier=earlier)
             try:
                 summary = await slices.run(steps)
+                if earlier is None:
+                    self._summed_at, self._summary = began, (subject.path, summary)
+                    self._sums.setdefault(subject.path, _Sums()).add(snapshot.taken_at, summary)
+                await slices.run(self._drawing_steps(snapshot, subject, summary))
             except SupersededError:
                 continue
             finally:
                 self._computing = False
-            if self._subject is None:
-                continue
-            if earlier is None:
-                self._summed_at, self._summary = began, (subject.path, summary)
-                self._sums.setdefault(subject.path, _Sums()).add(snapshot.taken_at, summary)
-            self._draw(snapshot, subject, summary)
             with contextlib.suppress(TimeoutError):
                 pause = max(SHORTEST_PAUSE, summary.groups / GROUPS_PER_SECOND)
                 await asyncio.wait_for(self._urgent.wait(), pause)
@@ -315,16 +313,22 @@ class NodePage(Vertical):
         summary = self._summary[1]
         return summary if monotonic() < self._summed_at + summary.groups / GROUPS_SUMMED_PER_SECOND else None
 
-    def _draw(self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary) -> None:
+    def _drawing_steps(
+        self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary
+    ) -> Generator[None, None, None]:
+        """Draw the page, and yield after each table, because a table takes several milliseconds."""
         self.query_one(PageTitle).show(subject.title, summary.groups)
         self.query_one("#page-summary", SummaryLine).set_cells(self._summary_cells(snapshot, subject, summary))
         shown = tables.problem_rows(snapshot, summary.problems)
+        yield
         self.problem_table.set_placeholder(no_problem_placeholder(summary))
         self.problem_table.set_rows(shown, at_top=not self.problem_table.has_focus)
+        yield
         groups = None if subject.path is None else subject.parts
         changes = self.query_one("#page-changes", RecentEventTable)
         newest = tables.events_of(snapshot.events, groups, MOST_EVENTS)
         changes.set_rows(event_rows(newest, ROWS_PER_GROUP), at_top=not changes.has_focus)
+        yield
         self.query_one("#page-brokers", LineTable).set_rows(tables.broker_rows(snapshot))
         rows, columns = tables.state_table(summary.states)
         self.query_one("#page-groups", LineTable).set_rows(rows, columns=columns)
