@@ -147,3 +147,15 @@ def topics_of(description: GroupDescription) -> set[str] | None:
             found.update(part.source_topics)
             found.update(info.name for info in part.repartition_source_topics)
     return found
+
+
+def membership_signature(description: GroupDescription) -> int:
+    """Return a number that differs, with very high probability, if members, assignment or epoch differ; never 0."""
+    members = description.members or ()
+    rows = tuple(sorted((member.member_id, hash(member.assignment), _leads(member)) for member in members))
+    return (hash((description.group_epoch, description.assignment_epoch, rows)) & 0xFFFFFFFF) or 1
+
+
+def _leads(member: Member) -> bool:
+    worker = member.connect or member.registry
+    return worker is not None and bool(worker.leader)

@@ -11,6 +11,7 @@ from array import array
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
+from kgtui.model.group import membership_signature
 from kgtui.model.group_types import REBALANCING
 
 if TYPE_CHECKING:
@@ -365,18 +366,6 @@ def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
         if log_end is not None and position is not None and log_end < old and position < old:
             return True
     return False
-
-
-def membership_signature(description: GroupDescription) -> int:
-    """Return a number that differs, with very high probability, if members, assignment or epoch differ; never 0."""
-    members = description.members or ()
-    rows = tuple(sorted((member.member_id, hash(member.assignment), _leads(member)) for member in members))
-    return (hash((description.group_epoch, description.assignment_epoch, rows)) & 0xFFFFFFFF) or 1
-
-
-def _leads(member: Member) -> bool:
-    worker = member.connect or member.registry
-    return worker is not None and bool(worker.leader)
 
 
 def _has_tasks(member: Member) -> bool:

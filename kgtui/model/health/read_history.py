@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.burrow import DEFAULTS
+from kgtui.model.group import membership_signature
 from kgtui.model.group_types import EMPTY, REBALANCING
 from kgtui.model.health.values import DEFAULT_WATCHING, RebalanceRate
 from kgtui.model.offsets import lags, total
 from kgtui.model.series import Series
-from kgtui.model.trail import membership_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
