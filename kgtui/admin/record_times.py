@@ -97,7 +97,10 @@ _LEADER_LOOKUPS = 4
 
 
 class RecordTimeReader:
-    """Searches for record times in many partitions at the same time, in rounds with one request per leader."""
+    """Finds out when records at given offsets were written (ListOffsets by timestamp), in many partitions at once.
+
+    The search takes several rounds, each with one request per leader.
+    """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

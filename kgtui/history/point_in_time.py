@@ -183,8 +183,8 @@ class LagChange(NamedTuple):
     def by(self) -> int:
         """Increase of the lag in records; negative if the lag decreased.
 
-        The value is 0 if the two lags cannot be compared: if one lag is unknown, or if brokers may have left out topics
-        at only one of the polls.
+        The value is 0 if one of the two lags is unknown. It is also 0 if brokers may have left out topics in one poll
+        but not in the other, because the lags are then not comparable.
         """
         if self.before is None or self.after is None or self.hidden_before is not self.hidden_after:
             return 0

@@ -1,7 +1,7 @@
 """Texts that say why a group without members has a problem.
 
-The rules in `kgtui.model.judgment` and `kgtui.monitor.screening` write texts for live clusters and for groups that had
-members. This module changes the texts for recordings, and for simple groups, which never have members.
+Judgments contain the text for a group with members on a live cluster. This module makes the texts for recordings, and
+for simple groups, which never have members.
 """
 
 from __future__ import annotations

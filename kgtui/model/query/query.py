@@ -1,6 +1,6 @@
 """Parsed filters, which select and sort the groups of a snapshot.
 
-A filter tests the groups in slices, because there may be 100,000 of them.
+A filter tests the groups in slices, so that keys are handled while 100,000 groups are tested.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def _to_table(rows: DataFrame) -> DataFrame:
         "hour": to_timestamp(F.col("hour")),
         "burst_since": to_timestamp(F.col("burst_since")),
         "last_rebalance": last,
-        # Without a recording, the covered time of an hour is from its first to its last decoded rebalance.
+        # Without a recording, only the time from the first to the last decoded rebalance of an hour is known.
         "covered_from": F.coalesce("covered_from", first),
         "covered_to": F.coalesce("covered_to", last),
     }).transform(conform, CHURN)  # fmt: skip

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Grouping
 
 Piece = tuple[str, str]
-"""(text, role). The role is the last part of a component class, such as `lag` or `kg-warn`."""
+"""(text, role). The role decides the color: `lag` stands for the component class `group-tree--lag`."""
 
 FRESH_SECONDS = 15.0
 """Data older than this many seconds is old. The row of a group with old data also shows the age of the data."""

@@ -153,7 +153,7 @@ def _thread(name: str, now: StreamsAssignment, goal: StreamsAssignment | None = 
     return member(name, streams=StreamsMember("p", 1, assignment=now, target=goal or now), epoch=5)
 
 
-def test_streams_task_has_one_status_per_role_and_can_be_unowned() -> None:
+def test_each_role_of_a_streams_task_has_its_own_placement_status() -> None:
     topology = Topology(
         1, (Subtopology("0", ("in",), changelog_topics=(TopicInfo("store", 3, 1),)), Subtopology("1", ("other",)))
     )

@@ -196,7 +196,7 @@ def test_tree_sorts_equal_values_by_group_id_and_unknown_values_last(
 
 
 @given(LISTED, st.sampled_from(tuple(SORT_KEYS)), st.booleans())
-def test_tree_sorts_groups_by_every_sort_key_like_the_filter_language(rows: list[Row], sort: str, down: bool) -> None:
+def test_the_tree_and_sort_terms_of_filters_give_the_same_order(rows: list[Row], sort: str, down: bool) -> None:
     snapshot = snapshot_of(rows)
     ids = sorted(snapshot.groups)
     found = list(run_at_once(sort_groups(ids, snapshot, sort, down)))
