@@ -6,6 +6,8 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.model.slices import run_at_once
 from kgtui.model.trail import Position, Trail, last_rates
@@ -21,8 +23,6 @@ from kgtui.tui.widgets.header import groups_in_rebalance, problem_counts
 from tests.pilot.scripted_monitor import NOW, Row, snapshot_of, summary
 
 if TYPE_CHECKING:
-    import pytest
-
     from kgtui.model.snapshot import Snapshot
 
 ROWS: list[Row] = [
@@ -170,12 +170,22 @@ def test_since_column_shows_the_time_of_the_last_consumed_record() -> None:
     assert shown == [f"after {clock_minutes(now - 1_500)}", clock_minutes(now)]
 
 
-def test_broker_row_says_that_the_broker_throttles_kgtui() -> None:
+@pytest.mark.parametrize(
+    ("took_ms", "throttle_ms", "shown"),
+    [
+        (18.0, 0, "<100 ms"),
+        (18.0, 250, "<100 ms, throttled for 250 ms"),
+        (140.0, 0, "140 ms"),
+        (None, 0, "no response yet"),
+    ],
+)
+def test_broker_row_shows_slow_responses_and_throttling(took_ms: float | None, throttle_ms: int, shown: str) -> None:
     snapshot = snapshot_of(ROWS)
-    brokers = {node: replace(status, took_ms=18.0, throttle_ms=250) for node, status in snapshot.brokers.items()}
+    brokers = {
+        node: replace(status, took_ms=took_ms, throttle_ms=throttle_ms) for node, status in snapshot.brokers.items()
+    }
     column = next(column for column in BROKER_COLUMNS if column.id == "response")
-    shown = column.cell(broker_rows(replace(snapshot, brokers=brokers))[0])
-    assert shown.text == "18 ms, throttled for 250 ms"
+    assert column.cell(broker_rows(replace(snapshot, brokers=brokers))[0]).text == shown
 
 
 def test_header_counts_rebalances_that_have_just_begun() -> None:
