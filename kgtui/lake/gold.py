@@ -15,6 +15,7 @@ from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import PARTITION
 from kgtui.lake.schemas.gold import GOLD, LAG
 from kgtui.lake.store_errors import reason_of
+from kgtui.lake.tables import COMPACTION
 from kgtui.model.timeline import LagHistory
 
 if TYPE_CHECKING:
@@ -225,7 +226,11 @@ def _last_write(delta: DeltaTable) -> float:
     If the newest 50 commits are all maintenance, return the oldest of them.
     """
     history = delta.history(_COMMITS)
-    writes = [commit["timestamp"] for commit in history if commit.get("operation") not in _MAINTENANCE]
+    writes = [
+        commit["timestamp"]
+        for commit in history
+        if commit.get("operation") not in _MAINTENANCE and COMPACTION not in commit
+    ]
     return float(writes[0] if writes else history[-1]["timestamp"]) / 1000
 
 

@@ -13,10 +13,11 @@ from kgtui.errors import LakeError
 from kgtui.lake.arrow import to_rows, to_table
 from kgtui.lake.delta import DAY, RecordedTable, load_deltalake, open_table, storage_errors
 from kgtui.lake.folder import LOG, LakeFolder
-from kgtui.lake.schemas import LAYER, PARTITION, POLLS
+from kgtui.lake.schemas import GOLD, LAYER, PARTITION, POLLS
 from kgtui.lake.store import StorePath, arrow_file
 from kgtui.lake.store_errors import reason_of
 from kgtui.lake.table_changes import UNKNOWN
+from kgtui.model.rfc3339 import utc_datetime
 from kgtui.private_files import owner_only
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 LAYERS = (LAYER, "bronze", "silver", "gold")
 """Layers in the order in which they are listed. A lake may have other layers too."""
+
+COMPACTION = "kgtui.compaction"
+"""Key in the metadata of a Delta commit that rewrote files without changing rows, although its operation is WRITE."""
 
 _GROUP = "group"
 _FILE_SIZE = 128 * 1024 * 1024
@@ -161,7 +165,7 @@ class StoredTable:
         """Merge the small files of each day. Return how many files were replaced, and by how many new files.
 
         Rows of gold tables are sorted by group, because they are looked up by group: a query then reads few files, and
-        few pages of them.
+        few pages of them. Files of a table with a `file_span` are merged only with files of the same time span.
 
         Days with INT96 timestamps, which older versions of kgtui wrote with Spark, are rewritten with timestamps in
         microseconds, which need half of the space. The Delta commits have `dataChange` false, so that streams that read
@@ -173,13 +177,17 @@ class StoredTable:
         order = [_GROUP] if _GROUP in names else names[:2]
         with owner_only():
             sorted_days = _days_with_int96(delta, self.path)
-            if self.layer == "gold" and _GROUP in names:
+            span = next((table.file_span for table in GOLD if table.title == self.title), None)
+            if span is None and self.layer == "gold" and _GROUP in names:
                 sorted_days += [days for days in _days_with_small_files(delta) if days not in sorted_days]
             done = [
                 delta.optimize.z_order(order, days, target_size=_FILE_SIZE, writer_properties=properties)
                 for days in sorted_days
             ]
-            done.append(delta.optimize.compact(target_size=_FILE_SIZE, writer_properties=properties))
+            if span is None or span[0] not in names:
+                done.append(delta.optimize.compact(target_size=_FILE_SIZE, writer_properties=properties))
+            else:
+                done += [_merge_files(delta, *files, properties) for files in _fragmented_spans(delta, *span)]
         removed, added = (sum(int(one[name]) for one in done) for name in ("numFilesRemoved", "numFilesAdded"))
         return removed, added
 
@@ -197,6 +205,50 @@ class StoredTable:
 
     def _open(self) -> DeltaTable:
         return open_table(self.path)
+
+
+def _fragmented_spans(delta: DeltaTable, column: str, seconds: int) -> list[tuple[str, datetime, datetime, int]]:
+    """Return the time spans of a table whose rows are in several small files (see `Table.file_span`).
+
+    A span with more than `_FILE_SIZE` bytes is left out, and so is a file whose rows belong to several spans.
+
+    Returns:
+        List of (column with the times, start of the span, its end, number of its files)
+    """
+    found: dict[int, list[int]] = {}
+    for file in _files(delta):
+        first, last = file.get(f"min.{column}"), file.get(f"max.{column}")
+        if file["num_records"] and first is not None and last is not None:
+            span = _milliseconds(first) // (seconds * 1000)
+            if span == _milliseconds(last) // (seconds * 1000):
+                found.setdefault(span, []).append(file["size_bytes"])
+    return [
+        (column, utc_datetime(span * seconds), utc_datetime((span + 1) * seconds), len(sizes))
+        for span, sizes in sorted(found.items())
+        if len(sizes) > 1 and sum(sizes) <= _FILE_SIZE
+    ]
+
+
+def _merge_files(
+    delta: DeltaTable, column: str, start: datetime, end: datetime, files: int, properties: Any
+) -> dict[str, int]:
+    """Write the rows of a time span into one file, sorted by group and time. Return the numbers of files."""
+    import pyarrow.dataset as ds
+
+    time = ds.field(column)
+    where = (ds.field(PARTITION) == start.date()) & (time >= start) & (time < end)
+    rows = delta.to_pyarrow_dataset().to_table(filter=where).sort_by([(_GROUP, "ascending"), (column, "ascending")])
+    limits = (f"`{column}` {compare} '{at.isoformat()}'" for compare, at in ((">=", start), ("<", end)))
+    library = load_deltalake()
+    library.write_deltalake(
+        delta,
+        rows,
+        mode="overwrite",
+        predicate=" AND ".join((f"`{PARTITION}` = '{start.date()}'", *limits)),
+        writer_properties=properties,
+        commit_properties=library.CommitProperties(custom_metadata={COMPACTION: "true"}),
+    )
+    return {"numFilesRemoved": files, "numFilesAdded": 1}
 
 
 def _milliseconds(time: datetime | int) -> int:

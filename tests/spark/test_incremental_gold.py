@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from pyspark.testing import assertDataFrameEqual
 
 from kgtui.commands.pipeline import update_gold
 from kgtui.lake.arrow import arrow_schema
-from kgtui.lake.schemas import COMMITS, GOLD, HEALTH, LAG, MEMBERS, REBALANCES
+from kgtui.lake.schemas import COMMITS, FORECAST, GOLD, HEALTH, LAG, MEMBERS, REBALANCES
 from kgtui.pipeline.spark_lake import SparkLake
 from kgtui.pipeline.transforms.churn import churn, recorded_churn
 from kgtui.pipeline.transforms.lag import lag
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from kgtui.lake.schemas import Table
 
 FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 20)]
 
@@ -85,6 +86,46 @@ def test_gold_tables_of_random_batches_equal_the_tables_of_one_complete_run(
     for table in GOLD:
         assert stored_rows(lake.folder.local_path, table) == stored_rows(complete, table)
     assert {row["basis"] for row in stored_rows(complete, HEALTH)} >= {"observed"}
+
+
+def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
+    """Return the files of a table by the number of their time span; see `Table.file_span`."""
+    assert table.file_span is not None
+    column, seconds = table.file_span
+    found: dict[int, set[str]] = {}
+    for file in pa.table(DeltaTable(str(lake.path(table))).get_add_actions(flatten=True)).to_pylist():
+        first, last = (file[f"{edge}.{column}"].timestamp() // seconds for edge in ("min", "max"))
+        assert first == last, f"{file['path']} covers several spans"
+        found.setdefault(int(first), set()).add(file["path"])
+    return found
+
+
+def test_an_update_of_gold_tables_keeps_the_files_of_earlier_hours(spark: SparkSession, tmp_path: Path) -> None:
+    lake, cluster = new_lake(spark, tmp_path / "lake"), Cluster(1)
+    recording = RecordingBuilder(lake.folder.local_path)
+
+    def record_hours(first: int, hours: int) -> None:
+        """Record a poll every five minutes, with a keyframe every half hour."""
+        for number in range(first * 12, (first + hours) * 12):
+            recording.poll(cluster.poll(), START + number * 300_000, keyframe=number % 6 == 0)
+        recording.flush()
+        update_gold(lake)
+
+    record_hours(0, 9)
+    before = {table: files_by_span(lake, table) for table in (LAG, HEALTH, FORECAST)}
+    record_hours(9, 1)
+    for table, files in before.items():
+        after, newest = files_by_span(lake, table), max(files)
+        assert {span: after[span] for span in files if span != newest} == {
+            span: files[span] for span in files if span != newest
+        }
+        assert max(after) >= newest
+    complete = shutil.copytree(
+        lake.folder.local_path, tmp_path / "complete", ignore=shutil.ignore_patterns("gold", "_checkpoints")
+    )
+    update_gold(SparkLake(spark, complete))
+    for table in GOLD:
+        assert stored_rows(lake.folder.local_path, table) == stored_rows(complete, table)
 
 
 class RandomCommits:

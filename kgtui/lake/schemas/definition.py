@@ -61,6 +61,8 @@ class Table:
         about: what one row describes.
         key: columns that identify the object of a row.
         partition: column by which the table is partitioned; None for small tables.
+        file_span: column with the times of the rows, and the longest time in seconds that the rows of one file cover.
+            Such spans begin at midnight UTC. None if a file may contain all rows of a day.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Table:
     columns: tuple[Column, ...]
     layer: Layer = "recorded"
     partition: str | None = PARTITION
+    file_span: tuple[str, int] | None = None
 
     @property
     def title(self) -> str:
@@ -85,7 +88,13 @@ class Table:
 
 
 def table(
-    layer: Layer, name: str, about: str, key: tuple[str, ...], *columns: Column, partition: str | None = PARTITION
+    layer: Layer,
+    name: str,
+    about: str,
+    key: tuple[str, ...],
+    *columns: Column,
+    partition: str | None = PARTITION,
+    file_span: tuple[str, int] | None = None,
 ) -> Table:
     """Return a table with the given columns, as a shorter form of the constructor."""
-    return Table(name, about, key, columns, layer, partition)
+    return Table(name, about, key, columns, layer, partition, file_span)

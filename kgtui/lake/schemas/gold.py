@@ -23,6 +23,12 @@ from kgtui.lake.schemas.gold_columns import (
 )
 from kgtui.lake.schemas.gold_forecasts import BASELINE, FORECAST, SERIES
 
+_HOUR = 3_600
+"""Longest time that the rows of one file of the large tables cover, in seconds.
+
+Each update of the gold tables replaces the newest rows, and copies the older rows of the same files.
+"""
+
 LAG = table(
     "gold",
     "lag",
@@ -93,6 +99,7 @@ LAG = table(
         nullable=False,
     ),
     *covered("time covered by the polls of this minute"),
+    file_span=("minute", _HOUR),
 )
 
 HEALTH = table(
@@ -184,6 +191,7 @@ HEALTH = table(
     ),
     Column("members", "int", "number of members; null if unknown, and in rows about a partition"),
     *covered("time covered by the data from which the status was computed"),
+    file_span=("window_start", _HOUR),
 )
 
 CHURN = table(

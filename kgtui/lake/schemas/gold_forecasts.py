@@ -85,6 +85,7 @@ FORECAST = table(
         "true if the backlog may be older than behind_since, because it already existed at the first known time lag",
     ),
     *covered("time from the first to the last minute from which the trend was computed"),
+    file_span=("hour", 4 * 3_600),
 )
 
 SERIES = ("lag", "rate_in", "rate_out")

@@ -6,6 +6,7 @@ To add a gold table, define it and add it to `GOLD` in `kgtui/lake/schemas/gold.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
@@ -52,6 +53,9 @@ _DAY_BEFORE = timedelta(days=1)
 
 _ATTEMPTS = 4
 """Maximum number of attempts to compute a table if executors are lost. Spark has the same maximum for its tasks."""
+
+_GROUPS_PER_FILE = 5_000
+"""Number of groups whose rows of one hour are written into one file of gold `lag`, which then has about 30 MB."""
 
 _LOST_CHECKPOINT = "Checkpoint block"
 """Part of the error that Spark reports if an executor is lost together with a part of a local checkpoint."""
@@ -140,6 +144,16 @@ class GoldInputs:
     def commits(self) -> DataFrame | None:
         """Rows of silver `commits`; None if no offset commit has ever been decoded."""
         return self.rows(COMMITS, _DAY_BEFORE) if self.lake.was_written(COMMITS) else None
+
+    @cached_property
+    def newest(self) -> tuple[int, int]:
+        """Time of the newest poll in milliseconds since the epoch, and the largest number of groups that polls listed.
+
+        Without polls, both are 0.
+        """
+        polls = self.rows(POLLS).agg(F.max("poll").alias("poll"), F.max("groups").alias("groups"))
+        row = polls.collect()[0]
+        return row["poll"] or 0, row["groups"] or 0
 
     @property
     def retention(self) -> DataFrame | None:
@@ -309,6 +323,27 @@ def _write(inputs: GoldInputs, table: Table, on_progress: Callable[[str], None] 
     since = inputs.since_slot(table)
     if on_progress is not None:
         on_progress(f"computing gold/{table.name} from {rfc3339(since / 1000, 'minutes')}")
-    rows = BUILDERS[table](inputs)
-    rows = rows.repartition("group") if "group" in table.names else rows
-    inputs.lake.overwrite(table, rows.sortWithinPartitions(*table.key), since=(_SLOTS[table].column, since))
+    rows = _with_file_layout(inputs, table, BUILDERS[table](inputs), since)
+    inputs.lake.overwrite(table, rows, since=(_SLOTS[table].column, since))
+
+
+def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: int) -> DataFrame:
+    """Distribute and sort rows so that each task of Spark writes the rows of one file.
+
+    All rows of a group are written into the same file, so that a query about one group reads few files. If the table
+    has a `file_span`, the rows of each span are in files of their own, so that the next run copies few rows.
+    """
+    if table.file_span is not None:
+        column, seconds = table.file_span
+        newest, groups = inputs.newest
+        spans = min(max(newest // 1000 // seconds - since // 1000 // seconds + 1, 1), 24 * HOUR // seconds)
+        files = max(1, math.ceil(groups / _GROUPS_PER_FILE))
+        # Spans of different days may have the same number, because Delta Lake writes a file for each day.
+        span = F.pmod(F.floor(F.unix_seconds(column) / seconds), F.lit(spans))
+        number = span * files + F.pmod(F.hash("group"), F.lit(files))
+        rows = rows.repartitionById(spans * files, number.cast("int"))
+    elif "group" in table.names:
+        rows = rows.repartition("group")
+    # Delta Lake needs the rows of a task in the order of their days, and would sort them again without it.
+    partition = [] if table.partition is None else [table.partition]
+    return rows.sortWithinPartitions(*partition, *table.key)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -20,8 +21,10 @@ from kgtui.history import RecordingReader
 from kgtui.lake import maintenance
 from kgtui.lake.delta import load_deltalake
 from kgtui.lake.folder import LOCK, LakeFolder
+from kgtui.lake.gold import Gold
 from kgtui.lake.lock import RecorderLock, current_holder
 from kgtui.lake.maintenance import KeepRules
+from kgtui.lake.schemas import LAG
 from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.history.test_recording_reader import poll_of
 
@@ -116,6 +119,32 @@ def test_optimize_compacts_files_without_changing_recorded_polls(lake: Path) -> 
     assert list((lake / "gold/lag/_delta_log").glob("*.checkpoint.parquet"))
     again = {one.table: one for one in maintenance.optimize(lake)}
     assert again["recorded"].what == again["gold/lag"].what == "nothing to compact"
+
+
+def test_optimize_merges_files_of_gold_lag_only_within_an_hour(lake: Path) -> None:
+    path = lake / "gold/lag"
+    shutil.rmtree(path)
+    start = datetime(2026, 11, 21, 5, tzinfo=UTC)
+    for minute in (58, 0, 59, 60, 61):
+        rows = pa.table({
+            "day": [start.date()] * 2, "group": ["b", "a"], "minute": [start + timedelta(minutes=minute)] * 2,
+        })  # fmt: skip
+        load_deltalake().write_deltalake(str(path), rows, mode="append", partition_by=["day"])
+    written = Gold(lake).age(LAG)
+    done = {one.table: one for one in maintenance.optimize(lake)}
+    assert done["gold/lag"].what == "compacted 5 files into 2"
+    delta = load_deltalake().DeltaTable(str(path))
+    files = sorted(
+        (pq.read_table(file.removeprefix("file://")).to_pydict() for file in delta.file_uris()),
+        key=lambda file: file["minute"],
+    )
+    assert [[(at - start) // timedelta(minutes=1) for at in file["minute"]] for file in files] == [
+        [0, 58, 59, 0, 58, 59], [60, 61, 60, 61],
+    ]  # fmt: skip
+    assert [file["group"] for file in files] == [["a"] * 3 + ["b"] * 3, ["a"] * 2 + ["b"] * 2]
+    assert Gold(lake).age(LAG).written == written.written
+    again = {one.table: one for one in maintenance.optimize(lake)}
+    assert again["gold/lag"].what == "nothing to compact"
 
 
 def test_optimize_rewrites_int96_timestamps_without_changing_rows_or_data(lake: Path) -> None:
