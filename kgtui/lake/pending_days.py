@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kgtui.errors import PARSE_ERRORS, LakeError
 from kgtui.lake.delta import storage_errors
 from kgtui.lake.folder import is_table, write_json
-from kgtui.lake.schemas import COMMITS, GOLD, GROUP_EVENTS, POLLS, REBALANCES
+from kgtui.lake.schemas import COMMITS, GOLD, GOLD_STATE, GROUP_EVENTS, POLLS, REBALANCES
 from kgtui.lake.store_errors import reason_of
 from kgtui.lake.table_changes import UNKNOWN, earliest_change, newest_version
 from kgtui.lake.tables import StoredTable
@@ -95,7 +95,7 @@ def pending_days(folder: LakeFolder) -> PendingDays:
         stored = _load_state(folder)
         tables = _table_ids(folder)
         since = _start(days[0]) if days else 0
-        if "sources" in stored and stored.get("tables") == tables and len(tables) == len(GOLD):
+        if "sources" in stored and stored.get("tables") == tables and len(tables) == len(GOLD) + len(GOLD_STATE):
             changes = [_changed_since(table, stored["sources"].get(table.title)) for table in existing]
             earliest = min((change for change in changes if change is not None), default=None)
             days = [] if earliest is None else [day for day in days if earliest < _start(day) + _DAY_MS]
@@ -149,8 +149,8 @@ def _table_ids(folder: LakeFolder) -> dict[str, str]:
 
     A table without some of its columns is left out, so that the columns are computed for all days.
     """
-    columns = {table.name: table.names for table in GOLD}
-    found = {table.name: table.identity(columns[table.name]) for table in _existing_tables(folder, *GOLD)}
+    columns = {table.name: table.names for table in (*GOLD, *GOLD_STATE)}
+    found = {table.name: table.identity(columns[table.name]) for table in _existing_tables(folder, *GOLD, *GOLD_STATE)}
     return {name: identity for name, identity in found.items() if identity is not None}
 
 

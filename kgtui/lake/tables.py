@@ -13,7 +13,7 @@ from kgtui.errors import LakeError
 from kgtui.lake.arrow import to_rows, to_table
 from kgtui.lake.delta import DAY, RecordedTable, load_deltalake, open_table, storage_errors
 from kgtui.lake.folder import LOG, LakeFolder
-from kgtui.lake.schemas import GOLD, LAYER, PARTITION, POLLS
+from kgtui.lake.schemas import GOLD, GOLD_STATE, LAYER, PARTITION, POLLS
 from kgtui.lake.store import StorePath, arrow_file
 from kgtui.lake.store_errors import reason_of
 from kgtui.lake.table_changes import UNKNOWN
@@ -177,7 +177,7 @@ class StoredTable:
         order = [_GROUP] if _GROUP in names else names[:2]
         with owner_only():
             sorted_days = _days_with_int96(delta, self.path)
-            span = next((table.file_span for table in GOLD if table.title == self.title), None)
+            span = next((table.file_span for table in (*GOLD, *GOLD_STATE) if table.title == self.title), None)
             if span is None and self.layer == "gold" and _GROUP in names:
                 sorted_days += [days for days in _days_with_small_files(delta) if days not in sorted_days]
             done = [

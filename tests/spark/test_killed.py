@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kgtui.lake.schemas import BRONZE, GOLD, SILVER
+from kgtui.lake.schemas import BRONZE, GOLD, GOLD_STATE, SILVER
 from tests.spark.stored_rows import stored_rows
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def expected(uninterrupted_lake: SparkLake) -> Rows:
 
 
 def all_rows(lake: Path) -> Rows:
-    return {table.name: stored_rows(lake, table) for table in (*BRONZE, *SILVER, *GOLD)}
+    return {table.name: stored_rows(lake, table) for table in (*BRONZE, *SILVER, *GOLD, *GOLD_STATE)}
 
 
 @pytest.mark.full

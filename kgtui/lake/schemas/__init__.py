@@ -24,7 +24,18 @@ from kgtui.lake.schemas.bronze_silver import (
     SILVER,
 )
 from kgtui.lake.schemas.definition import PARTITION, SETTINGS, SUPERSEDED_HOURS, VERSION, Column, Layer, Table, Type
-from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
+from kgtui.lake.schemas.gold import (
+    BASELINE,
+    CHURN,
+    CLEANUP,
+    FORECAST,
+    FORECAST_STATE,
+    GOLD,
+    GOLD_STATE,
+    HEALTH,
+    HEALTH_STATE,
+    LAG,
+)
 from kgtui.lake.schemas.recorded import FAULTS, GROUPS, LAYER, MEMBERS, PARTITIONS, POLLS, TABLES
 
 __all__ = [
@@ -36,10 +47,13 @@ __all__ = [
     "COORDINATOR_RECORDS",
     "FAULTS",
     "FORECAST",
+    "FORECAST_STATE",
     "GOLD",
+    "GOLD_STATE",
     "GROUPS",
     "GROUP_EVENTS",
     "HEALTH",
+    "HEALTH_STATE",
     "LAG",
     "LAYER",
     "MEMBERS",

@@ -21,7 +21,7 @@ from kgtui.lake.schemas.gold_columns import (
     TOPIC,
     covered,
 )
-from kgtui.lake.schemas.gold_forecasts import BASELINE, FORECAST, SERIES
+from kgtui.lake.schemas.gold_forecasts import BASELINE, FORECAST, FORECAST_STATE, SERIES
 
 _HOUR = 3_600
 """Longest time that the rows of one file of the large tables cover, in seconds.
@@ -292,9 +292,27 @@ CLEANUP = table(
     *covered("time covered by the data about the group"),
 )
 
+HEALTH_STATE = table(
+    "gold",
+    "health_state",
+    "what the computation of `health` must know about earlier polls and commits of a partition; internal, for updates",
+    ("group", "topic", "partition", "at"),
+    DAY,
+    GROUP,
+    Column("topic", "string", "topic of the partition", nullable=False),
+    Column("partition", "int", "index of the partition in its topic", nullable=False),
+    Column("at", "timestamp", "time of a poll, the last one of an hour; the state includes this poll", nullable=False),
+    Column("state", "string", "JSON object with the latest commits and offsets", nullable=False),
+    file_span=("at", _HOUR),
+)
+
 GOLD = (LAG, HEALTH, CHURN, CLEANUP, FORECAST, BASELINE)
 """All gold tables in the order in which they are computed. Other tables read `lag`, so it is first."""
 
+GOLD_STATE = (HEALTH_STATE, FORECAST_STATE)
+"""Tables of the layer `gold` that only the pipeline reads, so that an update needs few of the earlier rows."""
+
 __all__ = [
-    "BASELINE", "BOTH", "CHURN", "CLEANUP", "FORECAST", "GOLD", "HEALTH", "LAG", "RECORDED", "SERIES", "SILVER",
+    "BASELINE", "BOTH", "CHURN", "CLEANUP", "FORECAST", "FORECAST_STATE", "GOLD", "GOLD_STATE", "HEALTH",
+    "HEALTH_STATE", "LAG", "RECORDED", "SERIES", "SILVER",
 ]  # fmt: skip

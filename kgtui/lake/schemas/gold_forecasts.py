@@ -88,6 +88,26 @@ FORECAST = table(
     file_span=("hour", 4 * 3_600),
 )
 
+FORECAST_STATE = table(
+    "gold",
+    "forecast_state",
+    "what the computation of `forecast` must know about earlier minutes of a partition; internal, for updates",
+    ("group", "topic", "partition", "hour"),
+    DAY,
+    GROUP,
+    Column("topic", "string", "topic of the partition", nullable=False),
+    Column("partition", "int", "index of the partition in its topic", nullable=False),
+    Column("hour", "timestamp", "start of the hour; the state is that of the last minute of the hour", nullable=False),
+    Column("steady_since", "timestamp", "start of the uninterrupted series of polls of this minute", nullable=False),
+    Column("log_start", "long", "log start offset; null if unknown"),
+    *(
+        Column(f"{which}_{name}", "long", f"{about} of the {which} increase of the log start since `steady_since`")
+        for which in ("first", "last")
+        for name, about in (("jump_at", "time in milliseconds since the epoch"), ("jump_start", "log start offset"))
+    ),
+    file_span=("hour", 4 * 3_600),
+)
+
 SERIES = ("lag", "rate_in", "rate_out")
 """Columns of table `lag` that table `baseline` compares with the same hours of earlier weeks."""
 

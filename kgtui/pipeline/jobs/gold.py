@@ -24,7 +24,18 @@ from kgtui.lake.schemas import (
     POLLS,
     REBALANCES,
 )
-from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
+from kgtui.lake.schemas.gold import (
+    BASELINE,
+    CHURN,
+    CLEANUP,
+    FORECAST,
+    FORECAST_STATE,
+    GOLD_STATE,
+    HEALTH,
+    HEALTH_STATE,
+    LAG,
+)
+from kgtui.model.burrow import DEFAULTS
 from kgtui.model.rfc3339 import rfc3339, utc_datetime
 from kgtui.pipeline.spark_errors import SPARK_ERRORS
 from kgtui.pipeline.transforms.baseline import WEEKS, baseline
@@ -36,10 +47,19 @@ from kgtui.pipeline.transforms.cleanup import (
     groups_without_members,
     recorded_activity,
 )
-from kgtui.pipeline.transforms.forecast import HOUR, forecast
-from kgtui.pipeline.transforms.health import WINDOW_SECONDS, health
+from kgtui.pipeline.transforms.commit_windows import first_poll_of_windows
+from kgtui.pipeline.transforms.forecast import HOUR, forecast, forecast_state, hourly_lag
+from kgtui.pipeline.transforms.health import WINDOW_SECONDS, commit_windows, health
+from kgtui.pipeline.transforms.health_state import read_state, state_rows
 from kgtui.pipeline.transforms.lag import MINUTE, lag
-from kgtui.pipeline.transforms.recorded_state import day_start, is_since, poll_timeline
+from kgtui.pipeline.transforms.recorded_state import (
+    day_start,
+    first_keyframe,
+    is_since,
+    poll_timeline,
+    time_slots,
+    with_hour_ends,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,6 +68,7 @@ if TYPE_CHECKING:
 
     from kgtui.lake.schemas import Table
     from kgtui.pipeline.spark_lake import SparkLake
+    from kgtui.pipeline.transforms.health_state import Carried
 
 _DAY_BEFORE = timedelta(days=1)
 
@@ -87,8 +108,8 @@ _DEFAULT = GoldOptions()
 class GoldInputs:
     """Tables from which the gold tables are computed. Each table is read when it is first used.
 
-    Each property also has the rows of the day before the first recomputed day, because gold rows depend on earlier
-    rows. Rows of days after `options.last` are left out.
+    The tables have rows from one day before the first recomputed day on, because rows depend on earlier rows. Tables
+    that are kept in memory begin later, with `first_keyframe`. Rows of days after `options.last` are left out.
 
     Args:
         since: time from which the tables are recomputed, in milliseconds since the epoch.
@@ -119,6 +140,11 @@ class GoldInputs:
     def partitions(self) -> DataFrame:
         """Rows of the recorded table `partitions`."""
         return self.rows(PARTITIONS, _DAY_BEFORE)
+
+    @cached_property
+    def first_keyframe(self) -> int:
+        """The keyframe of the last poll before the first recomputed hour, in milliseconds since the epoch."""
+        return first_keyframe(self.timeline, self.since_slot(CHURN))
 
     @cached_property
     def groups(self) -> DataFrame:
@@ -163,20 +189,77 @@ class GoldInputs:
         topics = list(self.options.topics.items())
         return self.lake.spark.createDataFrame(topics, "topic string, retention_seconds double")
 
+    @property
+    def has_complete_hour(self) -> bool:
+        """Whether an hour with recomputed rows is complete, so that the tables in `GOLD_STATE` have new rows."""
+        hour = HOUR * 1000
+        return self.newest[0] // hour > self.since_slot(HEALTH) // hour
+
+    @cached_property
+    def health_times(self) -> DataFrame:
+        """Time slots of gold `health`. They are checkpointed, because they are small and used often."""
+        times = time_slots(self.timeline, self.options.window, self.since_slot(HEALTH))
+        return times.transform(with_hour_ends).localCheckpoint()
+
+    @cached_property
+    def health_start(self) -> tuple[int, int, int]:
+        """Times from which sources of gold `health` are needed, in milliseconds since the epoch.
+
+        These are the first keyframe of `health_times`, the last poll of the slot before them, and the first poll whose
+        log end offsets are used. If there is no such poll, the time is 0.
+        """
+        first = self.health_times.agg(
+            F.min("keyframe").alias("keyframe"),
+            F.min("at_before").alias("at_before"),
+            first_poll_of_windows(DEFAULTS).alias("first"),
+        )
+        poll = F.max(F.when(F.col("number") <= F.col("first"), F.col("poll"))).alias("poll")
+        names = ("keyframe", "at_before")
+        polls = self.timeline.select("number", "poll").join(F.broadcast(first))
+        row = polls.agg(*(F.max(name).alias(name) for name in names), poll).collect()[0]
+        return row["keyframe"] or 0, row["at_before"] or 0, row["poll"] or 0
+
+    @cached_property
+    def health_windows(self) -> DataFrame:
+        """Windows from which gold `health` is computed, with the states for gold `health_state`."""
+        return commit_windows(
+            self.timeline, self.partitions, self.health_times, commits=self.commits, carried=self._carried()
+        )
+
+    @cached_property
+    def hourly_lag(self) -> DataFrame:
+        """Rows of gold `lag`, aggregated by hour for gold `forecast` and `forecast_state`, which both read them."""
+        since = self.since_slot(FORECAST)
+        state = self.rows(FORECAST_STATE, _DAY_BEFORE) if self.lake.exists(FORECAST_STATE) else None
+        return hourly_lag(self.lag, since, state).localCheckpoint()
+
+    def _carried(self) -> Carried | None:
+        """Return the newest state of gold `health_state` that can replace earlier polls; None if there is none."""
+        _, _, first = self.health_start
+        if not first or not self.lake.exists(HEALTH_STATE):
+            return None
+        states = self.rows(HEALTH_STATE, _DAY_BEFORE)
+        earlier = states.filter(~is_since("at", min(first + 1, self.since_slot(HEALTH))))
+        at = earlier.agg(F.unix_millis(F.max("at")).alias("at")).collect()[0]["at"]
+        return None if at is None else read_state(states, at)
+
     def release(self) -> None:
         """Free the memory of the persisted tables."""
         for rows in self._persisted:
             rows.unpersist()
 
     def _persist(self, table: Table) -> DataFrame:
-        """Keep a small table in memory. Otherwise, Delta Lake would search for the table's files at each use."""
-        rows = self.rows(table, _DAY_BEFORE).persist()
+        """Keep a small table in memory. Otherwise, Delta Lake would search for the table's files at each use.
+
+        The table begins with the keyframe from which the state before the first recomputed hour is known.
+        """
+        rows = self.rows(table, _DAY_BEFORE).filter(F.col("keyframe") >= self.first_keyframe).persist()
         self._persisted.append(rows)
         return rows
 
     def since_slot(self, table: Table) -> int:
         """Return the time from which a table is recomputed: the beginning of the first time slot that has changed."""
-        seconds = self.options.window if table is HEALTH else _SLOTS[table].seconds
+        seconds = self.options.window if table in (HEALTH, HEALTH_STATE) else _SLOTS[table].seconds
         since = max(self.since - _SLOTS[table].before * 1000, day_start(self.first))
         return since - since % (seconds * 1000)
 
@@ -199,11 +282,13 @@ class _Slots:
 _SLOTS = {
     LAG: _Slots("minute", MINUTE),
     HEALTH: _Slots("window_start", WINDOW_SECONDS),
+    HEALTH_STATE: _Slots("at", WINDOW_SECONDS),
     CHURN: _Slots("hour", HOUR),
     CLEANUP: _Slots("day", 24 * HOUR),
     # Some columns have values only in the last two hours of a day. If there is a new last hour, the hour that is no
     # longer one of these two is recomputed without the values.
     FORECAST: _Slots("hour", HOUR, before=HOUR),
+    FORECAST_STATE: _Slots("hour", HOUR),
     BASELINE: _Slots("hour", HOUR),
 }
 
@@ -213,19 +298,25 @@ def _lag(inputs: GoldInputs) -> DataFrame:
 
 
 def _health(inputs: GoldInputs) -> DataFrame:
-    since = inputs.since_slot(HEALTH)
+    since, (keyframe, at_before, _) = inputs.since_slot(HEALTH), inputs.health_start
+    # The newest rows before `since` are those of the last poll of the slot before it.
     before = inputs.rows(HEALTH, _DAY_BEFORE).filter(~is_since("window_start", since))
     return health(
         inputs.timeline,
-        inputs.groups,
+        inputs.groups.filter(F.col("keyframe") >= keyframe),
         inputs.partitions,
-        inputs.faults,
-        commits=inputs.commits,
+        inputs.faults.filter(F.col("keyframe") >= keyframe),
         lag=inputs.lag,
-        before=before,
+        before=before.filter(is_since("covered_to", at_before)),
         since=since,
         seconds=inputs.options.window,
+        times=inputs.health_times,
+        windows=inputs.health_windows,
     )
+
+
+def _health_state(inputs: GoldInputs) -> DataFrame:
+    return state_rows(inputs.health_windows).filter(is_since("at", inputs.since_slot(HEALTH_STATE)))
 
 
 def _churn(inputs: GoldInputs) -> DataFrame:
@@ -267,7 +358,15 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
 
 
 def _forecast(inputs: GoldInputs) -> DataFrame:
-    return forecast(inputs.lag, retention=inputs.retention, since=inputs.since_slot(FORECAST))
+    since = inputs.since_slot(FORECAST)
+    return forecast(inputs.lag, retention=inputs.retention, since=since, hours=inputs.hourly_lag)
+
+
+def _forecast_state(inputs: GoldInputs) -> DataFrame:
+    newest, _ = inputs.newest
+    complete = ~is_since("hour", newest - newest % (HOUR * 1000))
+    rows = inputs.hourly_lag.filter(complete & is_since("hour", inputs.since_slot(FORECAST_STATE)))
+    return forecast_state(rows)
 
 
 def _baseline(inputs: GoldInputs) -> DataFrame:
@@ -278,12 +377,17 @@ def _baseline(inputs: GoldInputs) -> DataFrame:
 BUILDERS: dict[Table, Callable[[GoldInputs], DataFrame]] = {
     LAG: _lag,
     HEALTH: _health,
+    HEALTH_STATE: _health_state,
     CHURN: _churn,
     CLEANUP: _cleanup,
     FORECAST: _forecast,
+    FORECAST_STATE: _forecast_state,
     BASELINE: _baseline,
 }
-"""Gold table → function that computes its rows from the inputs. The tables are written in the order of `GOLD`."""
+"""Gold table → function that computes its rows from the inputs."""
+
+TABLES = tuple(BUILDERS)
+"""All tables that the job writes, in this order."""
 
 
 def gold(
@@ -301,7 +405,9 @@ def gold(
         on_progress: called with a message for the user before each table is computed.
     """
     inputs = GoldInputs(lake, since, options)
-    for table in GOLD:
+    for table in TABLES:
+        if table in GOLD_STATE and lake.exists(table) and not inputs.has_complete_hour:
+            continue
         for attempt in range(_ATTEMPTS):
             try:
                 _write(inputs, table, on_progress)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from kgtui.pipeline.transforms.health_state import COMMIT, DECODED, RECORDED, STATE
 from kgtui.pipeline.transforms.lag import with_lag
 from kgtui.pipeline.transforms.recorded_state import (
     PARTITION_KEY,
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from kgtui.model.burrow import Options
-
-COMMIT = "struct<offset: bigint, at: bigint, lag: bigint>"
-"""Spark type of one commit in the column `commits`. Its time `at` is in milliseconds."""
+    from kgtui.pipeline.transforms.health_state import Carried
 
 _LOG = ("topic", "partition")
 _REFRESH_EARLY = 0.9
@@ -48,7 +47,12 @@ _STATE = (
 )  # fmt: skip
 
 
-def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFrame, options: Options) -> DataFrame:
+_SAVED = ("recorded", "latest", "known_end", "ends", "commits", "moves", "first_read", "still_since")
+
+
+def observed_windows(
+    timeline: DataFrame, partitions: DataFrame, times: DataFrame, options: Options, carried: Carried | None = None
+) -> DataFrame:
     """Return the window of each partition at the last poll of each time slot, from the recorded table `partitions`.
 
     The window is the partition's newest commits, at most `Options.intervals`, from which Burrow's rules determine the
@@ -57,7 +61,9 @@ def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFram
 
     Args:
         timeline: result of `poll_timeline`.
-        times: result of `time_slots`.
+        times: result of `time_slots`, with or without `ends_hour` (see `with_hour_ends`).
+        carried: the state at a poll, which replaces all rows of `partitions` up to this poll. The poll must be earlier
+            than the log end offsets of all windows.
 
     Returns:
         DataFrame with the columns at (last poll of the slot), group, topic, partition, kind, position, lag, and
@@ -69,24 +75,33 @@ def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFram
         - `missing`: see `with_lag`
         - `steady_since`: see `poll_timeline`
         - `still_since`: see `_with_still_since`
+        - `saved`: the state for gold `health_state`, in slots whose `ends_hour` is true; missing if `times` has no such
+          column
     """
+    if carried is not None:
+        later = partitions.filter(F.col("poll") > carried.at).drop("day")
+        partitions = later.unionByName(carried.rows, allowMissingColumns=True)
     rows = (
         with_state_after_gaps(partitions, timeline, PARTITION_KEY)
+        .withColumn("recorded", F.struct(*RECORDED))
         .transform(with_lag)
         .transform(with_lifetimes, (*PARTITION_KEY, "steady_since"))
     )
     rows = rows.transform(_with_observed_commits, options).transform(_with_still_since, options)
+    saves = "ends_hour" in times.columns
+    if saves:
+        rows = rows.transform(_with_saved_values, options)
     refresh_ms = options.offset_refresh * 1000 * _REFRESH_EARLY
     order = Window.partitionBy("keyframe", *PARTITION_KEY).orderBy("poll")
-    spans = rows.select(
-        *PARTITION_KEY, "poll", "log_end", *_STATE, F.lead("poll").over(order).alias("until")
-    )  # fmt: skip
+    columns = dict.fromkeys((*_STATE, *(_SAVED if saves else ())))
+    spans = rows.select(*PARTITION_KEY, "poll", "log_end", *columns, F.lead("poll").over(order).alias("until"))
     ranges = _log_end_ranges(timeline, times, options.intervals, refresh_ms)
     overlap = (F.col("poll") <= F.col("to")) & (F.col("until").isNull() | (F.col("until") > F.col("from")))
     joined = spans.join(F.broadcast(ranges), (F.col("keyframe") == F.col("range_keyframe")) & overlap)
+    saved = [F.when(F.col("ends_hour"), F.struct(*_SAVED)).alias("saved")] if saves else []
     return (
         joined.groupBy("at", "of_keyframe", *PARTITION_KEY)
-        .agg(F.max_by(F.struct(*_STATE), "poll").alias("state"), F.min("log_end").alias("lowest_end"))
+        .agg(F.max_by(F.struct(*_STATE, *saved), "poll").alias("state"), F.min("log_end").alias("lowest_end"))
         .filter((F.col("state.keyframe") == F.col("of_keyframe")) & ~F.col("state.gone"))
         .select("at", *PARTITION_KEY, "state.*", "lowest_end", F.col("at").alias("now"))
         .drop("keyframe", "gone")
@@ -106,14 +121,24 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
         - `range_keyframe`, `from`, `to`: a keyframe, and the first and last poll of the range that belong to it
     """
     polls = timeline.select("poll", F.col("keyframe").alias("range_keyframe"), F.col("number").alias("poll_number"))
-    reach = (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
-    within = F.col("poll_number").between(F.col("number") - reach, F.col("number"))
+    within = F.col("poll_number").between(F.col("number") - _reach(intervals, refresh_ms), F.col("number"))
+    kept = [name for name in ("ends_hour",) if name in times.columns]
     return (
-        times.select("at", F.col("keyframe").alias("of_keyframe"), "number", "interval_ms", "steady_since")
+        times.select("at", F.col("keyframe").alias("of_keyframe"), "number", "interval_ms", "steady_since", *kept)
         .join(F.broadcast(polls), within & (F.col("poll") >= F.col("steady_since")))
-        .groupBy("at", "of_keyframe", "range_keyframe")
+        .groupBy("at", "of_keyframe", "range_keyframe", *kept)
         .agg(F.min("poll").alias("from"), F.max("poll").alias("to"))
     )
+
+
+def _reach(intervals: int, refresh_ms: float) -> Column:
+    """Return how many polls before a poll the log end offsets of its window begin."""
+    return (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
+
+
+def first_poll_of_windows(options: Options) -> Column:
+    """Return an aggregate over `time_slots`: the number of the first poll whose log end offsets belong to a window."""
+    return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 
 
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
@@ -123,27 +148,53 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     As in Burrow, the lag of a commit is computed with the log end offset about `offset_refresh` seconds before the
     commit.
     """
+    if "carried" not in rows.columns:
+        rows = rows.withColumn("carried", F.lit(None).cast(STATE))
+    refresh_ms = round(options.offset_refresh * 1000 * _REFRESH_EARLY)
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
-    refreshed = order.rangeBetween(Window.unboundedPreceding, -round(options.offset_refresh * 1000 * _REFRESH_EARLY))
-    last = F.last("counts", ignorenulls=True).over(earlier)
-    end = F.last("log_end", ignorenulls=True).over(refreshed)
-    commit_lag = F.when(F.col("kind") == "share", F.col("lag")).otherwise(_lag(end, F.col("position")))
+    refreshed = order.rangeBetween(Window.unboundedPreceding, -refresh_ms)
     # `counts` is the position, or null if the poll is ignored. A poll of a share partition is ignored if the broker
     # reported no lag, as in `kgtui.model.health.judging.judge_share`.
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
-    rows = rows.withColumn("counts", counts)
-    moved = F.col("counts").isNotNull() & (last.isNull() | (F.col("counts") != last))
+    current = F.when(counts.isNotNull(), F.struct("position", "lag"))
+    # A carried state is the first row of its lifetime.
+    state = F.first("carried").over(order)
+    rows = rows.withColumns({
+        "is_carried": F.col("carried").isNotNull(),
+        "counts": counts,
+        "current": F.coalesce("carried.latest", current),
+        "any_end": F.coalesce("log_end", "carried.known_end"),
+        "state": state,
+    })  # fmt: skip
+    # The log ends that are just too new for a commit of the row's poll, and the one before them.
+    end = F.last("any_end", ignorenulls=True).over(refreshed)
+    rows = rows.withColumns({"end": end, "before": F.last("current", ignorenulls=True).over(earlier)})
+    known_early = F.filter("state.ends", lambda seen: seen["at"] <= F.col("poll") - refresh_ms)
+    rows = rows.withColumn("end", F.coalesce("end", F.element_at(known_early, -1)["end"]))
+    last = F.col("before")["position"]
+    moved = ~F.col("is_carried") & F.col("counts").isNotNull() & (last.isNull() | (F.col("counts") != last))
+    commit_lag = F.when(F.col("kind") == "share", F.col("lag")).otherwise(_lag(F.col("end"), F.col("position")))
     rows = rows.withColumns({"moved": moved, "commit_lag": commit_lag})
     commit = F.struct(F.col("position").alias("offset"), F.col("poll").alias("at"), F.col("commit_lag").alias("lag"))
     ring = Window.partitionBy(*_LIFETIME, "moved").orderBy("poll").rowsBetween(1 - options.intervals, 0)
     rows = rows.withColumn("ring", F.collect_list(commit).over(ring))
     empty = F.array().cast(f"array<{COMMIT}>")
+    newest = F.last(F.when(F.col("moved"), F.col("ring")), ignorenulls=True).over(order)
+    first_read = F.min(F.when(F.col("counts").isNotNull(), F.col("poll"))).over(order)
     return rows.withColumns({
-        "commits": F.coalesce(F.last(F.when(F.col("moved"), F.col("ring")), ignorenulls=True).over(order), empty),
-        "moves": F.sum(F.col("moved").cast("int")).over(order),
-        "first_read": F.min(F.when(F.col("counts").isNotNull(), F.col("poll"))).over(order),
+        "commits": _newest_commits(F.col("state.commits"), F.coalesce(newest, empty), options),
+        "moves": F.sum(F.col("moved").cast("int")).over(order) + F.coalesce("state.moves", F.lit(0)),
+        "first_read": F.coalesce("state.first_read", first_read),
     })  # fmt: skip
+
+
+def _newest_commits(earlier: Column, later: Column, options: Options) -> Column:
+    """Return the newest `Options.intervals` commits of two arrays, of which the first may be null."""
+    both = F.concat(earlier, later)
+    return F.when(earlier.isNull(), later).otherwise(
+        F.slice(both, F.greatest(F.size(both) - options.intervals + 1, F.lit(1)), options.intervals)
+    )
 
 
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
@@ -153,15 +204,32 @@ def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
     changed and the lag has not decreased.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
-    rows = rows.withColumn("current", F.when(F.col("counts").isNotNull(), F.struct("position", "lag")))
-    earlier = order.rowsBetween(Window.unboundedPreceding, -1)
-    rows = rows.withColumn("before", F.last("current", ignorenulls=True).over(earlier))
     before = F.col("before")
     had_lag = before["lag"] > options.allowed_lag
     unchanged = (F.col("position") == before["position"]) & (F.col("lag") >= before["lag"]) & had_lag
-    rows = rows.withColumn("active", F.col("current").isNotNull() & ~F.coalesce(unchanged, F.lit(False)))
+    active = ~F.col("is_carried") & F.col("counts").isNotNull() & ~F.coalesce(unchanged, F.lit(False))
+    rows = rows.withColumn("active", active)
     still_since = F.last(F.when(F.col("active"), F.col("poll")), ignorenulls=True).over(order)
-    return rows.withColumn("still_since", still_since)
+    return rows.withColumn("still_since", F.coalesce(still_since, F.col("state.still_since")))
+
+
+def _with_saved_values(rows: DataFrame, options: Options) -> DataFrame:
+    """Add the columns of a state that windows do not have: `latest`, `known_end` and `ends`.
+
+    - `latest`: newest position that counts, and the lag of the same poll
+    - `known_end`: newest known log end offset
+    - `ends`: log end offsets with their times, oldest first, from which the lags of the next commits are computed
+    """
+    refresh_ms = round(options.offset_refresh * 1000 * _REFRESH_EARLY)
+    order = Window.partitionBy(*_LIFETIME).orderBy("poll")
+    seen = F.when(F.col("any_end").isNotNull(), F.struct(F.col("poll").alias("at"), F.col("any_end").alias("end")))
+    recent = F.collect_list(seen).over(order.rangeBetween(-refresh_ms, 0))
+    early = F.struct((F.col("poll") - refresh_ms).alias("at"), "end")
+    return rows.withColumns({
+        "latest": F.last("current", ignorenulls=True).over(order),
+        "known_end": F.last("any_end", ignorenulls=True).over(order),
+        "ends": F.concat(F.array(early), recent),
+    })  # fmt: skip
 
 
 def _lag(end: Column, position: Column) -> Column:
@@ -170,25 +238,40 @@ def _lag(end: Column, position: Column) -> Column:
 
 
 def with_silver_commits(
-    observed: DataFrame, commits: DataFrame, partitions: DataFrame, timeline: DataFrame, options: Options
+    observed: DataFrame,
+    commits: DataFrame,
+    partitions: DataFrame,
+    timeline: DataFrame,
+    options: Options,
+    carried: Carried | None = None,
 ) -> DataFrame:
     """Replace each window of `observed_windows` with a window of silver commits, if these commits are complete.
 
     They are complete if they fill the window, the oldest is not older than the latest gap, the newest has the position
     that the poll observed, and records up to the time of the poll have been decoded.
 
-    Also add the column `exact`: whether the window was replaced.
+    Also add the column `exact`: whether the window was replaced. If there is a column `saved`, the state of the silver
+    commits is added to it.
 
     Args:
         observed: result of `observed_windows`.
         commits: silver `commits`.
         partitions: recorded table `partitions`, used for log end offsets.
+        carried: the state from which `observed` was computed.
     """
-    rings = with_timeline(partitions, timeline).transform(_commit_rings, commits, options)
     read_until = commits.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
+    if carried is not None:
+        commits, partitions = _after_state(observed, commits, partitions, carried)
+    saves = "saved" in observed.columns
+    asked = observed.filter(F.col("saved").isNotNull()).select("at", *PARTITION_KEY) if saves else None
+    rings = with_timeline(partitions, timeline).transform(_commit_rings, commits, options, carried, asked)
     order = Window.partitionBy(*PARTITION_KEY).orderBy("at", F.col("is_query").isNotNull(), "record_offset")
     both = observed.withColumn("is_query", F.lit(True)).unionByName(rings, allowMissingColumns=True)
-    both = both.withColumn("ring", F.last("ring", ignorenulls=True).over(order)).filter("is_query")
+    newest = F.when(F.col("ring").isNotNull(), F.struct("ring", "at", "record_offset"))
+    both = both.withColumn("newest", F.last(newest, ignorenulls=True).over(order))
+    if saves:
+        both = both.withColumn("known_log", F.last("known_log", ignorenulls=True).over(order))
+    both = both.filter("is_query").withColumn("ring", F.col("newest.ring"))
     exact = (
         (F.size("ring") == options.intervals)
         & (F.element_at("ring", 1)["at"] >= F.col("steady_since"))
@@ -196,44 +279,102 @@ def with_silver_commits(
         & (F.col("read_until") >= F.col("at"))
     )
     both = both.join(F.broadcast(read_until)).withColumn("exact", F.coalesce(exact, F.lit(False)))
+    if saves:
+        decoded = F.struct("newest.*", F.col("known_log.end").alias("log_end")).cast(DECODED)
+        saved = F.when(F.col("saved").isNotNull(), F.struct("saved.*", decoded.alias("decoded")))
+        both = both.withColumn("saved", saved)
     window = F.when(F.col("exact"), F.col("ring")).otherwise(F.col("commits"))
-    return both.withColumn("commits", window).drop("is_query", "ring", "read_until", "record_offset")
+    both = both.withColumn("commits", window)
+    return both.drop("is_query", "ring", "read_until", "record_offset", "newest", "known_log")
 
 
-def _commit_rings(rows: DataFrame, commits: DataFrame, options: Options) -> DataFrame:
+def _after_state(
+    observed: DataFrame, commits: DataFrame, partitions: DataFrame, carried: Carried
+) -> tuple[DataFrame, DataFrame]:
+    """Return the rows of `commits` and `partitions` that the state does not contain.
+
+    For partitions that are not in the state, these are all rows.
+    """
+    known = carried.rows.filter(F.col("carried.decoded").isNotNull())
+    unknown = observed.select(*PARTITION_KEY).distinct().join(known, [*PARTITION_KEY], "left_anti")
+    is_later, moment = _committed_at() > carried.at, F.timestamp_millis(F.lit(carried.at))
+    # Spark can skip parts of files by this condition, which all later commits meet.
+    may_be_later = (F.col("commit_time") >= moment) | (F.col("commit_time").isNull() & (F.col("record_time") >= moment))
+    later = commits.filter(may_be_later & is_later)
+    older = commits.filter(~is_later).join(F.broadcast(unknown), [*PARTITION_KEY], "left_semi")
+    logs = F.broadcast(unknown.select(*_LOG).distinct())
+    log_ends = partitions.filter(F.col("poll") > carried.at)
+    older_ends = partitions.filter(F.col("poll") <= carried.at).join(logs, [*_LOG], "left_semi")
+    return later.unionByName(older.select(*later.columns)), log_ends.unionByName(older_ends.select(*log_ends.columns))
+
+
+def _committed_at() -> Column:
+    """Return the time of a row of silver `commits` in milliseconds. Tombstones have only the time of their record."""
+    return F.coalesce(F.unix_millis("commit_time"), F.unix_millis("record_time"))
+
+
+def _commit_rings(
+    rows: DataFrame, commits: DataFrame, options: Options, carried: Carried | None, asked: DataFrame | None
+) -> DataFrame:
     """Return one row per commit. Column `ring` is the window at the time of the commit: this and earlier commits.
 
     As in `kgtui.model.burrow.CommitRing`, a commit that is older than an earlier one is dropped. The window of a
     tombstone is empty.
+
+    Args:
+        rows: recorded table `partitions`, joined with the timeline.
+        carried: a state; its windows precede the commits.
+        asked: polls (`at`) and partitions for which a row without `ring` is added, whose column `known_log` is a struct
+            with the newest log end offset `end`.
     """
-    records = commits.select(
-        *PARTITION_KEY,
-        F.coalesce(F.unix_millis("commit_time"), F.unix_millis("record_time")).alias("at"),
-        "offset",
-        "record_offset",
-    )
+    records = commits.select(*PARTITION_KEY, _committed_at().alias("at"), "offset", "record_offset")
+    records = records.withColumns({"is_asked": F.lit(None).cast("boolean"), "carried_ring": _no_ring()})
+    if carried is not None:
+        decoded = carried.rows.select(*PARTITION_KEY, "carried.decoded.*").filter(F.col("ring").isNotNull())
+        windows = decoded.select(*PARTITION_KEY, "at", "record_offset", F.col("ring").alias("carried_ring"))
+        records = records.unionByName(windows, allowMissingColumns=True)
+    if asked is not None:
+        asked = asked.withColumn("is_asked", F.lit(True))
+        records = records.unionByName(asked, allowMissingColumns=True)
     order = Window.partitionBy(*PARTITION_KEY).orderBy("record_offset")
     lifetime = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("record_offset")
     newest = F.max(F.when(F.col("offset").isNotNull(), F.col("at"))).over(
         lifetime.rowsBetween(Window.unboundedPreceding, -1)
     )
+    # A tombstone or a carried window starts a new lifetime of the committed offset. Commits after a carried window are
+    # later than its commits, so that they are in order.
+    starts = F.col("offset").isNull() & F.col("is_asked").isNull()
     in_order = (
-        records.transform(_with_log_end, rows)
-        .withColumn("lifetime", F.sum(F.col("offset").isNull().cast("int")).over(order))
+        records.transform(_with_log_end, rows, carried)
+        .withColumn("lifetime", F.sum(starts.cast("int")).over(order))
         .withColumn("newest", F.when(F.col("offset").isNotNull(), newest))
         .filter(F.col("newest").isNull() | (F.col("at") >= F.col("newest")))
     )
     commit = F.struct("offset", "at", _lag(F.col("end"), F.col("offset")).alias("lag")).cast(COMMIT)
     commit = F.when(F.col("offset").isNotNull(), commit)
-    # A tombstone starts a new lifetime of the committed offset, so it is the first row of a `lifetime`. Its `commit` is
-    # null and is therefore not collected, because collect_list ignores nulls.
+    # The first row of a `lifetime` is a tombstone or a carried window. Its `commit` is null and is therefore not
+    # collected, because collect_list ignores nulls.
     ring = F.collect_list("commit").over(lifetime.rowsBetween(1 - options.intervals, 0))
-    return in_order.withColumn("commit", commit).select(*PARTITION_KEY, "at", "record_offset", ring.alias("ring"))
+    if carried is not None:
+        first = F.first("carried_ring").over(lifetime.rowsBetween(Window.unboundedPreceding, 0))
+        ring = _newest_commits(first, ring, options)
+    rings = in_order.withColumn("commit", commit).withColumn("ring", F.when(F.col("is_asked").isNull(), ring))
+    known_log = F.when(F.col("is_asked"), F.struct("end")).alias("known_log")
+    return rings.select(
+        *PARTITION_KEY, "at", "record_offset", "ring", *([] if asked is None else [known_log])
+    )  # fmt: skip
 
 
-def _with_log_end(commits: DataFrame, rows: DataFrame) -> DataFrame:
+def _no_ring() -> Column:
+    return F.lit(None).cast(f"array<{COMMIT}>")
+
+
+def _with_log_end(commits: DataFrame, rows: DataFrame, carried: Carried | None) -> DataFrame:
     """Add `end` to each commit: the newest log end offset that a poll observed before the commit."""
     ends = rows.groupBy(*_LOG, F.col("poll").alias("at")).agg(F.max("log_end").alias("end"))
+    if carried is not None:
+        known = carried.rows.select(*_LOG, F.lit(carried.at).alias("at"), F.col("carried.decoded.log_end").alias("end"))
+        ends = ends.unionByName(known)
     both = commits.withColumn("is_query", F.lit(True)).unionByName(ends, allowMissingColumns=True)
     order = Window.partitionBy(*_LOG).orderBy("at", F.col("is_query").isNotNull())
     newest = F.last("end", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, 0))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from kgtui.lake.schemas.gold import FORECAST
+from kgtui.lake.schemas.gold import FORECAST, FORECAST_STATE
 from kgtui.model.health.rates import LEAST
 from kgtui.pipeline.spark_schema import conform
 from kgtui.pipeline.transforms.problem_times import behind_since, with_age_histories
@@ -23,6 +23,9 @@ HOUR = 3_600
 """Length of time that one row of gold `forecast` covers, in seconds."""
 
 _KEY = ("group", "topic", "partition")
+_JUMPS = ("first_jump_at", "first_jump_start", "last_jump_at", "last_jump_start")
+"""Columns with the first and the last increase of the log start: the time in milliseconds, and the new log start."""
+
 _NOISE = 0.1
 """A group counts as falling behind only if it leaves at least this fraction of the written records unread.
 
@@ -37,15 +40,23 @@ _LEAST_AGE = 60.0
 """`behind_since` is computed only if the oldest unread record of the group is at least this old, in seconds."""
 
 
-def forecast(lag: DataFrame, *, retention: DataFrame | None = None, since: int | None = None) -> DataFrame:
+def forecast(
+    lag: DataFrame,
+    *,
+    retention: DataFrame | None = None,
+    since: int | None = None,
+    hours: DataFrame | None = None,
+) -> DataFrame:
     """Compute the gold table `forecast`.
 
     Args:
-        lag: the gold table, beginning one day before `since`, because the deletion rate is measured over a whole day.
+        lag: the gold table, beginning one day before `since`, because the search for the beginning of a backlog needs
+            the time lags of a day.
         retention: columns topic and retention_seconds, with a row for each topic whose retention is known and limited.
         since: beginning of the first hour to return, in milliseconds since the epoch.
+        hours: result of `hourly_lag`; None to compute it from all rows of `lag`.
     """
-    hours = lag.transform(_with_deletion_rate).transform(_hours, since)
+    hours = hourly_lag(lag, since) if hours is None else hours
     if retention is None:
         hours = hours.withColumn("retention_seconds", F.lit(None).cast("double"))
     else:
@@ -54,24 +65,62 @@ def forecast(lag: DataFrame, *, retention: DataFrame | None = None, since: int |
     return rows.filter(F.col("lag") > 0).transform(_with_behind_since, lag).transform(_to_table)
 
 
-def _with_deletion_rate(lag: DataFrame) -> DataFrame:
+def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None = None) -> DataFrame:
+    """Aggregate gold `lag` to one row per hour and partition or group (see `_hours`).
+
+    Args:
+        since: first time to return, in milliseconds since the epoch; the beginning of an hour.
+        state: gold `forecast_state`, which replaces the rows of `lag` before `since`; None to use these rows.
+    """
+    if since is None or state is None:
+        return lag.transform(_with_deletion_rate).transform(_hours, since)
+    return (
+        lag.filter(is_since("minute", since)).transform(_with_deletion_rate, _carried(state, since)).transform(_hours)
+    )
+
+
+def _carried(state: DataFrame, since: int) -> DataFrame:
+    """Return the newest states before a time, one per partition and series of polls, as rows of gold `lag`."""
+    values = ("hour", "log_start", *_JUMPS)
+    newest = state.filter(~is_since("hour", since)).groupBy(*_KEY, "steady_since")
+    rows = newest.agg(F.max(F.struct(*values)).alias("newest")).select(*_KEY, "steady_since", "newest.*")
+    return rows.withColumnRenamed("hour", "minute").withColumn("is_carried", F.lit(True))
+
+
+def forecast_state(hours: DataFrame) -> DataFrame:
+    """Return the rows of gold `forecast_state` from the result of `hourly_lag`."""
+    return hours.filter(F.col("topic").isNotNull()).transform(conform, FORECAST_STATE)
+
+
+def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> DataFrame:
     """Add `deletion_rate`, the number of records per second by which retention advances the log start.
 
     Retention deletes whole segments, so the log start jumps. The rate is measured from the first jump to the last one,
-    as in `kgtui.model.health.rates.deletion`.
+    as in `kgtui.model.health.rates.deletion`. These jumps are added as the columns `_JUMPS`.
+
+    Args:
+        carried: rows that replace earlier rows of `lag` (see `_carried`); None if there are none.
     """
     order = Window.partitionBy(*_KEY, "steady_since").orderBy("minute")
+    rows = lag.withColumns(dict.fromkeys(_JUMPS, F.lit(None).cast("long")))
+    if carried is not None:
+        rows = rows.unionByName(carried, allowMissingColumns=True)
     jumped = F.col("log_start") > F.lag("log_start").over(order)
-    jump = F.when(jumped, F.struct(_seconds("covered_to").alias("at"), F.col("log_start").alias("start")))
-    rows = lag.withColumn("jump", jump)
-    first = F.first("jump", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, 0))
-    last = F.last("jump", ignorenulls=True).over(order)
-    rows = rows.withColumns({"first_jump": first, "last_jump": last})
-    span = F.nullif(F.col("last_jump.at") - F.col("first_jump.at"), F.lit(0.0))
-    return rows.withColumn("deletion_rate", (F.col("last_jump.start") - F.col("first_jump.start")) / span)
+    at, start = F.when(jumped, F.unix_millis("covered_to")), F.when(jumped, F.col("log_start"))
+    # The time and the log start of a jump are both null or both known.
+    jumps = {name: F.coalesce(name, at if name.endswith("_at") else start) for name in _JUMPS}
+    rows = rows.withColumns(jumps)
+    until_now = order.rowsBetween(Window.unboundedPreceding, 0)
+    rows = rows.withColumns({
+        name: (F.first if name.startswith("first") else F.last)(name, ignorenulls=True).over(until_now)
+        for name in _JUMPS
+    })  # fmt: skip
+    span = F.nullif(F.col("last_jump_at") / 1000 - F.col("first_jump_at") / 1000, F.lit(0.0))
+    rows = rows.withColumn("deletion_rate", (F.col("last_jump_start") - F.col("first_jump_start")) / span)
+    return rows if carried is None else rows.filter(F.col("is_carried").isNull()).drop("is_carried")
 
 
-def _hours(lag: DataFrame, since: int | None) -> DataFrame:
+def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
     """Aggregate the rows of minutes to one row per hour and partition or group.
 
     A row has the values of the last minute, the linear regression of lag over time (`slope` in records/s, number of
@@ -95,6 +144,7 @@ def _hours(lag: DataFrame, since: int | None) -> DataFrame:
         "time_lag",
         "time_lag_at_least",
         "deletion_rate",
+        *_JUMPS,
     )
     age = F.when(~F.coalesce("time_lag_at_least", F.lit(False)), F.col("time_lag"))
     return rows.groupBy("day", "hour", *_KEY).agg(

@@ -16,6 +16,7 @@ from kgtui.model.burrow import DEFAULTS, Status
 from kgtui.model.health.values import OBSERVED, Watching
 from kgtui.pipeline.spark_schema import TYPES, conform
 from kgtui.pipeline.transforms.commit_windows import observed_windows, with_silver_commits
+from kgtui.pipeline.transforms.health_state import DECODED
 from kgtui.pipeline.transforms.problem_times import with_problem_times
 from kgtui.pipeline.transforms.recorded_state import (
     groups_at,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from kgtui.model.burrow import Options
+    from kgtui.pipeline.transforms.health_state import Carried
 
 WINDOW_SECONDS = 300
 """Default length of a time window, in seconds. Gold `health` has one health verdict per group and time window."""
@@ -62,6 +64,8 @@ def health(
     since: int | None = None,
     seconds: int = WINDOW_SECONDS,
     watching: Watching = _DEFAULT,
+    times: DataFrame | None = None,
+    windows: DataFrame | None = None,
 ) -> DataFrame:
     """Compute the gold table `health` from recorded tables.
 
@@ -76,26 +80,47 @@ def health(
             also computed from earlier rows.
         seconds: length of a time window. Each group gets one health verdict per time window.
         watching: settings for computing verdicts.
+        times: result of `time_slots` for `seconds` and `since`; None to compute it.
+        windows: result of `commit_windows` for `times`; None to compute it.
     """
-    times = time_slots(timeline, seconds, since)
+    times = time_slots(timeline, seconds, since) if times is None else times
     all_groups = groups_at(with_timeline(groups, timeline), with_timeline(faults, timeline), times)
-    windows = observed_windows(timeline, partitions, times, watching.rules)
-    if commits is not None:
-        windows = windows.transform(with_silver_commits, commits, partitions, timeline, watching.rules)
-    if lag is not None:
-        # The checkpoint has two reasons. The windows are read twice, first to find the windows in which problems begin,
-        # then to add the times of these problems. And it shortens the plan: Spark Connect refuses plans with a depth of
-        # more than 100 messages.
-        windows = windows.localCheckpoint()
+    if windows is None:
+        windows = commit_windows(timeline, partitions, times, commits=commits, options=watching.rules)
     rows = (
         all_groups.select(*_SLOT, "members", "read", "offsets_may_be_hidden")
-        .join(windows.drop("steady_since"), ["at", "group"], "left")
+        .join(windows.drop("steady_since", "saved"), ["at", "group"], "left")
         .transform(with_verdicts, watching)
         .transform(_with_group_rows)
         .transform(with_problem_times, before, lag)
         .transform(_to_table)
     )
     return rows if since is None else rows.filter(is_since("window_start", since))
+
+
+def commit_windows(
+    timeline: DataFrame,
+    partitions: DataFrame,
+    times: DataFrame,
+    *,
+    commits: DataFrame | None = None,
+    options: Options = _DEFAULT.rules,
+    carried: Carried | None = None,
+) -> DataFrame:
+    """Return the window of each partition at the end of each time slot: of silver commits, or of what polls observed.
+
+    The result is checkpointed, because it is read twice, first to find the windows in which problems begin, then to add
+    the times of these problems. In addition, Spark Connect refuses plans with a depth of more than 100 messages.
+    """
+    windows = observed_windows(timeline, partitions, times, options, carried)
+    if commits is not None:
+        if "saved" in windows.columns or carried is not None:
+            windows = windows.localCheckpoint()
+        windows = windows.transform(with_silver_commits, commits, partitions, timeline, options, carried)
+    elif "saved" in windows.columns:
+        saved = F.struct("saved.*", F.lit(None).cast(DECODED).alias("decoded"))
+        windows = windows.withColumn("saved", F.when(F.col("saved").isNotNull(), saved))
+    return windows.localCheckpoint()
 
 
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 MINUTE = 60
 """Length of time that one row of gold `lag` covers, in seconds."""
 
+_SHORT_TIME_LAG = 900_000
+"""How far back log end offsets are read for all partitions, in milliseconds; farther only for longer time lags."""
+
 _LOG = ("topic", "partition")
 _MINUTE = ("at", "slot", "first", "steady_since", "group")
 _OF_PARTITION = (
@@ -47,14 +50,14 @@ def lag(
         since: beginning of the first minute to return, in milliseconds since the epoch. Earlier rows are used only for
             time lags, and for the rates of the first minute.
     """
-    minutes = time_slots(timeline, MINUTE, since)
+    # The minutes are checkpointed, because they are small and used often.
+    minutes = time_slots(timeline, MINUTE, since).localCheckpoint()
     if since is None:
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # Leave out rows before the keyframe of the first minute. Only long time lags need them, and
-        # `_with_older_log_ends` adds them later.
-        keyframe = minutes.agg(F.min("keyframe").alias("first")).collect()[0].first or since
+        # The state of the first minute is known from its keyframe on. Older rows are needed only for time lags.
+        keyframe = _first_keyframe(timeline, minutes) or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)
         positions = _positions(recent, minutes).localCheckpoint()
@@ -68,6 +71,19 @@ def lag(
         .transform(_to_table)
     )
     return result if since is None else result.filter(is_since("minute", since))
+
+
+def _first_keyframe(timeline: DataFrame, minutes: DataFrame) -> int | None:
+    """Return the keyframe of the last poll that is `_SHORT_TIME_LAG` older than `minutes`; None without polls.
+
+    If all polls are later, return the keyframe of the first minute.
+    """
+    first = minutes.agg(F.min("at").alias("first"), F.min("keyframe").alias("of_first"))
+    early = F.max(F.when(F.col("poll") <= F.col("first") - _SHORT_TIME_LAG, F.col("keyframe"))).alias("early")
+    polls = timeline.select("poll", "keyframe").join(F.broadcast(first))
+    row = polls.agg(early, F.max("of_first").alias("of_first")).collect()[0]
+    keyframe: int | None = row["early"] or row["of_first"]
+    return keyframe
 
 
 def _positions(rows: DataFrame, minutes: DataFrame) -> DataFrame:

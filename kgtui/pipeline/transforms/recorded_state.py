@@ -24,6 +24,7 @@ FAULT_KEY = ("scope", "broker", "group", "name")
 
 _MILLION = 1_000_000
 _DAY_MS = 86_400_000
+_HOUR_MS = 3_600_000
 
 
 def poll_timeline(polls: DataFrame) -> DataFrame:
@@ -106,6 +107,17 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
     return slots.drop("next")
 
 
+def with_hour_ends(times: DataFrame) -> DataFrame:
+    """Add `ends_hour`: whether a slot is the last one with polls in its hour, and a later hour has polls.
+
+    Args:
+        times: result of `time_slots`.
+    """
+    later = F.lead("slot").over(_single_window("slot"))
+    ends_hour = floor_to(later, _HOUR_MS) > floor_to(F.col("slot"), _HOUR_MS)
+    return times.withColumn("ends_hour", F.coalesce(ends_hour, F.lit(False)))
+
+
 def first_keyframe(timeline: DataFrame, since: int) -> int:
     """Return the keyframe of the last poll before a time, or else the first keyframe.
 
@@ -144,7 +156,11 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
 
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Join recorded rows with the timeline, and add the full state at the first poll after each gap."""
+    """Join recorded rows with the timeline, and add rows with the full state at the first poll after each gap.
+
+    As a result, the first poll after a gap has the full state even if it is not a keyframe. A column `carried` of the
+    rows, if there is one, is null in the added rows.
+    """
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
     times = timeline.filter(after_gap).select(F.col("poll").alias("at"), "keyframe")
@@ -153,9 +169,9 @@ def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[st
         .filter(F.col("poll") < F.col("at"))
         .withColumn("gone", F.lit(False))
         .withColumn("poll", F.col("at"))
-        .select(*rows.drop("day").columns)
+        .select(*rows.drop("day", "carried").columns)
     )
-    return known.unionByName(with_timeline(repeated, timeline))
+    return known.unionByName(with_timeline(repeated, timeline), allowMissingColumns="carried" in rows.columns)
 
 
 def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFrame:

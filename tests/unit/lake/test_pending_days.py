@@ -19,7 +19,7 @@ from kgtui.lake.arrow import arrow_schema
 from kgtui.lake.delta import load_deltalake
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.pending_days import pending_days
-from kgtui.lake.schemas import BASELINE, CHURN, COMMITS, GOLD, LAG, POLLS, REBALANCES
+from kgtui.lake.schemas import BASELINE, CHURN, COMMITS, GOLD, GOLD_STATE, LAG, POLLS, REBALANCES
 from kgtui.lake.table_changes import CHANGED_FROM
 from kgtui.lake.tables import create_tables
 from tests.unit.history.recording_builder import START, RecordingBuilder
@@ -67,9 +67,9 @@ def ms(day: date, hour: int = 12) -> int:
 
 def run_pipeline(folder: LakeFolder) -> tuple[date, ...]:
     """Simulate a run of the pipeline: write a row for each pending day to all gold tables, and return these days."""
-    create_tables(folder, GOLD)
+    create_tables(folder, (*GOLD, *GOLD_STATE))
     found = pending_days(folder)
-    for table in GOLD:
+    for table in (*GOLD, *GOLD_STATE):
         write(folder, table, *found.days)
     found.mark_done()
     return found.days
@@ -218,13 +218,13 @@ def test_unreadable_state_file_makes_all_days_pending(folder: LakeFolder) -> Non
 
 
 def test_days_remain_pending_after_an_interrupted_pipeline_run(folder: LakeFolder) -> None:
-    create_tables(folder, GOLD)
-    for table in GOLD:
+    create_tables(folder, (*GOLD, *GOLD_STATE))
+    for table in (*GOLD, *GOLD_STATE):
         write(folder, table, FIRST)
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-@pytest.mark.parametrize("table", GOLD, ids=lambda table: table.name)
+@pytest.mark.parametrize("table", [*GOLD, *GOLD_STATE], ids=lambda table: table.name)
 def test_removed_gold_table_makes_all_days_pending(folder: LakeFolder, table: Table) -> None:
     run_pipeline(folder)
     path = folder.local_path / table.title
@@ -262,7 +262,7 @@ def test_days_after_tomorrow_are_not_pending(folder: LakeFolder) -> None:
 
 
 def test_no_day_is_pending_after_a_pipeline_run_that_wrote_no_rows(folder: LakeFolder) -> None:
-    create_tables(folder, GOLD)
+    create_tables(folder, (*GOLD, *GOLD_STATE))
     pending_days(folder).mark_done()
     assert pending_days(folder).days == ()
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kgtui.lake.schemas.gold import GOLD, LAG
-from kgtui.pipeline.jobs.gold import BUILDERS
+from kgtui.lake.schemas.gold import GOLD, GOLD_STATE, LAG
+from kgtui.pipeline.jobs.gold import BUILDERS, TABLES
 
 
 def test_every_gold_table_has_a_builder_and_gold_lag_is_computed_first() -> None:
-    assert BUILDERS.keys() == set(GOLD)
-    assert GOLD[0] == LAG
+    assert BUILDERS.keys() == {*GOLD, *GOLD_STATE}
+    assert TABLES[0] == GOLD[0] == LAG
+    assert [table for table in TABLES if table in GOLD] == [*GOLD]

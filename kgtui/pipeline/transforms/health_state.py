@@ -1,0 +1,80 @@
+"""Save what gold `health` must know about earlier polls and commits, so that an update reads only newer ones.
+
+A state belongs to a poll, the last one of an hour, and has one row per partition. An update reads it together with the
+rows of later polls: the state takes the place of all rows up to its poll.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from kgtui.lake.schemas import HEALTH_STATE
+from kgtui.pipeline.spark_schema import conform
+from kgtui.pipeline.transforms.recorded_state import PARTITION_KEY, to_day, to_timestamp
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+COMMIT = "struct<offset: bigint, at: bigint, lag: bigint>"
+"""Spark type of one commit in the column `commits`. Its time `at` is in milliseconds."""
+
+RECORDED = ("keyframe", "kind", "committed", "spso", "lag", "error", "log_end", "log_error")
+"""Columns of the recorded table `partitions` from which windows are computed."""
+
+DECODED = f"struct<ring: array<{COMMIT}>, at: bigint, record_offset: bigint, log_end: bigint>"
+"""Spark type of the part of a state that comes from silver `commits`. It is null if there was no such table.
+
+- `ring`: the window of silver commits; null without commits
+- `at`, `record_offset`: time in milliseconds, and offset in `__consumer_offsets`, of the newest commit or tombstone
+- `log_end`: newest known log end offset of the partition
+"""
+
+STATE = f"""struct<
+    recorded: struct<keyframe: bigint, kind: string, committed: bigint, spso: bigint, lag: bigint, error: int,
+        log_end: bigint, log_error: int>,
+    latest: struct<position: bigint, lag: bigint>,
+    known_end: bigint,
+    ends: array<struct<at: bigint, end: bigint>>,
+    commits: array<{COMMIT}>,
+    moves: bigint,
+    first_read: bigint,
+    still_since: bigint,
+    decoded: {DECODED}
+>"""
+"""Spark type of a state, which gold `health_state` contains as JSON (see `commit_windows`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """The state of all partitions at one poll.
+
+    Attributes:
+        at: time of the poll in milliseconds since the epoch.
+        rows: one row per partition that existed at the poll. The columns are those of the recorded table `partitions`
+            that windows need, and `carried` with the rest of the state.
+    """
+
+    at: int
+    rows: DataFrame
+
+
+def read_state(table: DataFrame, at: int) -> Carried:
+    """Return the state at the poll `at`, in milliseconds since the epoch, from gold `health_state`."""
+    moment = F.timestamp_millis(F.lit(at))
+    rows = table.filter((F.col("at") == moment) & (F.col("day") == F.to_date(moment)))
+    rows = rows.select(*PARTITION_KEY, F.from_json("state", STATE).alias("carried"))
+    recorded = (F.col(f"carried.recorded.{name}").alias(name) for name in RECORDED)
+    return Carried(
+        at, rows.select(F.lit(at).alias("poll"), *PARTITION_KEY, F.lit(False).alias("gone"), *recorded, "carried")
+    )
+
+
+def state_rows(windows: DataFrame) -> DataFrame:
+    """Return the rows of gold `health_state` from windows with a column `saved` (see `observed_windows`)."""
+    at = F.col("at")
+    return windows.filter(F.col("saved").isNotNull()).select(
+        to_day(at).alias("day"), *PARTITION_KEY, to_timestamp(at).alias("at"), F.to_json("saved").alias("state")
+    ).transform(conform, HEALTH_STATE)  # fmt: skip
