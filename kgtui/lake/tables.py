@@ -178,13 +178,14 @@ class StoredTable:
         with owner_only():
             sorted_days = _days_with_int96(delta, self.path)
             span = next((table.file_span for table in (*GOLD, *GOLD_STATE) if table.title == self.title), None)
-            if span is None and self.layer == "gold" and _GROUP in names:
+            has_spans = span is not None and span[0] in names
+            if not has_spans and self.layer == "gold" and _GROUP in names:
                 sorted_days += [days for days in _days_with_small_files(delta) if days not in sorted_days]
             done = [
                 delta.optimize.z_order(order, days, target_size=_FILE_SIZE, writer_properties=properties)
                 for days in sorted_days
             ]
-            if span is None or span[0] not in names:
+            if span is None or not has_spans:
                 done.append(delta.optimize.compact(target_size=_FILE_SIZE, writer_properties=properties))
             else:
                 done += [_merge_files(delta, *files, properties) for files in _fragmented_spans(delta, *span)]
