@@ -21,6 +21,7 @@ from kgtui.pipeline.transforms.health_state import COMMIT, DECODED, RECORDED, ST
 from kgtui.pipeline.transforms.lag import with_lag
 from kgtui.pipeline.transforms.recorded_state import (
     PARTITION_KEY,
+    is_since,
     with_lifetimes,
     with_state_after_gaps,
     with_timeline,
@@ -259,7 +260,9 @@ def with_silver_commits(
         partitions: recorded table `partitions`, used for log end offsets.
         carried: the state from which `observed` was computed.
     """
-    read_until = commits.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
+    # Windows after the state need only the time of later records.
+    recent = commits if carried is None else commits.filter(is_since("record_time", carried.at))
+    read_until = recent.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
     if carried is not None:
         commits, partitions = _after_state(observed, commits, partitions, carried)
     saves = "saved" in observed.columns
@@ -300,10 +303,12 @@ def _after_state(
     is_later, moment = _committed_at() > carried.at, F.timestamp_millis(F.lit(carried.at))
     # Spark can skip parts of files by this condition, which all later commits meet.
     may_be_later = (F.col("commit_time") >= moment) | (F.col("commit_time").isNull() & (F.col("record_time") >= moment))
-    later = commits.filter(may_be_later & is_later)
+    later, log_ends = commits.filter(may_be_later & is_later), partitions.filter(F.col("poll") > carried.at)
+    unknown = unknown.localCheckpoint()
+    if unknown.isEmpty():
+        return later, log_ends
     older = commits.filter(~is_later).join(F.broadcast(unknown), [*PARTITION_KEY], "left_semi")
     logs = F.broadcast(unknown.select(*_LOG).distinct())
-    log_ends = partitions.filter(F.col("poll") > carried.at)
     older_ends = partitions.filter(F.col("poll") <= carried.at).join(logs, [*_LOG], "left_semi")
     return later.unionByName(older.select(*later.columns)), log_ends.unionByName(older_ends.select(*log_ends.columns))
 

@@ -295,7 +295,7 @@ def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
     searched = recent & F.col("topic").isNull() & (F.col("time_lag") >= _LEAST_AGE)
     searched &= F.col("drain_seconds").isNotNull() | (F.col("trend") > 0) | F.col("at_risk")
     asked = rows.filter(searched).select("at", *_KEY, F.unix_millis("steady_since").alias("steady_since"))
-    found = with_age_histories(asked, lag).select(
+    found = with_age_histories(asked, lag.filter(F.col("topic").isNull())).select(
         F.col("at").alias("aged_at"),
         F.col("group").alias("aged_group"),
         behind_since(F.col("ages")).alias("since"),
