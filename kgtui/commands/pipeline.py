@@ -199,7 +199,8 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
     from kgtui.lake.arrow import escape_surrogates
     from kgtui.lake.folder import load_retention
     from kgtui.lake.pending_days import pending_days
-    from kgtui.pipeline.jobs.gold import GoldOptions, gold
+    from kgtui.pipeline.jobs.gold import gold
+    from kgtui.pipeline.jobs.gold_inputs import GoldOptions
 
     pending, retention = pending_days(lake.folder), load_retention(lake.folder)
     topics = {escape_surrogates(topic): seconds for topic, seconds in retention.topics.items()}

@@ -15,7 +15,7 @@ from pyspark.testing import assertDataFrameEqual
 
 from kgtui.errors import SourceError
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
-from kgtui.pipeline.jobs.gold import GoldInputs, GoldOptions
+from kgtui.pipeline.jobs.gold_inputs import GoldInputs, GoldOptions
 from kgtui.pipeline.jobs.run import Sources, run_once
 from kgtui.pipeline.sources import stream_files
 from tests.spark.record_samples import Record, commit, ignore, write_file

@@ -15,9 +15,10 @@ from kgtui.model.health.judging import judge_observed, judge_share
 from kgtui.model.health.read_history import Sample
 from kgtui.model.health.values import Watching
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, lag_of_commit, lag_of_share
-from kgtui.pipeline.transforms.commit_windows import observed_windows, with_silver_commits
+from kgtui.pipeline.transforms.commit_windows import with_silver_commits
 from kgtui.pipeline.transforms.health import commit_status, health, with_verdicts
 from kgtui.pipeline.transforms.health_state import COMMIT
+from kgtui.pipeline.transforms.observed_windows import observed_windows
 from kgtui.pipeline.transforms.recorded_state import time_slots
 from tests.burrow_verdict import judge_partition
 from tests.spark.recorded_rows import RecordedTables, at, frame, ms

@@ -8,7 +8,8 @@
 | `rebalances` | silver `rebalances`, from the records that each rebalance leaves |
 | `recorded_state` | state of groups and partitions at any poll of a recording |
 | `lag` | gold `lag`: lag, rates and time lag of partitions and groups per minute |
-| `commit_windows` | the latest commits of each partition, as input for `health` |
+| `observed_windows` | the latest commits of each partition that polls observed |
+| `commit_windows` | the latest commits of each partition, from polls or silver `commits`, as input for `health` |
 | `health_state` | gold `health_state`: what an update of `health` must know about earlier polls and commits |
 | `health` | gold `health`: verdicts by Burrow's rules, one per five minutes |
 | `problem_times` | when problems in gold `health` and backlogs began and ended |

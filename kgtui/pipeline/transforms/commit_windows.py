@@ -1,13 +1,13 @@
 """Build a window for each partition: its latest commits, from which gold `health` computes the partition's status.
 
-A window comes from one of two sources. The first source is polls, which show positions but no commits. If a poll shows
-a new position, this counts as a commit at the time of the poll, as in `kgtui.model.health.judging`. A new window begins
-after a gap between polls, and when a partition exists again after it was gone, because commits may be missing.
+A window comes from one of two sources. The first source is polls (see `observed_windows`). The second source is silver
+`commits`. It also contains commits that do not change the offset, but it may be incomplete, because the topic is
+compacted. Therefore a window of silver commits is used only if all of these conditions hold: it is full, it begins
+after the latest gap between polls, its last offset is the position that the poll observed, and records of
+`__consumer_offsets` were decoded up to the time of the poll.
 
-The second source is silver `commits`. It also contains commits that do not change the offset, but it may be incomplete,
-because the topic is compacted. Therefore a window of silver commits is used only if all of these conditions hold: it is
-full, it begins after the latest gap between polls, its last offset is the position that the poll observed, and records
-of `__consumer_offsets` were decoded up to the time of the poll.
+A window at a poll contains the commits whose records were written until then, so that it depends only on records up to
+the poll. The time of a commit may be slightly earlier than that of its record.
 """
 
 from __future__ import annotations
@@ -17,15 +17,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from kgtui.pipeline.transforms.health_state import COMMIT, DECODED, RECORDED, STATE
-from kgtui.pipeline.transforms.lag import with_lag
-from kgtui.pipeline.transforms.recorded_state import (
-    PARTITION_KEY,
-    is_since,
-    with_lifetimes,
-    with_state_after_gaps,
-    with_timeline,
-)
+from kgtui.model.burrow import DEFAULTS
+from kgtui.pipeline.transforms.health_state import COMMIT, DECODED
+from kgtui.pipeline.transforms.observed_windows import lag_of_commit, newest_commits, observed_windows
+from kgtui.pipeline.transforms.recorded_state import PARTITION_KEY, with_timeline
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -34,208 +29,31 @@ if TYPE_CHECKING:
     from kgtui.pipeline.transforms.health_state import Carried
 
 _LOG = ("topic", "partition")
-_REFRESH_EARLY = 0.9
-"""Minimum age of the log end offset from which the lag of a commit is computed, as a fraction of `offset_refresh`.
-
-Burrow reads log end offsets once per `offset_refresh` seconds, so its log end offset can be that old at a commit. The
-fraction is below 1, because polls may come slightly early. `kgtui.model.health.judging` uses the same fraction.
-"""
-
-_LIFETIME = (*PARTITION_KEY, "steady_since", "lifetime")
-_STATE = (
-    "keyframe", "gone", "steady_since", "kind", "position", "lag", "missing", "commits", "moves", "first_read",
-    "still_since",
-)  # fmt: skip
 
 
-_SAVED = ("recorded", "latest", "known_end", "ends", "commits", "moves", "first_read", "still_since")
-
-
-def observed_windows(
-    timeline: DataFrame, partitions: DataFrame, times: DataFrame, options: Options, carried: Carried | None = None
+def commit_windows(
+    timeline: DataFrame,
+    partitions: DataFrame,
+    times: DataFrame,
+    *,
+    commits: DataFrame | None = None,
+    options: Options = DEFAULTS,
+    carried: Carried | None = None,
 ) -> DataFrame:
-    """Return the window of each partition at the last poll of each time slot, from the recorded table `partitions`.
+    """Return the window of each partition at the end of each time slot: of silver commits, or of what polls observed.
 
-    The window is the partition's newest commits, at most `Options.intervals`, from which Burrow's rules determine the
-    partition's status. A change of the position (committed offset or share-partition start offset) between two polls
-    counts as a commit.
-
-    Args:
-        timeline: result of `poll_timeline`.
-        times: result of `time_slots`, with or without `ends_hour` (see `with_hour_ends`).
-        carried: the state at a poll, which replaces all rows of `partitions` up to this poll. The poll must be earlier
-            than the log end offsets of all windows.
-
-    Returns:
-        DataFrame with the columns at (last poll of the slot), group, topic, partition, kind, position, lag, and
-        - `commits`: array of `COMMIT`, oldest first
-        - `moves`: number of commits that polls observed since the partition appeared or since the latest gap
-        - `lowest_end`: lowest log end offset during the window
-        - `now`: time for which the status is computed; the same as `at`
-        - `first_read`: first poll that showed a position
-        - `missing`: see `with_lag`
-        - `steady_since`: see `poll_timeline`
-        - `still_since`: see `_with_still_since`
-        - `saved`: the state for gold `health_state`, in slots whose `ends_hour` is true; missing if `times` has no such
-          column
+    The result is checkpointed, because it is read twice, first to find the windows in which problems begin, then to add
+    the times of these problems. In addition, Spark Connect refuses plans with a depth of more than 100 messages.
     """
-    if carried is not None:
-        later = partitions.filter(F.col("poll") > carried.at).drop("day")
-        partitions = later.unionByName(carried.rows, allowMissingColumns=True)
-    rows = (
-        with_state_after_gaps(partitions, timeline, PARTITION_KEY)
-        .withColumn("recorded", F.struct(*RECORDED))
-        .transform(with_lag)
-        .transform(with_lifetimes, (*PARTITION_KEY, "steady_since"))
-    )
-    rows = rows.transform(_with_observed_commits, options).transform(_with_still_since, options)
-    saves = "ends_hour" in times.columns
-    if saves:
-        rows = rows.transform(_with_saved_values, options)
-    refresh_ms = options.offset_refresh * 1000 * _REFRESH_EARLY
-    order = Window.partitionBy("keyframe", *PARTITION_KEY).orderBy("poll")
-    columns = dict.fromkeys((*_STATE, *(_SAVED if saves else ())))
-    spans = rows.select(*PARTITION_KEY, "poll", "log_end", *columns, F.lead("poll").over(order).alias("until"))
-    ranges = _log_end_ranges(timeline, times, options.intervals, refresh_ms)
-    overlap = (F.col("poll") <= F.col("to")) & (F.col("until").isNull() | (F.col("until") > F.col("from")))
-    joined = spans.join(F.broadcast(ranges), (F.col("keyframe") == F.col("range_keyframe")) & overlap)
-    saved = [F.when(F.col("ends_hour"), F.struct(*_SAVED)).alias("saved")] if saves else []
-    return (
-        joined.groupBy("at", "of_keyframe", *PARTITION_KEY)
-        .agg(F.max_by(F.struct(*_STATE, *saved), "poll").alias("state"), F.min("log_end").alias("lowest_end"))
-        .filter((F.col("state.keyframe") == F.col("of_keyframe")) & ~F.col("state.gone"))
-        .select("at", *PARTITION_KEY, "state.*", "lowest_end", F.col("at").alias("now"))
-        .drop("keyframe", "gone")
-    )
-
-
-def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return, for each poll in `times`, the range of polls whose log end offsets belong to the window at this poll.
-
-    As in Burrow, the window spans the time in which `intervals` log end offsets are read, one every `refresh_ms`
-    milliseconds, but the window never begins before the latest gap. A range that spans several keyframes is divided
-    into one row per keyframe.
-
-    Returns:
-        DataFrame with the columns
-        - `at`, `of_keyframe`: the poll in `times`, and its keyframe
-        - `range_keyframe`, `from`, `to`: a keyframe, and the first and last poll of the range that belong to it
-    """
-    polls = timeline.select("poll", F.col("keyframe").alias("range_keyframe"), F.col("number").alias("poll_number"))
-    within = F.col("poll_number").between(F.col("number") - _reach(intervals, refresh_ms), F.col("number"))
-    kept = [name for name in ("ends_hour",) if name in times.columns]
-    return (
-        times.select("at", F.col("keyframe").alias("of_keyframe"), "number", "interval_ms", "steady_since", *kept)
-        .join(F.broadcast(polls), within & (F.col("poll") >= F.col("steady_since")))
-        .groupBy("at", "of_keyframe", "range_keyframe", *kept)
-        .agg(F.min("poll").alias("from"), F.max("poll").alias("to"))
-    )
-
-
-def _reach(intervals: int, refresh_ms: float) -> Column:
-    """Return how many polls before a poll the log end offsets of its window begin."""
-    return (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
-
-
-def first_poll_of_windows(options: Options) -> Column:
-    """Return an aggregate over `time_slots`: the number of the first poll whose log end offsets belong to a window."""
-    return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
-
-
-def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `commits`, `moves` and `first_read` (see `observed_windows`), from the commits that polls observed up to each
-    row.
-
-    As in Burrow, the lag of a commit is computed with the log end offset about `offset_refresh` seconds before the
-    commit.
-    """
-    if "carried" not in rows.columns:
-        rows = rows.withColumn("carried", F.lit(None).cast(STATE))
-    refresh_ms = round(options.offset_refresh * 1000 * _REFRESH_EARLY)
-    order = Window.partitionBy(*_LIFETIME).orderBy("poll")
-    earlier = order.rowsBetween(Window.unboundedPreceding, -1)
-    refreshed = order.rangeBetween(Window.unboundedPreceding, -refresh_ms)
-    # `counts` is the position, or null if the poll is ignored. A poll of a share partition is ignored if the broker
-    # reported no lag, as in `kgtui.model.health.judging.judge_share`.
-    counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
-    current = F.when(counts.isNotNull(), F.struct("position", "lag"))
-    # A carried state is the first row of its lifetime.
-    state = F.first("carried").over(order)
-    rows = rows.withColumns({
-        "is_carried": F.col("carried").isNotNull(),
-        "counts": counts,
-        "current": F.coalesce("carried.latest", current),
-        "any_end": F.coalesce("log_end", "carried.known_end"),
-        "state": state,
-    })  # fmt: skip
-    # The log ends that are just too new for a commit of the row's poll, and the one before them.
-    end = F.last("any_end", ignorenulls=True).over(refreshed)
-    rows = rows.withColumns({"end": end, "before": F.last("current", ignorenulls=True).over(earlier)})
-    known_early = F.filter("state.ends", lambda seen: seen["at"] <= F.col("poll") - refresh_ms)
-    rows = rows.withColumn("end", F.coalesce("end", F.element_at(known_early, -1)["end"]))
-    last = F.col("before")["position"]
-    moved = ~F.col("is_carried") & F.col("counts").isNotNull() & (last.isNull() | (F.col("counts") != last))
-    commit_lag = F.when(F.col("kind") == "share", F.col("lag")).otherwise(_lag(F.col("end"), F.col("position")))
-    rows = rows.withColumns({"moved": moved, "commit_lag": commit_lag})
-    commit = F.struct(F.col("position").alias("offset"), F.col("poll").alias("at"), F.col("commit_lag").alias("lag"))
-    ring = Window.partitionBy(*_LIFETIME, "moved").orderBy("poll").rowsBetween(1 - options.intervals, 0)
-    rows = rows.withColumn("ring", F.collect_list(commit).over(ring))
-    empty = F.array().cast(f"array<{COMMIT}>")
-    newest = F.last(F.when(F.col("moved"), F.col("ring")), ignorenulls=True).over(order)
-    first_read = F.min(F.when(F.col("counts").isNotNull(), F.col("poll"))).over(order)
-    return rows.withColumns({
-        "commits": _newest_commits(F.col("state.commits"), F.coalesce(newest, empty), options),
-        "moves": F.sum(F.col("moved").cast("int")).over(order) + F.coalesce("state.moves", F.lit(0)),
-        "first_read": F.coalesce("state.first_read", first_read),
-    })  # fmt: skip
-
-
-def _newest_commits(earlier: Column, later: Column, options: Options) -> Column:
-    """Return the newest `Options.intervals` commits of two arrays, of which the first may be null."""
-    both = F.concat(earlier, later)
-    return F.when(earlier.isNull(), later).otherwise(
-        F.slice(both, F.greatest(F.size(both) - options.intervals + 1, F.lit(1)), options.intervals)
-    )
-
-
-def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `still_since`, the last poll at which the consumer was active, for the rules about share partitions.
-
-    The consumer is inactive at a poll if the partition had lag at the previous poll and since then the position has not
-    changed and the lag has not decreased.
-    """
-    order = Window.partitionBy(*_LIFETIME).orderBy("poll")
-    before = F.col("before")
-    had_lag = before["lag"] > options.allowed_lag
-    unchanged = (F.col("position") == before["position"]) & (F.col("lag") >= before["lag"]) & had_lag
-    active = ~F.col("is_carried") & F.col("counts").isNotNull() & ~F.coalesce(unchanged, F.lit(False))
-    rows = rows.withColumn("active", active)
-    still_since = F.last(F.when(F.col("active"), F.col("poll")), ignorenulls=True).over(order)
-    return rows.withColumn("still_since", F.coalesce(still_since, F.col("state.still_since")))
-
-
-def _with_saved_values(rows: DataFrame, options: Options) -> DataFrame:
-    """Add the columns of a state that windows do not have: `latest`, `known_end` and `ends`.
-
-    - `latest`: newest position that counts, and the lag of the same poll
-    - `known_end`: newest known log end offset
-    - `ends`: log end offsets with their times, oldest first, from which the lags of the next commits are computed
-    """
-    refresh_ms = round(options.offset_refresh * 1000 * _REFRESH_EARLY)
-    order = Window.partitionBy(*_LIFETIME).orderBy("poll")
-    seen = F.when(F.col("any_end").isNotNull(), F.struct(F.col("poll").alias("at"), F.col("any_end").alias("end")))
-    recent = F.collect_list(seen).over(order.rangeBetween(-refresh_ms, 0))
-    early = F.struct((F.col("poll") - refresh_ms).alias("at"), "end")
-    return rows.withColumns({
-        "latest": F.last("current", ignorenulls=True).over(order),
-        "known_end": F.last("any_end", ignorenulls=True).over(order),
-        "ends": F.concat(F.array(early), recent),
-    })  # fmt: skip
-
-
-def _lag(end: Column, position: Column) -> Column:
-    """Return log end minus position, but never less than 0; null if the log end is unknown."""
-    return F.when(end.isNotNull(), F.greatest(end - position, F.lit(0).cast("long")))
+    windows = observed_windows(timeline, partitions, times, options, carried)
+    if commits is not None:
+        if "saved" in windows.columns or carried is not None:
+            windows = windows.localCheckpoint()
+        windows = windows.transform(with_silver_commits, commits, partitions, timeline, options, carried)
+    elif "saved" in windows.columns:
+        saved = F.struct("saved.*", F.lit(None).cast(DECODED).alias("decoded"))
+        windows = windows.withColumn("saved", F.when(F.col("saved").isNotNull(), saved))
+    return windows.localCheckpoint()
 
 
 def with_silver_commits(
@@ -258,10 +76,10 @@ def with_silver_commits(
         observed: result of `observed_windows`.
         commits: silver `commits`.
         partitions: recorded table `partitions`, used for log end offsets.
-        carried: the state from which `observed` was computed.
+        carried: the state from which `observed` was computed. It contains all records up to its poll.
     """
     # Windows after the state need only the time of later records.
-    recent = commits if carried is None else commits.filter(is_since("record_time", carried.at))
+    recent = commits if carried is None else commits.filter(_is_after(carried.at))
     read_until = recent.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
     if carried is not None:
         commits, partitions = _after_state(observed, commits, partitions, carried)
@@ -300,28 +118,25 @@ def _after_state(
     """
     known = carried.rows.filter(F.col("carried.decoded").isNotNull())
     unknown = observed.select(*PARTITION_KEY).distinct().join(known, [*PARTITION_KEY], "left_anti")
-    is_later, moment = _committed_at() > carried.at, F.timestamp_millis(F.lit(carried.at))
-    # Spark can skip parts of files by this condition, which all later commits meet.
-    may_be_later = (F.col("commit_time") >= moment) | (F.col("commit_time").isNull() & (F.col("record_time") >= moment))
-    later, log_ends = commits.filter(may_be_later & is_later), partitions.filter(F.col("poll") > carried.at)
+    later, log_ends = commits.filter(_is_after(carried.at)), partitions.filter(F.col("poll") > carried.at)
     unknown = unknown.localCheckpoint()
     if unknown.isEmpty():
         return later, log_ends
-    older = commits.filter(~is_later).join(F.broadcast(unknown), [*PARTITION_KEY], "left_semi")
+    older = commits.filter(~_is_after(carried.at)).join(F.broadcast(unknown), [*PARTITION_KEY], "left_semi")
     logs = F.broadcast(unknown.select(*_LOG).distinct())
     older_ends = partitions.filter(F.col("poll") <= carried.at).join(logs, [*_LOG], "left_semi")
     return later.unionByName(older.select(*later.columns)), log_ends.unionByName(older_ends.select(*log_ends.columns))
 
 
-def _committed_at() -> Column:
-    """Return the time of a row of silver `commits` in milliseconds. Tombstones have only the time of their record."""
-    return F.coalesce(F.unix_millis("commit_time"), F.unix_millis("record_time"))
+def _is_after(at: int) -> Column:
+    """Return whether a record of silver `commits` was written after a time in milliseconds since the epoch."""
+    return F.col("record_time") > F.timestamp_millis(F.lit(at))
 
 
 def _commit_rings(
     rows: DataFrame, commits: DataFrame, options: Options, carried: Carried | None, asked: DataFrame | None
 ) -> DataFrame:
-    """Return one row per commit. Column `ring` is the window at the time of the commit: this and earlier commits.
+    """Return one row per commit. Column `ring` is the window after its record was written: this and earlier commits.
 
     As in `kgtui.model.burrow.CommitRing`, a commit that is older than an earlier one is dropped. The window of a
     tombstone is empty.
@@ -332,46 +147,45 @@ def _commit_rings(
         asked: polls (`at`) and partitions for which a row without `ring` is added, whose column `known_log` is a struct
             with the newest log end offset `end`.
     """
-    records = commits.select(*PARTITION_KEY, _committed_at().alias("at"), "offset", "record_offset")
-    records = records.withColumns({"is_asked": F.lit(None).cast("boolean"), "carried_ring": _no_ring()})
+    written_at, committed_at = F.unix_millis("record_time"), F.unix_millis(F.coalesce("commit_time", "record_time"))
+    records = commits.select(
+        *PARTITION_KEY,
+        written_at.alias("at"),
+        F.when(F.col("offset").isNotNull(), committed_at).alias("committed_at"),
+        "offset",
+        "record_offset",
+    ).withColumns({"is_asked": F.lit(None).cast("boolean"), "carried_ring": F.lit(None).cast(f"array<{COMMIT}>")})
     if carried is not None:
         decoded = carried.rows.select(*PARTITION_KEY, "carried.decoded.*").filter(F.col("ring").isNotNull())
-        windows = decoded.select(*PARTITION_KEY, "at", "record_offset", F.col("ring").alias("carried_ring"))
+        newest = F.array_max("ring.at").alias("committed_at")
+        windows = decoded.select(*PARTITION_KEY, "at", newest, "record_offset", F.col("ring").alias("carried_ring"))
         records = records.unionByName(windows, allowMissingColumns=True)
     if asked is not None:
         asked = asked.withColumn("is_asked", F.lit(True))
         records = records.unionByName(asked, allowMissingColumns=True)
     order = Window.partitionBy(*PARTITION_KEY).orderBy("record_offset")
     lifetime = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("record_offset")
-    newest = F.max(F.when(F.col("offset").isNotNull(), F.col("at"))).over(
-        lifetime.rowsBetween(Window.unboundedPreceding, -1)
-    )
-    # A tombstone or a carried window starts a new lifetime of the committed offset. Commits after a carried window are
-    # later than its commits, so that they are in order.
+    newest = F.max("committed_at").over(lifetime.rowsBetween(Window.unboundedPreceding, -1))
+    # A tombstone or a carried window starts a new lifetime of the committed offset.
     starts = F.col("offset").isNull() & F.col("is_asked").isNull()
     in_order = (
         records.transform(_with_log_end, rows, carried)
         .withColumn("lifetime", F.sum(starts.cast("int")).over(order))
         .withColumn("newest", F.when(F.col("offset").isNotNull(), newest))
-        .filter(F.col("newest").isNull() | (F.col("at") >= F.col("newest")))
+        .filter(F.col("newest").isNull() | (F.col("committed_at") >= F.col("newest")))
     )
-    commit = F.struct("offset", "at", _lag(F.col("end"), F.col("offset")).alias("lag")).cast(COMMIT)
+    lag = lag_of_commit(F.col("end"), F.col("offset"))
+    commit = F.struct("offset", F.col("committed_at").alias("at"), lag.alias("lag")).cast(COMMIT)
     commit = F.when(F.col("offset").isNotNull(), commit)
     # The first row of a `lifetime` is a tombstone or a carried window. Its `commit` is null and is therefore not
     # collected, because collect_list ignores nulls.
     ring = F.collect_list("commit").over(lifetime.rowsBetween(1 - options.intervals, 0))
     if carried is not None:
         first = F.first("carried_ring").over(lifetime.rowsBetween(Window.unboundedPreceding, 0))
-        ring = _newest_commits(first, ring, options)
+        ring = newest_commits(first, ring, options)
     rings = in_order.withColumn("commit", commit).withColumn("ring", F.when(F.col("is_asked").isNull(), ring))
     known_log = F.when(F.col("is_asked"), F.struct("end")).alias("known_log")
-    return rings.select(
-        *PARTITION_KEY, "at", "record_offset", "ring", *([] if asked is None else [known_log])
-    )  # fmt: skip
-
-
-def _no_ring() -> Column:
-    return F.lit(None).cast(f"array<{COMMIT}>")
+    return rings.select(*PARTITION_KEY, "at", "record_offset", "ring", *([] if asked is None else [known_log]))
 
 
 def _with_log_end(commits: DataFrame, rows: DataFrame, carried: Carried | None) -> DataFrame:

@@ -15,8 +15,7 @@ from kgtui.lake.schemas.gold import BOTH, HEALTH, RECORDED
 from kgtui.model.burrow import DEFAULTS, Status
 from kgtui.model.health.values import OBSERVED, Watching
 from kgtui.pipeline.spark_schema import TYPES, conform
-from kgtui.pipeline.transforms.commit_windows import observed_windows, with_silver_commits
-from kgtui.pipeline.transforms.health_state import DECODED
+from kgtui.pipeline.transforms.commit_windows import commit_windows
 from kgtui.pipeline.transforms.problem_times import with_problem_times
 from kgtui.pipeline.transforms.recorded_state import (
     groups_at,
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from kgtui.model.burrow import Options
-    from kgtui.pipeline.transforms.health_state import Carried
 
 WINDOW_SECONDS = 300
 """Default length of a time window, in seconds. Gold `health` has one health verdict per group and time window."""
@@ -96,31 +94,6 @@ def health(
         .transform(_to_table)
     )
     return rows if since is None else rows.filter(is_since("window_start", since))
-
-
-def commit_windows(
-    timeline: DataFrame,
-    partitions: DataFrame,
-    times: DataFrame,
-    *,
-    commits: DataFrame | None = None,
-    options: Options = _DEFAULT.rules,
-    carried: Carried | None = None,
-) -> DataFrame:
-    """Return the window of each partition at the end of each time slot: of silver commits, or of what polls observed.
-
-    The result is checkpointed, because it is read twice, first to find the windows in which problems begin, then to add
-    the times of these problems. In addition, Spark Connect refuses plans with a depth of more than 100 messages.
-    """
-    windows = observed_windows(timeline, partitions, times, options, carried)
-    if commits is not None:
-        if "saved" in windows.columns or carried is not None:
-            windows = windows.localCheckpoint()
-        windows = windows.transform(with_silver_commits, commits, partitions, timeline, options, carried)
-    elif "saved" in windows.columns:
-        saved = F.struct("saved.*", F.lit(None).cast(DECODED).alias("decoded"))
-        windows = windows.withColumn("saved", F.when(F.col("saved").isNotNull(), saved))
-    return windows.localCheckpoint()
 
 
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:

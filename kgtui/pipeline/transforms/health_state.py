@@ -28,7 +28,8 @@ DECODED = f"struct<ring: array<{COMMIT}>, at: bigint, record_offset: bigint, log
 """Spark type of the part of a state that comes from silver `commits`. It is null if there was no such table.
 
 - `ring`: the window of silver commits; null without commits
-- `at`, `record_offset`: time in milliseconds, and offset in `__consumer_offsets`, of the newest commit or tombstone
+- `at`, `record_offset`: time in milliseconds, and offset in `__consumer_offsets`, of the record of the newest commit or
+  tombstone
 - `log_end`: newest known log end offset of the partition
 """
 

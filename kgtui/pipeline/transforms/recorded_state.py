@@ -27,10 +27,14 @@ _DAY_MS = 86_400_000
 _HOUR_MS = 3_600_000
 
 
-def poll_timeline(polls: DataFrame) -> DataFrame:
+def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFrame:
     """Return one row per poll with its relation to other polls, keyframes and gaps.
 
     The result is small and used often, so a caller should checkpoint it.
+
+    Args:
+        polls: recorded table `polls`, from any poll on.
+        steady_since: the first poll after the latest gap before `polls`; None if `polls` begin with the recording.
 
     Returns:
         DataFrame with the columns poll, keyframe, interval_ms, and
@@ -49,9 +53,10 @@ def poll_timeline(polls: DataFrame) -> DataFrame:
         "interval_ms",
         F.row_number().over(order).alias("number"),
         F.when(F.col("gap").isNull(), before).alias("previous"),
+        F.when(F.col("gap").isNull() & before.isNull(), F.lit(steady_since)).alias("began"),
         (F.col("keyframe") != F.lag("keyframe").over(order)).cast("int").alias("turns"),
     )
-    starts = F.when(F.col("previous").isNull(), F.col("poll"))
+    starts = F.when(F.col("previous").isNull(), F.coalesce("began", "poll"))
     rows = rows.select(
         "poll",
         "keyframe",

@@ -1,0 +1,261 @@
+"""The tables from which the gold job computes gold tables, and the time from which it recomputes each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from kgtui.lake.schemas import COMMITS, FAULTS, GROUPS, MEMBERS, PARTITIONS, POLLS
+from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, FORECAST_STATE, HEALTH, HEALTH_STATE, LAG
+from kgtui.model.burrow import DEFAULTS
+from kgtui.model.rfc3339 import utc_datetime
+from kgtui.pipeline.transforms.cleanup import OFFSETS_RETENTION
+from kgtui.pipeline.transforms.commit_windows import commit_windows
+from kgtui.pipeline.transforms.forecast import HOUR, hourly_lag
+from kgtui.pipeline.transforms.health import WINDOW_SECONDS
+from kgtui.pipeline.transforms.health_state import read_state
+from kgtui.pipeline.transforms.lag import MINUTE
+from kgtui.pipeline.transforms.observed_windows import first_poll_of_windows
+from kgtui.pipeline.transforms.recorded_state import (
+    day_start,
+    first_keyframe,
+    is_since,
+    poll_timeline,
+    time_slots,
+    with_hour_ends,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+    from kgtui.lake.schemas import Table
+    from kgtui.pipeline.spark_lake import SparkLake
+    from kgtui.pipeline.transforms.health_state import Carried
+
+DAY_BEFORE = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldOptions:
+    """Settings for computing the gold tables.
+
+    Attributes:
+        window: length of the time windows of gold `health`, in seconds. Each group gets one health verdict per window.
+        offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
+        topics: topic → its retention time in seconds. Topics whose retention is unknown or unlimited are left out.
+        look_back: how far back the last activity of a group is searched for table `cleanup`, in days before the first
+            recomputed day.
+        last: the last day of source rows. Later rows are left out.
+    """
+
+    window: int = WINDOW_SECONDS
+    offsets_retention: int = OFFSETS_RETENTION
+    topics: Mapping[str, float] = field(default_factory=dict)
+    look_back: int = 8
+    last: date = date.max
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """The time slots of a gold table.
+
+    Attributes:
+        column: column with the beginning of the slot of a row.
+        seconds: length of a slot. Slots begin at midnight UTC.
+        before: a new source row also changes the gold rows up to this many seconds earlier on the same day.
+    """
+
+    column: str
+    seconds: int
+    before: int = 0
+
+
+SLOTS = {
+    LAG: Slots("minute", MINUTE),
+    HEALTH: Slots("window_start", WINDOW_SECONDS),
+    HEALTH_STATE: Slots("at", WINDOW_SECONDS),
+    CHURN: Slots("hour", HOUR),
+    CLEANUP: Slots("day", 24 * HOUR),
+    # Some columns have values only in the last two hours of a day. If there is a new last hour, the hour that is no
+    # longer one of these two is recomputed without the values.
+    FORECAST: Slots("hour", HOUR, before=HOUR),
+    FORECAST_STATE: Slots("hour", HOUR),
+    BASELINE: Slots("hour", HOUR),
+}
+
+
+class GoldInputs:
+    """Tables from which the gold tables are computed. Each table is read when it is first used.
+
+    The tables have rows from one day before the first recomputed day on, because rows depend on earlier rows. Tables
+    that are kept in memory begin later, with `first_keyframe`. Rows of days after `options.last` are left out.
+
+    Args:
+        since: time from which the tables are recomputed, in milliseconds since the epoch.
+    """
+
+    def __init__(self, lake: SparkLake, since: int, options: GoldOptions) -> None:
+        self.lake, self.since, self.options = lake, since, options
+        self.first = utc_datetime(since / 1000).date()
+        self._persisted: list[DataFrame] = []
+
+    def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
+        """Return the rows of a table from the first recomputed day onwards, and of the days up to `before` earlier."""
+        return self.all_rows(table).filter(F.col("day") >= F.lit(self.first - before))
+
+    def all_rows(self, table: Table) -> DataFrame:
+        """Return the rows of all days until `options.last`."""
+        return self.lake.read(table).filter(F.col("day") <= F.lit(self.options.last))
+
+    @cached_property
+    def timeline(self) -> DataFrame:
+        """One row per poll, with its keyframe and the gaps around it (see `poll_timeline`).
+
+        The rows are checkpointed, because nearly every gold table is computed from them.
+        """
+        return poll_timeline(self.rows(POLLS, DAY_BEFORE), self._steady_since()).localCheckpoint()
+
+    @cached_property
+    def partitions(self) -> DataFrame:
+        """Rows of the recorded table `partitions`."""
+        return self.rows(PARTITIONS, DAY_BEFORE)
+
+    @cached_property
+    def first_keyframe(self) -> int:
+        """The keyframe of the last poll before the first recomputed hour, in milliseconds since the epoch."""
+        return first_keyframe(self.timeline, self.since_slot(CHURN))
+
+    @cached_property
+    def groups(self) -> DataFrame:
+        """Rows of the recorded table `groups`, kept in memory."""
+        return self._persist(GROUPS)
+
+    @cached_property
+    def members(self) -> DataFrame:
+        """Rows of the recorded table `members`, kept in memory."""
+        return self._persist(MEMBERS)
+
+    @cached_property
+    def faults(self) -> DataFrame:
+        """Rows of the recorded table `faults`, kept in memory."""
+        return self._persist(FAULTS)
+
+    @cached_property
+    def lag(self) -> DataFrame:
+        """Rows of gold `lag`. This table is the first one in `GOLD`, so that other tables read its recomputed rows."""
+        return self.rows(LAG, DAY_BEFORE)
+
+    @cached_property
+    def commits(self) -> DataFrame | None:
+        """Rows of silver `commits`; None if no offset commit has ever been decoded."""
+        return self.rows(COMMITS, DAY_BEFORE) if self.lake.was_written(COMMITS) else None
+
+    @cached_property
+    def newest(self) -> tuple[int, int]:
+        """Time of the newest poll in milliseconds since the epoch, and the largest number of groups that polls listed.
+
+        Without polls, both are 0.
+        """
+        polls = self.rows(POLLS).agg(F.max("poll").alias("poll"), F.max("groups").alias("groups"))
+        row = polls.collect()[0]
+        return row["poll"] or 0, row["groups"] or 0
+
+    @property
+    def retention(self) -> DataFrame | None:
+        """Rows with the columns topic and retention_seconds, or None if no topic has a known and limited retention."""
+        if not self.options.topics:
+            return None
+        topics = list(self.options.topics.items())
+        return self.lake.spark.createDataFrame(topics, "topic string, retention_seconds double")
+
+    @property
+    def has_complete_hour(self) -> bool:
+        """Whether an hour with recomputed rows is complete, so that the tables in `GOLD_STATE` have new rows."""
+        hour = HOUR * 1000
+        return self.newest[0] // hour > self.since_slot(HEALTH) // hour
+
+    @cached_property
+    def health_times(self) -> DataFrame:
+        """Time slots of gold `health`. They are checkpointed, because they are small and used often."""
+        times = time_slots(self.timeline, self.options.window, self.since_slot(HEALTH))
+        return times.transform(with_hour_ends).localCheckpoint()
+
+    @cached_property
+    def health_start(self) -> tuple[int, int, int]:
+        """Times from which sources of gold `health` are needed, in milliseconds since the epoch.
+
+        These are the first keyframe of `health_times`, the last poll of the slot before them, and the first poll whose
+        log end offsets are used. If there is no such poll, the time is 0.
+        """
+        first = self.health_times.agg(
+            F.min("keyframe").alias("keyframe"),
+            F.min("at_before").alias("at_before"),
+            first_poll_of_windows(DEFAULTS).alias("first"),
+        )
+        poll = F.max(F.when(F.col("number") <= F.col("first"), F.col("poll"))).alias("poll")
+        names = ("keyframe", "at_before")
+        polls = self.timeline.select("number", "poll").join(F.broadcast(first))
+        row = polls.agg(*(F.max(name).alias(name) for name in names), poll).collect()[0]
+        return row["keyframe"] or 0, row["at_before"] or 0, row["poll"] or 0
+
+    @cached_property
+    def health_windows(self) -> DataFrame:
+        """Windows from which gold `health` is computed, with the states for gold `health_state`."""
+        return commit_windows(
+            self.timeline, self.partitions, self.health_times, commits=self.commits, carried=self._carried()
+        )
+
+    @cached_property
+    def hourly_lag(self) -> DataFrame:
+        """Rows of gold `lag`, aggregated by hour for gold `forecast` and `forecast_state`, which both read them."""
+        since = self.since_slot(FORECAST)
+        state = self.rows(FORECAST_STATE, DAY_BEFORE) if self.lake.exists(FORECAST_STATE) else None
+        return hourly_lag(self.lag, since, state).localCheckpoint()
+
+    def _steady_since(self) -> int | None:
+        """Return the first poll after the latest gap before the day before the first recomputed day, in milliseconds.
+
+        Rows of gold `lag` of that day have it. None if there are no such rows, or if the recording began later.
+        """
+        if not self.lake.exists(LAG):
+            return None
+        day = self.first - DAY_BEFORE
+        rows = self.lake.read(LAG).filter((F.col("day") == F.lit(day)) & ~is_since("steady_since", day_start(day)))
+        row = rows.select(F.unix_millis("steady_since").alias("at")).first()
+        return None if row is None else int(row["at"])
+
+    def _carried(self) -> Carried | None:
+        """Return the newest state of gold `health_state` that can replace earlier polls; None if there is none."""
+        _, _, first = self.health_start
+        if not first or not self.lake.exists(HEALTH_STATE):
+            return None
+        states = self.rows(HEALTH_STATE, DAY_BEFORE)
+        earlier = states.filter(~is_since("at", min(first + 1, self.since_slot(HEALTH))))
+        at = earlier.agg(F.unix_millis(F.max("at")).alias("at")).collect()[0]["at"]
+        return None if at is None else read_state(states, at)
+
+    def release(self) -> None:
+        """Free the memory of the persisted tables."""
+        for rows in self._persisted:
+            rows.unpersist()
+
+    def _persist(self, table: Table) -> DataFrame:
+        """Keep a small table in memory. Otherwise, Delta Lake would search for the table's files at each use.
+
+        The table begins with the keyframe from which the state before the first recomputed hour is known.
+        """
+        rows = self.rows(table, DAY_BEFORE).filter(F.col("keyframe") >= self.first_keyframe).persist()
+        self._persisted.append(rows)
+        return rows
+
+    def since_slot(self, table: Table) -> int:
+        """Return the time from which a table is recomputed: the beginning of the first time slot that has changed."""
+        seconds = self.options.window if table in (HEALTH, HEALTH_STATE) else SLOTS[table].seconds
+        since = max(self.since - SLOTS[table].before * 1000, day_start(self.first))
+        return since - since % (seconds * 1000)
