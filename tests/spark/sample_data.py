@@ -43,6 +43,10 @@ class Cluster:
         for group, tp in self.positions:
             if self.random.random() < 0.5 and group != "[/foo]":
                 self.positions[group, tp] += self.random.randrange(self.ends[tp] - self.positions[group, tp] + 1)
+        return self.result()
+
+    def result(self) -> PollResult:
+        """Return the result of a poll at which nothing was written or consumed since the poll before."""
         bounds = {tp: PartitionBounds(0, end) for tp, end in self.ends.items()}
         listed = {
             group: Listing("share" if group == "shared" else "consumer", "consumer", "Stable", 1) for group in GROUPS

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -14,7 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.testing import assertDataFrameEqual
 
 from kgtui.commands.pipeline import update_gold
-from kgtui.lake.arrow import arrow_schema, escape_surrogates
+from kgtui.lake.arrow import arrow_schema
 from kgtui.lake.schemas import COMMITS, FORECAST, GOLD, GOLD_STATE, HEALTH, LAG, MEMBERS, REBALANCES
 from kgtui.pipeline.spark_lake import SparkLake
 from kgtui.pipeline.transforms.churn import churn, recorded_churn
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from kgtui.history.changes import PollResult
     from kgtui.lake.schemas import Table
 
 FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 20)]
@@ -128,81 +126,6 @@ def test_an_update_of_gold_tables_keeps_the_files_of_earlier_hours(spark: SparkS
     update_gold(SparkLake(spark, complete))
     for table in (*GOLD, *GOLD_STATE):
         assert stored_rows(lake.folder.local_path, table) == stored_rows(complete, table)
-
-
-@pytest.mark.parametrize("seed", [1, *FULL[:8]])
-def test_gold_tables_of_many_hours_with_commits_equal_a_complete_run(
-    spark: SparkSession, tmp_path: Path, seed: int
-) -> None:
-    """The batches contain commits at the recorded offsets, groups that disappear for a while, tombstones and gaps."""
-    random, cluster = Random(seed), Cluster(seed)
-    lake = new_lake(spark, tmp_path / "batches")
-    recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, random, cluster)
-    at = START
-    for _ in range(4):
-        step = random.choice((3_000, 60_000, 300_000))
-        at += random.choice((0, 0, 5_000_000))
-        gone = random.choice((None, "orders.paid", "shared"))
-        for number in range(random.randint(10, 45)):
-            result = cluster.poll()
-            if gone is not None and random.random() < 0.5:
-                result = without_group(result, gone)
-            gap = "recorder stopped" if number == 0 and random.random() < 0.3 else ""
-            recording.poll(result, at, keyframe=number % 7 == 0, gap=gap)
-            commits.add(at, step)
-            at += step
-        recording.flush()
-        commits.write(late=random.random() < 0.5)
-        update_gold(lake)
-    commits.write(late=False)
-    update_gold(lake)
-    ignore = shutil.ignore_patterns("gold", "_checkpoints")
-    complete = shutil.copytree(lake.folder.local_path, tmp_path / "complete", ignore=ignore)
-    update_gold(SparkLake(spark, complete))
-    for table in (*GOLD, *GOLD_STATE):
-        assert stored_rows(lake.folder.local_path, table) == stored_rows(complete, table)
-    assert {row["basis"] for row in stored_rows(complete, HEALTH)} == {"observed", "commits"}
-
-
-def without_group(result: PollResult, group: str) -> PollResult:
-    """Return the result of a poll in which the broker did not list a group."""
-    parts: dict[str, Any] = {
-        name: {other: value for other, value in getattr(result, name).items() if other != group}
-        for name in ("listings", "descriptions", "committed", "share")
-    }
-    return replace(result, **parts)
-
-
-class FollowingCommits:
-    """Writes rows of silver `commits` for the offsets that a `Cluster` has at each poll."""
-
-    def __init__(self, lake: SparkLake, random: Random, cluster: Cluster) -> None:
-        self._lake, self._random, self._cluster = lake, random, cluster
-        self._offset = 0
-        self._rows: list[dict[str, Any]] = []
-
-    def add(self, at: int, step: int) -> None:
-        """Add up to three commits per partition, which a poll at `at` (ms) shows, and rarely a tombstone instead."""
-        for (group, (topic, partition)), position in self._cluster.positions.items():
-            if group == "shared":
-                continue
-            for _ in range(self._random.choice((0, 1, 3))):
-                moment = datetime.fromtimestamp((at - self._random.randrange(step)) / 1000, UTC)
-                tombstone = self._random.random() < 0.01
-                self._rows.append({
-                    "day": moment.date(), "record_partition": 0, "record_offset": self._offset, "record_time": moment,
-                    "group": escape_surrogates(group), "topic": topic, "partition": partition,
-                    "offset": None if tombstone else position, "commit_time": None if tombstone else moment,
-                })  # fmt: skip
-                self._offset += 1
-
-    def write(self, *, late: bool) -> None:
-        """Write the added rows. With `late`, hold back a tenth of them until the next call."""
-        held = [row for row in self._rows if late and self._random.random() < 0.1]
-        rows = [row for row in self._rows if row not in held]
-        self._rows = held
-        made = pa.Table.from_pylist(rows, arrow_schema(COMMITS))
-        write_deltalake(str(self._lake.path(COMMITS)), made, mode="append", partition_by=["day"])
 
 
 class RandomCommits:

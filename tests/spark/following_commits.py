@@ -1,0 +1,92 @@
+"""Writes rows of silver `commits` for the offsets that a simulated cluster has when it is polled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from deltalake import write_deltalake
+
+from kgtui.lake.arrow import arrow_schema, escape_surrogates
+from kgtui.lake.schemas import COMMITS
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from kgtui.history.changes import PollResult
+    from kgtui.pipeline.spark_lake import SparkLake
+    from tests.spark.sample_data import Cluster
+
+PARTITIONS = 3
+"""Number of partitions of the simulated `__consumer_offsets`."""
+
+
+class FollowingCommits:
+    """Collects commits of the groups of a `Cluster`, and writes them to silver `commits`.
+
+    Each group has its commits in one partition of `__consumer_offsets`.
+    """
+
+    def __init__(self, lake: SparkLake, random: Random, cluster: Cluster) -> None:
+        self._lake, self._random, self._cluster = lake, random, cluster
+        self._offsets: Counter[int] = Counter()
+        self._rows: list[dict[str, Any]] = []
+
+    def add(self, at: int, step: int, *, tombstones: float = 0.01) -> None:
+        """Add up to three commits per partition, which a poll at `at` shows. Share groups have no commits.
+
+        Args:
+            at: time of the poll in milliseconds since the epoch.
+            step: time since the poll before, in milliseconds.
+            tombstones: fraction of the commits that are tombstones instead.
+        """
+        for group, (topic, partition) in self._cluster.positions:
+            if group != "shared":
+                times = sorted(at - self._random.randrange(step) for _ in range(self._random.choice((0, 1, 3))))
+                for time in times:
+                    is_tombstone = self._random.random() < tombstones
+                    self.commit(group, topic, partition, time, time, is_tombstone=is_tombstone)
+
+    def commit(
+        self, group: str, topic: str, partition: int, committed_at: int, written_at: int, *, is_tombstone: bool = False
+    ) -> None:
+        """Add a commit of the group's current position, or a tombstone. Times are milliseconds since the epoch.
+
+        Args:
+            committed_at: time of the commit.
+            written_at: time of its record.
+        """
+        record_partition = len(group) % PARTITIONS
+        written = datetime.fromtimestamp(written_at / 1000, UTC)
+        self._rows.append({
+            "day": written.date(), "record_partition": record_partition,
+            "record_offset": self._offsets[record_partition], "record_time": written,
+            "group": escape_surrogates(group), "topic": topic, "partition": partition,
+            "offset": None if is_tombstone else self._cluster.positions[group, (topic, partition)],
+            "commit_time": None if is_tombstone else datetime.fromtimestamp(committed_at / 1000, UTC),
+        })  # fmt: skip
+        self._offsets[record_partition] += 1
+
+    def write(self, *, late: float = 0.0, group: str | None = None) -> None:
+        """Write the added rows, except for a random fraction `late` of them, which the next call writes.
+
+        Args:
+            group: the group whose rows are written; None for all groups. The next call writes the others.
+        """
+        held = [row for row in self._rows if self._random.random() < late or group not in (None, row["group"])]
+        rows = [row for row in self._rows if row not in held]
+        self._rows = held
+        made = pa.Table.from_pylist(rows, arrow_schema(COMMITS))
+        write_deltalake(str(self._lake.path(COMMITS)), made, mode="append", partition_by=["day"])
+
+
+def without_group(result: PollResult, group: str) -> PollResult:
+    """Return the result of a poll in which the broker did not list a group."""
+    parts: dict[str, Any] = {
+        name: {other: value for other, value in getattr(result, name).items() if other != group}
+        for name in ("listings", "descriptions", "committed", "share")
+    }
+    return replace(result, **parts)

@@ -1,0 +1,180 @@
+"""Gold tables that are updated with carried state equal the tables of a run that computes everything from nothing."""
+
+from __future__ import annotations
+
+import shutil
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.commands.pipeline import update_gold
+from kgtui.lake.schemas import FORECAST, FORECAST_STATE, GOLD, GOLD_STATE, HEALTH, HEALTH_STATE, LAG
+from kgtui.pipeline.spark_lake import SparkLake
+from tests.spark.following_commits import FollowingCommits, without_group
+from tests.spark.sample_data import Cluster
+from tests.spark.spark_settings import new_lake
+from tests.spark.stored_rows import stored_rows
+from tests.unit.history.recording_builder import START, RecordingBuilder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kgtui.lake.schemas import Table
+
+FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in range(3, 12)]
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+TEN = START // HOUR * HOUR + 2 * HOUR
+"""10:00 UTC on the day of `START`, in milliseconds since the epoch."""
+
+
+def assert_equals_a_complete_run(lake: SparkLake) -> None:
+    """Compare all gold tables with those of a copy of the lake in which nothing has been computed yet."""
+    path = lake.folder.local_path
+    complete = shutil.copytree(path, path.parent / "complete", ignore=shutil.ignore_patterns("gold", "_checkpoints"))
+    update_gold(SparkLake(lake.spark, complete))
+    for table in (*GOLD, *GOLD_STATE):
+        assert stored_rows(path, table) == stored_rows(complete, table), table.name
+
+
+@pytest.mark.parametrize("seed", [1, 2, *FULL])
+def test_gold_tables_of_many_hours_with_commits_equal_a_complete_run(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    """The batches contain late commits, tombstones, gaps, groups that disappear for a while, and a recreated topic.
+
+    In some lakes, commits are decoded before the recording begins, or the recording begins first.
+    """
+    random, cluster = Random(seed), Cluster(seed)
+    lake = new_lake(spark, tmp_path / "lake")
+    recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, random, cluster)
+    at = START
+    for batch in range(5):
+        step = random.choice((3_000, MINUTE, 5 * MINUTE))
+        at += random.choice((0, 0, 5_000_000))
+        gone = random.choice((None, "orders.paid", "shared"))
+        if batch == 3:
+            cluster.ends = dict.fromkeys(cluster.ends, 0)
+            cluster.positions = dict.fromkeys(cluster.positions, 0)
+            commits.add(at, step, tombstones=1.0)
+        for number in range(random.randint(10, 45)):
+            result = cluster.poll()
+            if gone is not None and random.random() < 0.5:
+                result = without_group(result, gone)
+            gap = "recorder stopped" if number == 0 and random.random() < 0.3 else ""
+            if batch > 0 or seed % 3 != 0:
+                recording.poll(result, at, keyframe=number % 7 == 0, gap=gap)
+            if batch > 1 or seed % 3 != 1:
+                commits.add(at, step)
+            at += step
+        recording.flush()
+        commits.write(late=random.choice((0.0, 0.1)))
+        update_gold(lake)
+    commits.write()
+    update_gold(lake)
+    assert {row["basis"] for row in stored_rows(lake.folder.local_path, HEALTH)} == {"observed", "commits"}
+    assert_equals_a_complete_run(lake)
+
+
+def test_a_commit_whose_record_is_written_after_the_last_poll_of_an_hour_is_not_lost(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The commit is older than the poll. Its record is decoded after the state at this poll was stored."""
+    cluster, lake = Cluster(1), new_lake(spark, tmp_path / "lake")
+    recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, Random(1), cluster)
+
+    def record_minutes(first: int, last: int) -> None:
+        """Record a poll 10 ms before each minute, and commits of two groups 10 ms before each poll."""
+        for minute in range(first, last):
+            poll, written = TEN + minute * MINUTE - 10, TEN + minute * MINUTE - 20
+            recording.poll(cluster.poll(), poll, keyframe=minute % 10 == 0)
+            for group in ("orders.paid", "[/foo]"):
+                commits.commit(group, "t", 0, written, TEN + 5 if minute == 0 else written)
+        recording.flush()
+
+    record_minutes(-20, 0)
+    commits.write()
+    record_minutes(0, 10)
+    commits.write(group="[/foo]")
+    update_gold(lake)
+    record_minutes(10, 20)
+    commits.write()
+    update_gold(lake)
+    assert_equals_a_complete_run(lake)
+
+
+def test_gold_tables_of_four_days_equal_a_complete_run(spark: SparkSession, tmp_path: Path) -> None:
+    """There is no gap, and the windows of commits are longer than a day. All records are read within eight hours."""
+    cluster, random = Cluster(1), Random(1)
+    lake = new_lake(spark, tmp_path / "lake")
+    recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, random, cluster)
+    at, step = START, 20 * MINUTE
+    for batch in (100, 70, 10, 80):
+        for _ in range(batch):
+            if (at - START) % (12 * step) == 0:
+                earlier = dict(cluster.ends)
+                result = cluster.poll()
+                for key in cluster.positions:
+                    cluster.positions[key] = random.randint(earlier[key[1]], cluster.ends[key[1]])
+                    group, (topic, partition) = key
+                    commits.commit(group, topic, partition, at, at)
+                result = cluster.result()
+            recording.poll(result, at, keyframe=(at - START) % (3 * step) == 0)
+            at += step
+        recording.flush()
+        commits.write()
+        update_gold(lake)
+    assert {row["basis"] for row in stored_rows(lake.folder.local_path, HEALTH)} == {"observed", "commits"}
+    assert_equals_a_complete_run(lake)
+
+
+class Interrupted(Exception):
+    """Raised instead of continuing after a table was written."""
+
+
+@pytest.mark.parametrize("table", [LAG, HEALTH, HEALTH_STATE, FORECAST, FORECAST_STATE], ids=lambda table: table.name)
+def test_gold_tables_equal_a_complete_run_after_an_interruption_and_new_rows(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table
+) -> None:
+    """A run ends after it has written the table. Then new polls and late commits are written before the next run.
+
+    Finally, the tables with states are removed, as if the lake came from an older kgtui.
+    """
+    random, cluster = Random(1), Cluster(1)
+    lake = new_lake(spark, tmp_path / "lake")
+    recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, random, cluster)
+    at = START
+    overwrite = SparkLake.overwrite
+
+    def interrupted(self: SparkLake, written: Table, rows: DataFrame, *, since: tuple[str, int] | None = None) -> None:
+        overwrite(self, written, rows, since=since)
+        if written == table:
+            raise Interrupted
+
+    def record_polls(number: int) -> None:
+        nonlocal at
+        for index in range(number):
+            recording.poll(cluster.poll(), at, keyframe=index % 7 == 0)
+            commits.add(at, 5 * MINUTE)
+            at += 5 * MINUTE
+        recording.flush()
+        commits.write(late=0.2)
+
+    record_polls(30)
+    update_gold(lake)
+    record_polls(20)
+    with monkeypatch.context() as patch:
+        patch.setattr(SparkLake, "overwrite", interrupted)
+        with pytest.raises(Interrupted):
+            update_gold(lake)
+    record_polls(15)
+    update_gold(lake)
+    assert_equals_a_complete_run(lake)
+    expected = {one: stored_rows(lake.folder.local_path, one) for one in (*GOLD, *GOLD_STATE)}
+    for state in GOLD_STATE:
+        shutil.rmtree(lake.folder.local_path / state.title)
+    update_gold(lake)
+    assert {one: stored_rows(lake.folder.local_path, one) for one in (*GOLD, *GOLD_STATE)} == expected
