@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.commands.pipeline import update_gold
-from kgtui.lake.schemas import FORECAST, FORECAST_STATE, GOLD, GOLD_STATE, HEALTH, HEALTH_STATE, LAG
+from kgtui.lake.schemas import FORECAST, GOLD, GOLD_STATE, HEALTH, HEALTH_STATE
 from kgtui.pipeline.spark_lake import SparkLake
 from tests.spark.following_commits import FollowingCommits, without_group
 from tests.spark.sample_data import Cluster
@@ -135,11 +135,10 @@ class Interrupted(Exception):
     """Raised instead of continuing after a table was written."""
 
 
-@pytest.mark.parametrize("table", [LAG, HEALTH, HEALTH_STATE, FORECAST, FORECAST_STATE], ids=lambda table: table.name)
-def test_gold_tables_equal_a_complete_run_after_an_interruption_and_new_rows(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table
+def test_gold_tables_equal_a_complete_run_after_interruptions_and_new_rows(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run ends after it has written the table. Then new polls and late commits are written before the next run.
+    """Runs end after they have written a table. Then new polls and late commits are written before the next run.
 
     Finally, the tables with states are removed, as if the lake came from an older kgtui.
     """
@@ -147,12 +146,6 @@ def test_gold_tables_equal_a_complete_run_after_an_interruption_and_new_rows(
     lake = new_lake(spark, tmp_path / "lake")
     recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, random, cluster)
     at = START
-    overwrite = SparkLake.overwrite
-
-    def interrupted(self: SparkLake, written: Table, rows: DataFrame, *, since: tuple[str, int] | None = None) -> None:
-        overwrite(self, written, rows, since=since)
-        if written == table:
-            raise Interrupted
 
     def record_polls(number: int) -> None:
         nonlocal at
@@ -165,16 +158,26 @@ def test_gold_tables_equal_a_complete_run_after_an_interruption_and_new_rows(
 
     record_polls(30)
     update_gold(lake)
-    record_polls(20)
-    with monkeypatch.context() as patch:
-        patch.setattr(SparkLake, "overwrite", interrupted)
-        with pytest.raises(Interrupted):
-            update_gold(lake)
-    record_polls(15)
-    update_gold(lake)
+    overwrite = SparkLake.overwrite
+    for last in (HEALTH, HEALTH_STATE, FORECAST):
+
+        def interrupted(
+            self: SparkLake, table: Table, rows: DataFrame, *, last: Table = last, since: tuple[str, int] | None = None
+        ) -> None:
+            overwrite(self, table, rows, since=since)
+            if table == last:
+                raise Interrupted
+
+        record_polls(15)
+        with monkeypatch.context() as patch:
+            patch.setattr(SparkLake, "overwrite", interrupted)
+            with pytest.raises(Interrupted):
+                update_gold(lake)
+        record_polls(12)
+        update_gold(lake)
     assert_equals_a_complete_run(lake)
-    expected = {one: stored_rows(lake.folder.local_path, one) for one in (*GOLD, *GOLD_STATE)}
-    for state in GOLD_STATE:
-        shutil.rmtree(lake.folder.local_path / state.title)
+    expected = {table: stored_rows(lake.folder.local_path, table) for table in (*GOLD, *GOLD_STATE)}
+    for table in GOLD_STATE:
+        shutil.rmtree(lake.folder.local_path / table.title)
     update_gold(lake)
-    assert {one: stored_rows(lake.folder.local_path, one) for one in (*GOLD, *GOLD_STATE)} == expected
+    assert {table: stored_rows(lake.folder.local_path, table) for table in (*GOLD, *GOLD_STATE)} == expected
