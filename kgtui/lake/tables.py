@@ -169,7 +169,7 @@ class StoredTable:
 
         Days with INT96 timestamps, which older versions of kgtui wrote with Spark, are rewritten with timestamps in
         microseconds, which need half of the space. The Delta commits have `dataChange` false, so that streams that read
-        the table do not read the rows again.
+        the table do not read the rows again. Only tables with a `file_span`, which no stream reads, have other commits.
         """
         delta = self._open()
         properties = load_deltalake().WriterProperties(compression="ZSTD", compression_level=3)
@@ -177,18 +177,20 @@ class StoredTable:
         order = [_GROUP] if _GROUP in names else names[:2]
         with owner_only():
             sorted_days = _days_with_int96(delta, self.path)
-            span = next((table.file_span for table in (*GOLD, *GOLD_STATE) if table.title == self.title), None)
-            has_spans = span is not None and span[0] in names
-            if not has_spans and self.layer == "gold" and _GROUP in names:
+            spans = [table.file_span for table in (*GOLD, *GOLD_STATE) if table.title == self.title]
+            span = next((span for span in spans if span is not None and span[0] in names), None)
+            if span is None and self.layer == "gold" and _GROUP in names:
                 sorted_days += [days for days in _days_with_small_files(delta) if days not in sorted_days]
             done = [
                 delta.optimize.z_order(order, days, target_size=_FILE_SIZE, writer_properties=properties)
                 for days in sorted_days
             ]
-            if span is None or not has_spans:
+            if span is None:
                 done.append(delta.optimize.compact(target_size=_FILE_SIZE, writer_properties=properties))
             else:
-                done += [_merge_files(delta, *files, properties) for files in _fragmented_spans(delta, *span)]
+                column, _ = span
+                found = _fragmented_spans(delta, *span)
+                done += [_merge_span(delta, column, start, end, properties, files) for start, end, files in found]
         removed, added = (sum(int(one[name]) for one in done) for name in ("numFilesRemoved", "numFilesAdded"))
         return removed, added
 
@@ -208,13 +210,13 @@ class StoredTable:
         return open_table(self.path)
 
 
-def _fragmented_spans(delta: DeltaTable, column: str, seconds: int) -> list[tuple[str, datetime, datetime, int]]:
+def _fragmented_spans(delta: DeltaTable, column: str, seconds: int) -> list[tuple[datetime, datetime, int]]:
     """Return the time spans of a table whose rows are in several small files (see `Table.file_span`).
 
     A span with more than `_FILE_SIZE` bytes is left out, and so is a file whose rows belong to several spans.
 
     Returns:
-        List of (column with the times, start of the span, its end, number of its files)
+        List of (start of the span, its end, number of its files)
     """
     found: dict[int, list[int]] = {}
     for file in _files(delta):
@@ -224,16 +226,24 @@ def _fragmented_spans(delta: DeltaTable, column: str, seconds: int) -> list[tupl
             if span == _milliseconds(last) // (seconds * 1000):
                 found.setdefault(span, []).append(file["size_bytes"])
     return [
-        (column, utc_datetime(span * seconds), utc_datetime((span + 1) * seconds), len(sizes))
+        (utc_datetime(span * seconds), utc_datetime((span + 1) * seconds), len(sizes))
         for span, sizes in sorted(found.items())
         if len(sizes) > 1 and sum(sizes) <= _FILE_SIZE
     ]
 
 
-def _merge_files(
-    delta: DeltaTable, column: str, start: datetime, end: datetime, files: int, properties: Any
+def _merge_span(
+    delta: DeltaTable, column: str, start: datetime, end: datetime, properties: Any, files: int
 ) -> dict[str, int]:
-    """Write the rows of a time span into one file, sorted by group and time. Return the numbers of files."""
+    """Replace the files of a time span with one file, whose rows are sorted by group and time.
+
+    Args:
+        column: column with the times of the rows.
+        files: number of files of the span.
+
+    Returns:
+        The number of files that were removed and added, as in the result of Delta's own compaction.
+    """
     import pyarrow.dataset as ds
 
     time = ds.field(column)

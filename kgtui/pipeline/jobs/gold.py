@@ -191,10 +191,7 @@ def gold(
 
 
 def _write(inputs: GoldInputs, table: Table, on_progress: Callable[[str], None] | None) -> None:
-    """Recompute and replace the rows of a gold table from `inputs.since_slot` onwards.
-
-    All rows of a group are written into the same file, so that a query about one group reads few files.
-    """
+    """Recompute and replace the rows of a gold table from `inputs.since_slot` onwards."""
     since = inputs.since_slot(table)
     if on_progress is not None:
         on_progress(f"computing gold/{table.name} from {rfc3339(since / 1000, 'minutes')}")
@@ -203,7 +200,7 @@ def _write(inputs: GoldInputs, table: Table, on_progress: Callable[[str], None] 
 
 
 def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: int) -> DataFrame:
-    """Distribute and sort rows so that each task of Spark writes the rows of one file.
+    """Distribute and sort the rows of a gold table from `since` onwards, so that each task writes one file per day.
 
     All rows of a group are written into the same file, so that a query about one group reads few files. If the table
     has a `file_span`, the rows of each span are in files of their own, so that the next run copies few rows.

@@ -219,9 +219,10 @@ class GoldInputs:
         return hourly_lag(self.lag, since, state).localCheckpoint()
 
     def _steady_since(self) -> int | None:
-        """Return the first poll after the latest gap before the day before the first recomputed day, in milliseconds.
+        """Return the `steady_since` of the first poll of `timeline`, in milliseconds, if it is an earlier poll.
 
-        Rows of gold `lag` of that day have it. None if there are no such rows, or if the recording began later.
+        Gold `lag` contains it, in rows of the day with which the timeline begins. The result is None if there are no
+        such rows, because the recording began later.
         """
         if not self.lake.exists(LAG):
             return None
@@ -250,8 +251,10 @@ class GoldInputs:
 
         The table begins with the keyframe from which the state before the first recomputed hour is known.
         """
-        rows = self.rows(table, DAY_BEFORE).filter(F.col("keyframe") >= self.first_keyframe).persist()
-        self._persisted.append(rows)
+        rows = self.rows(table, DAY_BEFORE).filter(F.col("keyframe") >= self.first_keyframe)
+        # A run that was interrupted may have left an older version of these rows in the memory of Spark.
+        rows.unpersist()
+        self._persisted.append(rows.persist())
         return rows
 
     def since_slot(self, table: Table) -> int:

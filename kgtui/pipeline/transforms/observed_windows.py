@@ -36,9 +36,10 @@ _STATE = (
     "keyframe", "gone", "steady_since", "kind", "position", "lag", "missing", "commits", "moves", "first_read",
     "still_since",
 )  # fmt: skip
-
+"""Columns of `observed_windows` that are those of the newest row up to the poll."""
 
 _SAVED = ("recorded", "latest", "known_end", "ends", "commits", "moves", "first_read", "still_since")
+"""Columns of a `STATE`, except for `decoded`."""
 
 
 def observed_windows(

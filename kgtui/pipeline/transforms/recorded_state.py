@@ -34,7 +34,7 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
 
     Args:
         polls: recorded table `polls`, from any poll on.
-        steady_since: the first poll after the latest gap before `polls`; None if `polls` begin with the recording.
+        steady_since: `steady_since` of the first of the `polls`, if earlier polls were left out.
 
     Returns:
         DataFrame with the columns poll, keyframe, interval_ms, and
