@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from kgtui.lake.schemas import Table
 
-FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 12)]
 MINUTE = 60_000
 HOUR = 60 * MINUTE
 TEN = START // HOUR * HOUR + 2 * HOUR
@@ -40,7 +39,8 @@ def assert_equals_a_complete_run(lake: SparkLake) -> None:
         assert stored_rows(path, table) == stored_rows(complete, table), table.name
 
 
-@pytest.mark.parametrize("seed", [1, *FULL])
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(1, 12))
 def test_gold_tables_of_many_hours_with_commits_equal_a_complete_run(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:

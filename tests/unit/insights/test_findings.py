@@ -383,12 +383,22 @@ def test_ages_of_unreadable_gold_tables_contain_the_reason(tmp_path: Path) -> No
 
 
 def test_compaction_does_not_change_the_age_of_a_gold_table(tmp_path: Path) -> None:
+    """Files of gold `churn` are merged even if their rows belong to several hours, unlike those of gold `lag`."""
     write(write(tmp_path, rows_with_problems()), rows_with_problems())
+    made = Gold(tmp_path).age(CHURN).written
+    done = {one.table: one.what for one in upkeep.optimize(tmp_path)}
+    assert done["gold/churn"] == "compacted 2 files into 1"
+    delta = load_deltalake().DeltaTable(str(tmp_path / "gold/churn"))
+    assert delta.history(1)[0]["operation"] != "WRITE"
+    assert Gold(tmp_path).age(CHURN).written == made
+
+
+def test_merging_the_files_of_an_hour_does_not_change_the_age_of_gold_lag(tmp_path: Path) -> None:
+    rows = {LAG: [row(LAG, group="g", minute=NOW)]}
+    write(write(tmp_path, rows), rows)
     made = Gold(tmp_path).age(LAG).written
     done = {one.table: one.what for one in upkeep.optimize(tmp_path)}
     assert done["gold/lag"] == "compacted 2 files into 1"
-    delta = load_deltalake().DeltaTable(str(tmp_path / "gold/lag"))
-    assert delta.history(1)[0]["operation"] != "WRITE"
     assert Gold(tmp_path).age(LAG).written == made
 
 
