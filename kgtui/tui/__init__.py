@@ -5,22 +5,22 @@ This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `outpu
 
 | module | contents |
 |---|---|
-| `app` | the Textual app: one session, themes, signals, dialogs |
-| `session` | `Session`: cluster, monitor, permissions and settings |
-| `screens` | full screens: main, start, help, comparison |
+| `app` | the Textual app: shows one session, handles signals, loads themes, opens dialogs |
+| `session` | `Session`: one open cluster or recording, with its monitor and settings |
+| `screens` | screens that fill the terminal: main, start, help, comparison, events |
 | `screen_actions` | the actions of the main screen, with their keys |
 | `tree` | the tree of groups |
 | `panes` | the tabs with details of one group |
-| `node_page` | the page of the cluster or of a tree node: problems, changes, brokers, types |
+| `node_page` | the page about the cluster or about one node of the tree: problems, changes, brokers, groups |
 | `widgets` | header, filter bar, footer and other widgets of the main screen |
 | `dialogs` | modal dialogs: delete, export, explain, recordings |
 | `insights` | the Insights screen: findings that Spark has computed from a recording |
 | `plots` | plots of lag, rates and members |
-| `recent_events` | the newest events before the displayed poll of a recording |
+| `recent_events` | reads the newest events before the displayed poll of a recording |
 | `recording` | records the open cluster, and finds the folders of recordings |
 | `messages` | Textual messages from widgets and dialogs to the screen and the app |
 | `palette` | the command palette |
-| `startup_notices` | notices about configuration and unfinished deletions at the start |
+| `startup_notices` | notices at the start, about the configuration and about unfinished deletions |
 | `event_rows` | rows of event lists; many events of one group share one row |
 | `problem_index` | the groups with a problem, kept current from snapshot to snapshot |
 | `themes` | reads theme files |

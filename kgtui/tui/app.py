@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import GroupMonitor, Session
 
 EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""Signals that end the app like key `q`, so that the terminal is restored.
+"""Signals after which the app ends in the same way as after key `q`, and restores the terminal.
 
 The process gets SIGHUP when an SSH connection is lost.
 """
@@ -55,7 +55,7 @@ The checks are necessary because a process gets no SIGHUP if the closed terminal
 UNFINISHED_DELETES_DELAY = 1.0
 """Delay between opening a cluster and searching the audit log for unfinished deletions, in seconds.
 
-A deletion is unfinished if kgtui ended before it wrote the result.
+A deletion is unfinished if kgtui ended before it wrote the result of the deletion to the audit log.
 """
 
 
@@ -96,7 +96,7 @@ class KgtuiApp(CrashReportingApp):
         return with_workarounds(super().get_driver_class())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return defaults of kgtui's own theme variables, such as `kg-ok`."""
+        """Return variable name → default color, for kgtui's own theme variables such as `kg-ok`."""
         return themes.variable_defaults(self.current_theme)
 
     def _load_themes(self) -> None:
@@ -111,7 +111,7 @@ class KgtuiApp(CrashReportingApp):
         text.use_display_settings(self.display_settings)
 
     def on_mount(self) -> None:
-        """Show the session, and notices about the configuration."""
+        """Show the session, and notices about errors in the configuration."""
         self._catch_signals()
         self.enter(self.session)
         self._show_failed_themes()
@@ -122,7 +122,7 @@ class KgtuiApp(CrashReportingApp):
             self.notify(message, title="Unknown actions in [keys]", severity="warning", markup=False)
 
     def enter(self, session: Session) -> None:
-        """Show a session and begin to poll its cluster; without a cluster, show the start screen."""
+        """Show a session and run its monitor. If the session has no monitor, show the start screen."""
         self.session = session
         if session.monitor is None:
             self.push_screen(StartScreen(session))
@@ -170,12 +170,12 @@ class KgtuiApp(CrashReportingApp):
         self.exit(return_code=128 + number)
 
     def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
-        """End the app. Exceptions from now on are not reported as crashes."""
+        """End the app. Exceptions that occur after this call are not reported as crashes."""
         self.exiting = True
         super().exit(result, return_code, message)
 
     async def on_unmount(self) -> None:
-        """Finish an ongoing recording before its connections to the brokers are closed."""
+        """Stop the ongoing recording, if any, before the connections to the brokers are closed."""
         recording = (self.session.live_session or self.session).recording
         if recording is not None:
             await recording.end()
@@ -198,7 +198,7 @@ class KgtuiApp(CrashReportingApp):
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:
-        """End the app. While groups are being deleted, the first call only shows a warning."""
+        """End the app. If groups are being deleted, the first call only shows a warning; the next call ends the app."""
         deleting = any(getattr(screen, "deleting", False) for screen in self.screen_stack)
         if deleting and not self._quit_requested:
             self._quit_requested = True
@@ -209,7 +209,7 @@ class KgtuiApp(CrashReportingApp):
             self.exit()
 
     async def action_quit(self) -> None:
-        """End the app like key `q`."""
+        """End the app, as key `q` does."""
         self.leave()
 
     @on(DeleteRequested)
@@ -221,7 +221,10 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """After a deletion, poll immediately and unmark all groups. `results` is None if nothing was deleted."""
+        """Remove deleted groups from the monitor, poll at once, and unmark all groups.
+
+        `results` is None if the user has closed the dialog without a deletion.
+        """
         if results is None or self.session.monitor is None:
             return
         self.session.monitor.forget(result.group for result in results.by_group.values() if result.verified)
@@ -242,8 +245,8 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # The switch runs in a worker, because closing the old connections may take long, and Textual must first
-            # remove the dialog.
+            # The switch runs in a worker, because closing the old connections may take long, and because Textual
+            # removes the dialog only after this method has returned.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:

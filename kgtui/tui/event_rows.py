@@ -1,6 +1,6 @@
-"""Rows of event lists. Many events of one group share one row.
+"""The rows in lists of events. If a group has many events, its older events share one row.
 
-Otherwise, a group that rebalances every few seconds would hide the events of all other groups.
+Otherwise, the events of a group that rebalances every few seconds would fill the whole list.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class EventRow(NamedTuple):
 
     Attributes:
         event: the event; in a row of several events, the newest event.
-        folded: (kind of event, number of events) per kind, the most frequent kind first; empty for one event.
+        folded: in a row of several events: (kind of event, number of events), the most frequent kind first. In a row of
+            one event: empty.
     """
 
     event: Event
@@ -36,12 +37,12 @@ class EventRow(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The kind of the event; `more` for a row of several events."""
+        """The kind of the event, such as `joined`; `more` for a row of several events."""
         return "more" if self.folded else self.event.kind.value
 
     @property
     def text(self) -> SafeText:
-        """The event, or the number of events of each kind, in one line without control characters."""
+        """One line about the event, or with the number of events of each kind. It contains no control characters."""
         if not self.folded:
             return event_text(self.event)
         every = sum(number for _, number in self.folded)
@@ -49,7 +50,7 @@ class EventRow(NamedTuple):
 
     @property
     def detail(self) -> SafeText:
-        """The text of the row without the name of the kind, for tables with a separate column for the kind."""
+        """The text of the row without the kind of the event, for tables that show the kind in a column of its own."""
         return self.text if self.folded else event_text(self.event, with_kind=False)
 
 
@@ -57,7 +58,10 @@ _NOUNS = {
     EventKind.STATE: "state change", EventKind.EPOCH: "new epoch", EventKind.COORDINATOR: "coordinator change",
     EventKind.MOVED: "move", EventKind.RESET: "reset", EventKind.CONFIG: "config change", EventKind.VERDICT: "verdict",
 }  # fmt: skip
-"""Kind of event → noun after a number, such as `2 moves`. Other kinds are used as they are, as in `2 joined`."""
+"""Kind of event → noun that follows the number of events, as in `2 moves`.
+
+A kind without a noun in this table is shown by its own name, as in `2 joined`.
+"""
 
 
 def _counted(kind: str, number: int) -> str:
@@ -66,9 +70,10 @@ def _counted(kind: str, number: int) -> str:
 
 
 def event_rows(events: Iterable[Event], rows_per_group: int) -> list[EventRow]:
-    """Return rows for events, in the same order. The first `rows_per_group` events of a group have one row each.
+    """Return the rows for a list of events, in the order of the events.
 
-    If at least two more events of the group follow, they share one row. Each event of a broker has its own row.
+    Each of the first `rows_per_group` events of a group has its own row. If the group has at least two further events,
+    all of these share one row. An event of a broker always has its own row.
     """
     events = list(events)
     of_group = Counter(event.group for event in events)

@@ -1,4 +1,4 @@
-"""Messages from widgets and dialogs to their screen and the app.
+"""Textual messages that widgets and dialogs post to their screen and to the app.
 
 In these messages, the attributes `group` and `groups` contain group ids.
 """
@@ -23,7 +23,7 @@ class SnapshotArrived(Message):
 
 
 class GroupSelected(Message):
-    """The cursor of the tree has moved to another group or node. On a node, no group is selected."""
+    """The cursor of the tree has moved to another group or node. If it is on a node, no group is selected."""
 
 
 class GroupOpened(Message):
@@ -67,7 +67,7 @@ class DeleteRequested(Message):
 
 
 class RecordingOpened(Message):
-    """The user has opened a recording. The app should show it above the live screen."""
+    """The user has opened a recording. The app should show the recording above the screen of the live cluster."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class RecordingOpened(Message):
 
 
 class LiveRequested(Message):
-    """The user wants to return from a recording to the live screen."""
+    """The user wants to return from a recording to the live cluster."""
 
 
 class TimeRequested(Message):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screen_actions.action import Action
 
 MAX_GROUPS = 50
-"""Maximum number of groups that the palette lists."""
+"""Maximum number of groups that the palette lists for one query."""
 
 
 class MainScreenProvider(Provider):
@@ -66,7 +66,10 @@ class GroupCommands(MainScreenProvider):
     """
 
     async def search(self, query: str) -> Hits:
-        """Yield up to `MAX_GROUPS` groups whose id contains the query, the shortest id first."""
+        """Yield at most `MAX_GROUPS` groups whose id contains the query, the shortest id first.
+
+        A query with fewer than two characters finds no groups.
+        """
         main = self.main
         if main is None or len(query) < 2:
             return
@@ -90,7 +93,7 @@ class ChoiceCommands(MainScreenProvider):
             yield DiscoveryHit(name, choose, help=meaning)
 
     async def search(self, query: str) -> Hits:
-        """Yield a command for each choice whose name matches the query."""
+        """Yield a command for each theme, grouping, sort key and saved filter whose name matches the query."""
         matcher = self.matcher(query)
         for name, choose, meaning in self._choices():
             score = matcher.match(name)

@@ -1,4 +1,4 @@
-"""`ProblemIndex`: the groups with a problem, sorted, and kept current from snapshot to snapshot."""
+"""`ProblemIndex` knows which groups have which problem, and is updated with each new snapshot."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from kgtui.model.summary import Summary
 
 JUDGED_PER_SLICE = 200
-"""Number of groups that are judged in one slice (about 1 ms), before other tasks run."""
+"""Number of groups that are judged at a time (in about 1 ms), before other tasks of the event loop can run."""
 
 STORED_PER_SLICE = 4_000
-"""Maximum number of judgments that are stored in one slice. It must be a multiple of `JUDGED_PER_SLICE`.
+"""Maximum number of judgments that are stored at a time. It must be a multiple of `JUDGED_PER_SLICE`.
 
-Storing this many judgments takes at most 10 ms in a cluster with 100,000 groups.
+No other task can run meanwhile. In a cluster with 100,000 groups, it takes at most 10 ms to store this many judgments.
 """
 
 
 SORTED_AT_MOST = 2_000
-"""If at most this many groups have the same problem, they are sorted by time and lag; otherwise by name.
+"""Maximum number of groups with the same problem that are sorted by the time of the problem and by lag.
 
-Sorting this many groups takes at most 3 ms.
+If more groups have the problem, they are sorted by name. Sorting this many groups by time takes at most 3 ms.
 """
 
 
@@ -38,11 +38,12 @@ class Problems:
     """The groups that had a problem at one time.
 
     Attributes:
-        version: number that changes if a problem or status changes, but not if only a time or reason changes.
+        version: number that changes whenever the problem or status of a group changes. It does not change if only the
+            time or reason of a problem changes.
         groups: problem → sorted ids of the groups with this problem. The most severe problem comes first.
-        judgments: group id → newest judgment, for groups that still have a problem.
+        judgments: group id → newest judgment. It lacks groups whose problem has ended since.
         hidden: ids of groups whose problem the user has acknowledged.
-        summaries: group id → newest summary, whose lag decides the order of groups with the same problem.
+        summaries: group id → newest summary. The lag in it decides the order of groups with the same problem.
     """
 
     version: int = 0
@@ -52,7 +53,7 @@ class Problems:
     summaries: Mapping[str, Summary] = field(default_factory=dict)
 
     def same_as(self, other: Problems) -> bool:
-        """Return whether problems and statuses are equal, ignoring times and reasons."""
+        """Return whether all problems, statuses and hidden groups are equal. Times and reasons are not compared."""
         return (self.version, self.hidden) == (other.version, other.hidden)
 
     def visible(self, kind: Problem) -> Sequence[str]:
@@ -63,9 +64,10 @@ class Problems:
     def worst_first(self) -> Iterator[tuple[str, Judgment]]:
         """Yield (group id, judgment) of the groups that need attention, the most severe problem first.
 
-        Of groups with the same problem, the newest problem comes first, then the largest lag. If very many groups have
-        the same problem, they are sorted by name, because sorting them would take too long. Groups that the user has
-        hidden and unused groups (`ONLY_COUNTED`) are left out.
+        Groups with the same problem are sorted by the time when the problem began, the newest first, and groups with
+        the same time by lag, the largest first. If more than `SORTED_AT_MOST` groups have the same problem, they are
+        sorted by name instead, because this is faster. Groups in `hidden` and unused groups (`ONLY_COUNTED`) are left
+        out.
         """
         for kind in self.groups:
             groups = self.visible(kind) if kind not in ONLY_COUNTED else ()
@@ -108,19 +110,24 @@ class ProblemIndex:
         return self._judgments
 
     def problems(self, hidden: Iterable[str] = ()) -> Problems:
-        """Return the groups with a problem. Later calls of `steps` change only `judgments` of the result."""
+        """Return the groups with a problem. Later calls of `steps` change only the attribute `judgments` of the result.
+
+        `hidden` are the ids of the groups whose problem the user has acknowledged.
+        """
         groups = {kind: self._groups[kind] for kind in Problem if kind in self._groups}
         summaries = {} if self._newest is None else self._newest.summaries
         return Problems(self._version, groups, self._judgments, frozenset(hidden), summaries)
 
     def steps(self, snapshot: Snapshot) -> Generator[None, None, None]:
-        """Judge the groups that have changed since the previous snapshot, and yield after each slice.
+        """Judge the groups that have changed since the previous snapshot, and update the index.
 
-        The generator stops early if `steps` is called for a newer snapshot.
+        The generator yields after every `JUDGED_PER_SLICE` groups, so that other tasks can run. It stops early if
+        `steps` is called for a newer snapshot meanwhile.
         """
         self._newest = snapshot
         faults = {node: broker.fault for node, broker in snapshot.brokers.items() if broker.fault is not None}
-        # Judge observed groups again, because their judgment can change over time, even without new data.
+        # Judge the groups that are read at every poll again, because their judgment can change over time, even without
+        # new data.
         observed = frozenset(snapshot.health)
         changed = None if snapshot.changes is None else snapshot.changes.changed_since(self._mark)
         if changed is None:

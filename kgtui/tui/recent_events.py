@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 RECENT = 3_600.0
-"""Length of the time span before the displayed poll from which events are read, in seconds."""
+"""How far back from the displayed poll events are read, in seconds. Older events are left out."""
 
 
 class RecentEvents:
-    """The newest events before the displayed poll of a recording. On a live cluster, the methods do nothing."""
+    """The newest events before the displayed poll of a recording. For a live cluster, there are none."""
 
     def __init__(self, position: ReplayPosition | None) -> None:
         self._position = position
@@ -33,7 +33,7 @@ class RecentEvents:
 
     @property
     def due(self) -> bool:
-        """Whether the events must be read, because another poll is displayed."""
+        """Whether the events must be read, because the displayed poll has changed since they were last read."""
         return self._position is not None and self._read_at != self._position.at
 
     async def read(self) -> None:
@@ -52,13 +52,16 @@ class RecentEvents:
             self._read_at = at
 
     def with_events(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot with the events of the recording; on a live cluster, return it unchanged."""
+        """Return the snapshot with the events that were read from the recording.
+
+        Without such events, and on a live cluster, return the snapshot unchanged.
+        """
         if self._position is None or not self._events:
             return snapshot
         return replace(snapshot, events=self._events)
 
     def placeholder(self) -> str:
-        """Return the text in place of an empty list of recent changes."""
+        """Return the text that is shown instead of an empty list of recent changes: why it is empty."""
         position = self._position
         if position is None:
             return "no changes since kgtui started"

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 FIRST_ERRORS_WAIT = 0.7
 """Time for which `Recording.begin` waits for an error of the recorder, in seconds.
 
-Most errors, such as a folder in use, occur earlier.
+Most errors occur within this time, for example if another process is recording into the same folder.
 """
 
 LAST_WRITE_TIMEOUT = 10.0
@@ -41,9 +41,9 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 @cache
 def missing_library() -> str:
-    """Return a package that recordings need but that is not installed; empty if there is none.
+    """Return the name of a Python package that recordings need and that is not installed; empty if there is none.
 
-    The packages are not imported, because that takes long.
+    The packages are not imported for this check, because importing them takes long.
     """
     return next((name for name in ("deltalake", "pyarrow") if find_spec(name) is None), "")
 
@@ -67,15 +67,15 @@ def why_no_recording_can_be_opened(session: Session) -> str | None:
 
 
 def default_folder(session: Session) -> Path:
-    """Return the default folder for recordings of the session's cluster."""
+    """Return the folder for recordings of the session's cluster if the user chooses no other folder."""
     name = _NOT_IN_FILE_NAMES.sub("-", session.target.name).strip("-.")[:60]
     return session.state_folder.lakes / (name or "cluster")
 
 
 class Recording:
-    """A recording of the session's cluster, in this process and with the session's connections.
+    """Records the cluster of a session, in this process and with the connections of the session.
 
-    While the recording is running, `session.recording` is this object.
+    While it is recording, `session.recording` is this object.
 
     Args:
         notify: shows a message to the user; the second argument says whether the message is a warning.
@@ -144,7 +144,10 @@ class Recording:
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:
-    """Return the recording mark in the header as (text, component class); None if kgtui is not recording."""
+    """Return the mark in the header which shows that kgtui is recording: (text, component class).
+
+    Return None if kgtui is not recording.
+    """
     recording = (session.live_session or session).recording
     if recording is None:
         return None
@@ -155,7 +158,7 @@ def recording_mark(session: Session) -> tuple[str, str] | None:
 
 
 class LakeChoice(NamedTuple):
-    """The lake from which a session reads recordings and findings.
+    """The lake (folder with recordings) from which a session reads recordings and findings.
 
     Attributes:
         path: path or URI of the lake, which may not exist.
@@ -169,9 +172,10 @@ class LakeChoice(NamedTuple):
 
 
 def lake_of(session: Session) -> LakeChoice:
-    """Return the lake of a session.
+    """Return the lake (folder with recordings) of a session.
 
-    In order of precedence: the replayed lake, the lake being recorded, the lake in KGTUI_LAKE, the default folder.
+    This is the lake of the open recording. If no recording is open, it is the lake that kgtui is writing, else the lake
+    in the environment variable KGTUI_LAKE, else the default folder for recordings.
     """
     if session.lake is not None:
         return LakeChoice(session.lake, "the open recording")
@@ -187,7 +191,10 @@ def lake_of(session: Session) -> LakeChoice:
 
 
 def _path_of(named: str) -> LakePath:
-    """Convert the value of KGTUI_LAKE. An invalid URI becomes a path, so that opening it reports the error."""
+    """Convert the value of KGTUI_LAKE into the path of a lake.
+
+    An invalid URI becomes a `Path`, so that the user sees an error when this path is opened.
+    """
     from kgtui.lake.store import lake_path
 
     try:
@@ -247,9 +254,9 @@ def recorded_span(path: str) -> tuple[float, float]:
 
 
 def disappeared_at(session: Session, group: str) -> float | None:
-    """Return when the recording first shows that a group is gone, in seconds since the epoch; None if unknown.
+    """Return when the recording of the session's cluster first shows that a group is gone, in seconds since the epoch.
 
-    The result is also None if the recording cannot be read. Reading it may take seconds.
+    Return None if this is unknown, or if there is no readable recording. Reading a recording may take seconds.
     """
     path = lake_of(session).path
     if not is_lake(path):

@@ -1,4 +1,4 @@
-"""The session of the app: one cluster or recording, its monitor, and settings."""
+"""`Session`: one open cluster or recording, with its monitor and settings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class GroupMonitor(Protocol):
 
     @property
     def series(self) -> SeriesStore:
-        """Samples of lag and number of members, for groups that have been selected or visible."""
+        """Samples of lag and of the number of members, for each group that has been selected or visible."""
         ...
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...
@@ -66,7 +66,7 @@ class GroupMonitor(Protocol):
 
 
 class ReplayPosition(Protocol):
-    """The displayed time in a recording. Methods that read the recording raise `KgtuiError` if that fails.
+    """The displayed time in a recording. Methods raise `KgtuiError` if they cannot read the recording.
 
     Attributes:
         playing: playing speed as a multiple of real time; None while stopped.
@@ -85,13 +85,16 @@ class ReplayPosition(Protocol):
         ...
 
     async def step(self, by: int) -> bool:
-        """Move by a number of polls, backward if negative. Return False and do not move if there are too few polls."""
+        """Move forward by `by` polls, or backward if `by` is negative.
+
+        Return False and do not move if there are too few polls.
+        """
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next poll (or, if `back`, the previous poll) at which the group changed. Return False if none.
+        """Move to the next poll at which a group changed, or to the previous one if `back` is true.
 
-        Polls at which only offsets changed are skipped.
+        Return False if there is no such poll. Polls at which only offsets changed are skipped.
         """
         ...
 
@@ -104,7 +107,10 @@ class ReplayPosition(Protocol):
         ...
 
     async def advance(self, seconds: float) -> bool:
-        """Move forward by a number of recorded seconds, skipping gaps. Return False at the end."""
+        """Move forward by some seconds of recorded time. Gaps in the recording are skipped.
+
+        Return False at the end of the recording.
+        """
         ...
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
@@ -141,14 +147,15 @@ class OngoingRecording(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClusterLabel:
-    """The cluster of a session.
+    """Name, addresses and color of the cluster of a session, for the screen.
 
     Attributes:
         name: the configured name, or the bootstrap addresses.
         bootstrap: addresses `host:port`, separated by commas.
         color: background color of the name in Textual's notation; None for a color of the theme.
         environment: a label such as `PROD`; may be empty.
-        command_config: path of the client properties file for Kafka commands that are shown to the user, if any.
+        command_config: path of the client properties file. Kafka commands that kgtui shows to the user contain it as
+            `--command-config`. None if there is no such file.
     """
 
     name: str
@@ -160,7 +167,7 @@ class ClusterLabel:
 
 @dataclass(frozen=True, slots=True)
 class ClusterChoice:
-    """A cluster in the cluster dialog.
+    """A cluster in the dialog with which the user switches to another cluster.
 
     Attributes:
         name: the configured name, and the argument of `Session.open_cluster`.
@@ -187,7 +194,7 @@ class Session:
         admin: reads and changes the cluster, for actions such as delete.
         read_only: whether actions that change the cluster are left out.
         filter: filter expression at the start.
-        ui: the table `[ui]` of `config.toml`, changed by the options of the command line.
+        ui: the table `[ui]` of `config.toml`. Options on the command line have replaced values in it.
         keymap: action id → configured keys, separated by commas.
         presets: name → saved filter expression.
         themes_folder: folder of the user's own themes.
@@ -205,9 +212,10 @@ class Session:
         close: closes the connections after the app has switched to another session.
         replay_position: position in the replayed recording; None on a live cluster.
         lake: folder of the replayed recording; None on a live cluster.
-        open_recording: opens a session that replays a recording. Arguments: folder, and a time that the user typed
-            (`""` for the end). Raises `KgtuiError` if one is invalid.
-        live_session: the session of the live cluster from which this recording was opened. It keeps polling.
+        open_recording: opens a session that replays a recording. The arguments are the folder, and a time that the user
+            typed (empty for the end of the recording). Raises `KgtuiError` if folder or time is invalid.
+        live_session: the session of the live cluster from which this recording was opened. The live cluster is still
+            polled.
         warnings: sentences about the cluster's configuration that the user should read.
         monitor_task: the task of `monitor.run()`, if it was started before the app; canceled when the app ends.
         recording: the recording that kgtui is writing now.

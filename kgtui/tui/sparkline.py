@@ -1,4 +1,4 @@
-"""Sparklines and bars of block characters."""
+"""Draw sparklines and bars with block characters, or with ASCII characters in ASCII mode."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
     The value 0 is drawn as the lowest bar, and NaN as a blank.
 
     Args:
-        values: one value per terminal cell.
+        values: the values, from left to right. Each bar is one terminal cell wide.
         rows: number of lines.
         top: value whose bar fills all lines.
     """
@@ -34,11 +34,13 @@ def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
 
 
 def bar(value: float, top: float, width: int) -> str:
-    """Return a horizontal bar. Any value above 0 is visible.
+    """Return a horizontal bar as text; empty if `value` is not above 0.
+
+    A value above 0 has a visible bar, even if it is tiny.
 
     Args:
-        top: smallest value with a full bar.
-        width: full length in terminal cells.
+        top: the bar of this value, and of each larger value, has the full length.
+        width: the full length in terminal cells.
     """
     if value <= 0 or top <= 0:
         return ""
@@ -50,9 +52,9 @@ def bar(value: float, top: float, width: int) -> str:
 
 
 def scale_of(largest: float) -> float:
-    """Return the value of a full bar: `largest`, rounded up to a number such as 15, 20 or 30.
+    """Return the value for which a bar has its full length: `largest`, rounded up to a number such as 15, 20 or 30.
 
-    Because of the rounding, small changes do not redraw all bars. For 0, return 0.
+    Because of the rounding, a small change of the largest value does not redraw all bars. For 0, return 0.
     """
     if largest <= 0:
         return 0.0

@@ -1,4 +1,4 @@
-"""Notices at the start: invalid presets and colors, configuration warnings, unfinished deletes."""
+"""Notices at the start: invalid presets (saved filters) and colors, configuration warnings, unfinished deletes."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def invalid_presets(presets: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def show_invalid_presets(app: App[Any], presets: Mapping[str, str]) -> None:
-    """Show one notice about all invalid presets."""
+    """Show one notice about all presets with an invalid filter expression; nothing if all are valid."""
     lines = [f"{name}: {error}" for name, error in invalid_presets(presets)]
     _show(app, lines, "Invalid presets" if len(lines) > 1 else "Invalid preset")
 
 
 def show_warnings(app: App[Any], session: Session) -> None:
-    """Show one notice with all warnings about the cluster's configuration."""
+    """Show one notice with all warnings about the cluster's configuration; nothing if there are none."""
     color = session.target.color
     invalid = bool(color) and parse_color(color) is None
     color_warning = [f"unknown color {color!r}: use a name such as red, or a code such as #b01030"] if invalid else []
@@ -67,8 +67,8 @@ def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
 async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
     """Show what happened to groups whose deletion has no result in the audit log, because kgtui ended too early.
 
-    The results are determined by reading the cluster, and are added to the audit log. Read-only sessions must not write
-    the audit log, and do nothing. After an error, the next start of kgtui tries again.
+    kgtui reads from the cluster what has happened, and adds it to the audit log. In a read-only session, this function
+    does nothing, because such a session must not write to the audit log. After an error, the next start tries again.
     """
     if session.admin is None or session.read_only:
         return

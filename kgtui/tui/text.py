@@ -68,9 +68,10 @@ def marks() -> Marks:
 
 
 def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> str:
-    """Escape control characters in a string from a cluster, and cut it to `width` cells; `–` for None.
+    """Escape control characters in a string from a cluster, and cut it to `width` terminal cells.
 
-    The result may contain markup, so pass it only to code that does not parse markup (`Text`, `Strip`, a clipboard).
+    If `value` is None, return `–`. If `width` is None, do not cut the string. The result may contain markup, so pass it
+    only to code that does not parse markup (`Text`, `Strip`, a clipboard).
     """
     if value is None:
         return marks().none
@@ -84,7 +85,7 @@ def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> s
 
 
 def cell(value: str | None, width: int | None = None, *, style: str = "", cut: Cut = "end") -> Text:
-    """Return a string from a cluster as `Text`, cut to `width` cells; `–` for None."""
+    """Return a string from a cluster as one line of `Text`, escaped and cut as in `plain`."""
     return Text(plain(value, width, cut=cut), style=style, no_wrap=True, end="")
 
 
@@ -94,7 +95,7 @@ def label(*parts: str | Text | tuple[str, str]) -> Text:
 
 
 def dotted(words: str) -> str:
-    """Escape control characters in a text with ` · ` between its parts. In ASCII, the separator is ` - `."""
+    """Escape control characters in a text that has ` · ` between its parts. In ASCII mode, ` · ` becomes ` - `."""
     return f" {marks().dot} ".join(plain(word) for word in words.split(" · "))
 
 
@@ -111,7 +112,10 @@ def _harmless(value: str) -> str:
 
 
 def fit(shown: str, width: int, *, cut: Cut = "end") -> str:
-    """Cut a text to `width` cells, with an ellipsis at the end or in the middle. `shown` is a result of `plain`."""
+    """Cut a text to at most `width` cells. A cut text has an ellipsis at its end or in its middle.
+
+    `shown` must be a result of `plain`, so that it contains no control characters.
+    """
     if width <= 0:
         return ""
     if len(shown) <= width and shown.isascii():
@@ -142,9 +146,10 @@ def _tail(shown: str, width: int) -> str:
 
 
 def pad(shown: str, width: int, *, right: bool = False) -> str:
-    """Cut a text, or add blanks, so that it has exactly `width` cells. `shown` is a result of `plain`.
+    """Cut a text, or add blanks, so that it has exactly `width` cells.
 
-    If `right` is true, the blanks are on the left.
+    If `right` is true, the text is aligned to the right. `shown` must be a result of `plain`, so that it contains no
+    control characters.
     """
     shown = fit(shown, width)
     blanks = " " * (width - (len(shown) if shown.isascii() else cell_len(shown)))
@@ -175,10 +180,10 @@ def short(value: int | None) -> str:
 
 
 def lag(value: int | None, lower_bound: bool | int = False) -> str:
-    """Format a sum of lags, such as `18.2k`, or `≥ 4.1k` for a lower bound.
+    """Format a sum of lags, such as `18.2k`, or `≥ 4.1k` if some lags are unknown, so that the sum is a lower bound.
 
-    For None, the result is `?` if `lower_bound` is true, and `–` otherwise. `lower_bound` may also be the number of
-    unknown lags.
+    For None, the result is `?` if `lower_bound` is true, and `–` otherwise. Instead of a bool, `lower_bound` may be the
+    number of unknown lags.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none
@@ -188,7 +193,7 @@ def lag(value: int | None, lower_bound: bool | int = False) -> str:
 def percent_of(part: int, whole: int) -> str:
     """Format a fraction as a percentage, such as `96%`; `–` if `whole` is 0.
 
-    `100%` and `0%` are exact, never rounded.
+    The result is `100%` only if `part` equals `whole`, and `0%` only if `part` is 0.
     """
     if whole <= 0:
         return marks().none
@@ -212,9 +217,9 @@ def age(seconds: float | None) -> str:
 
 
 def coarse_age(seconds: float | None) -> str:
-    """Format an age like `age`, but as `<10 s` or in steps of ten seconds below a minute.
+    """Format an age like `age`, but below a minute only as `<10 s`, `10 s`, `20 s` and so on.
 
-    Exact ages of brokers and of their groups would be drawn again after each poll.
+    Exact ages would change with each poll, so that many rows would have to be drawn again.
     """
     if seconds is not None and seconds < 10:
         return "<10 s"
@@ -246,7 +251,10 @@ _CLOCK, _CLOCK_MINUTES, _DATE, _DAY = "%H:%M:%S", "%H:%M", "%Y-%m-%d", "%m-%d"
 
 
 def clock(at: float | None, *, offset: bool = False) -> str:
-    """Format a time of day, such as `10:04:23`; with `offset`, `10:04:23 +01:00`; `–` for None."""
+    """Format a time of day, such as `10:04:23`; `–` for None.
+
+    If `offset` is true, the UTC offset follows, as in `10:04:23 +01:00` or `10:04:23 UTC`.
+    """
     if at is None:
         return marks().none
     local = to_datetime(at)
@@ -257,7 +265,7 @@ def clock(at: float | None, *, offset: bool = False) -> str:
 
 
 def date(at: float | None) -> str:
-    """Format date, time and offset, such as `2026-11-21 10:04:23 +01:00`; `–` for None."""
+    """Format date, time and UTC offset, such as `2026-11-21 10:04:23 +01:00`; `–` for None."""
     return marks().none if at is None else f"{to_datetime(at):{_DATE}} {clock(at, offset=True)}"
 
 
@@ -292,7 +300,10 @@ def verdict_mark(verdict: str) -> str:
 
 
 def verdict_role(verdict: str) -> str:
-    """Return the color role of a health verdict such as `WARN` (a key of `VERDICT_LOOKS`)."""
+    """Return the color role (name of a theme variable, such as `kg-warn`) of a health verdict, such as `WARN`.
+
+    `verdict` is a key of `VERDICT_LOOKS`.
+    """
     return VERDICT_LOOKS[verdict].role
 
 

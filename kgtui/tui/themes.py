@@ -1,4 +1,4 @@
-"""Read theme files, which define colors by role. Invalid files are skipped."""
+"""Read theme files, which define a color for each role. Invalid files are skipped and reported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 @dataclass(frozen=True, slots=True)
 class FailedTheme:
-    """An invalid theme file."""
+    """The path of an invalid theme file, and the reason why it is invalid."""
 
     path: Path
     reason: str
@@ -46,7 +46,10 @@ def shipped_folder() -> Path:
 
 
 def load(folders: Iterable[Path | None]) -> tuple[list[Theme], list[FailedTheme]]:
-    """Return the themes in these folders, and the invalid files. Of themes with the same name, the last one wins."""
+    """Return (valid themes, invalid files) of these folders. None instead of a folder is ignored.
+
+    If several themes have the same name, only the last one is returned.
+    """
     loaded: dict[str, Theme] = {}
     failed: list[FailedTheme] = []
     for path in _files(folders):
@@ -103,7 +106,7 @@ def theme_of(table: dict[str, Any], stem: str) -> Theme:
     _add_scrollbar_colors(variables, colors)
     primary = colors.pop("primary")
     theme = Theme(name, primary, dark=_flag(table, "dark", True), ansi=_flag(table, "ansi", False), variables=variables)
-    return replace(theme, **colors)  # type: ignore[arg-type]  # mypy expects the type of every field for each of them
+    return replace(theme, **colors)  # type: ignore[arg-type]  # mypy checks each color against the types of all fields
 
 
 def _add_scrollbar_colors(variables: dict[str, str], colors: dict[str, str]) -> None:
@@ -147,7 +150,7 @@ def _color(key: str, value: object) -> str:
 
 
 def parse_color(name: str | None) -> Color | None:
-    """Return a configured color; None if there is none, or if Textual does not know it."""
+    """Convert the name of a color. Return None if there is no name, or if Textual does not know the color."""
     try:
         return Color.parse(name) if name else None
     except ColorParseError:
@@ -159,7 +162,10 @@ _LIGHT = ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0")
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """Return defaults of the variables in `ROLES`, for themes that do not define them, such as Textual's own."""
+    """Return variable name → default color, for the variables in `ROLES` and `kg-on-primary`.
+
+    The defaults are for themes that do not define these variables, such as Textual's own themes.
+    """
     defaults = dict(zip(ROLES, _DARK if theme.dark else _LIGHT, strict=True))
     defaults["kg-on-primary"] = Color.parse(theme.primary).get_contrast_text(1.0).hex
     return defaults
