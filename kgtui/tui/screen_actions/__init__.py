@@ -3,7 +3,8 @@
 `table` contains all actions. Keys, footer, help, command palette and the README's key table are generated from it. To
 add an action, write its function and its `Action` into the module of its section.
 
-This package imports widgets and dialogs, but neither the main screen nor the app, because they import it.
+This package imports widgets and dialogs. It imports neither the main screen nor the app, because both import this
+package.
 
 | module | contents |
 |---|---|

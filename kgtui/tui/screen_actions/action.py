@@ -51,15 +51,15 @@ class Action:
     Attributes:
         id: identifies the action in the user's keymap.
         keys: default keys in Textual's notation, separated by commas, such as `left_square_bracket`.
-        shown_keys: default keys in the help, separated by blanks, such as `[`.
+        shown_keys: default keys as the help shows them, separated by blanks, such as `[`.
         name: one or two words for footer and palette.
         help: one sentence for help, palette and tooltips.
         section: section of the help.
         run: performs the action on a screen.
-        unavailable: returns why the action is unavailable now, or None.
+        unavailable: returns why the action is unavailable now; None if it is available.
         writes: whether the action changes the cluster. Read-only sessions do not offer such actions.
-        in_palette: whether the action is in the command palette.
-        exists: returns whether footer and palette of a session may contain the action.
+        in_palette: whether the command palette lists the action.
+        exists: returns whether the footer and the palette of a session can contain the action.
         everywhere: whether the key works on every screen, even in a text field. `run` must then accept any screen.
     """
 
@@ -77,6 +77,6 @@ class Action:
     everywhere: bool = False
 
     def keys_in(self, keymap: Mapping[str, str]) -> str:
-        """Return the action's keys in a user's keymap, separated by blanks."""
+        """Return the keys of the action, separated by blanks: those in the user's keymap, or else the default keys."""
         remapped = keymap.get(self.id)
         return self.shown_keys if remapped is None else " ".join(key.strip() for key in remapped.split(","))

@@ -45,7 +45,7 @@ def _copy_id(screen: ClusterScreen) -> None:
 
 
 def _copy_command(screen: ClusterScreen) -> None:
-    """Copy the command of Kafka's own tools that shows the data of the pane."""
+    """Copy the command line of the Kafka tool that prints the same data as the pane in front."""
     from kgtui.tui.dialogs.copied import CopiedDialog
 
     snapshot, group = screen.snapshot, screen.group

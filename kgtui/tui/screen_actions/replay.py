@@ -1,4 +1,4 @@
-"""Actions of recordings: open a recording, return to the live cluster, move in time, play, compare two times."""
+"""Actions for recordings: open one, return to the live cluster, move in time, play, compare two points in time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PLAY_INTERVAL = 0.5
 MIN_PAUSE = 0.1
 """Minimum pause after each displayed poll while a recording is playing, in seconds.
 
-Without the pause, keys might not be handled if each read took longer than `PLAY_INTERVAL`.
+Without this pause, kgtui might not react to keys if each read took longer than `PLAY_INTERVAL`.
 """
 
 
@@ -106,7 +106,10 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
 
 
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
-    """Call `move` in a worker and show the new poll. If `move` returns False, show the message `at_the_end`."""
+    """Call `move` in a worker, and show the poll to which it has moved.
+
+    If `move` returns False, there is no such poll, and the message `at_the_end` is shown.
+    """
     position = screen.session.replay_position
     if position is None:
         return

@@ -69,7 +69,10 @@ def in_palette(session: Session) -> tuple[Action, ...]:
 
 
 def bindings(*, everywhere: bool = False) -> list[Binding]:
-    """Return the key bindings of the main screen; if `everywhere`, the bindings of the app for all screens."""
+    """Return the key bindings of the main screen.
+
+    If `everywhere` is true, return the key bindings of the app instead, which work on all screens.
+    """
     from textual.binding import Binding
 
     return [
@@ -80,12 +83,12 @@ def bindings(*, everywhere: bool = False) -> list[Binding]:
 
 
 def unknown_ids(keymap: Iterable[str]) -> list[str]:
-    """Return the ids in a user's keymap that name no action, sorted."""
+    """Return the sorted ids in a user's keymap for which there is no action."""
     return sorted(set(keymap) - set(BY_ID))
 
 
 def markdown() -> str:
-    """Return the key table of the README."""
+    """Return the table of all keys in the README, as Markdown."""
     lines = ["| key | does | id |", "|---|---|---|"]
     for section in SECTIONS:
         lines.append(f"| **{section}** | | |")

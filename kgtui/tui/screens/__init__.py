@@ -2,10 +2,10 @@
 
 | module | contents |
 |---|---|
-| `cluster` | the screen of one cluster, without its keys |
-| `main` | the screen of one cluster with all keys, and the screen of a recording above it |
-| `start` | the start screen: configured clusters, an address to type, the demo |
+| `cluster` | the screen of one cluster, without key bindings |
+| `main` | the main screen: the screen of one cluster with all keys; shows a recording above it |
+| `start` | the start screen: open a configured cluster, an address that the user types, or the demo cluster |
 | `help` | keys, symbols and filter terms |
-| `comparison` | differences between two recorded times |
+| `comparison` | differences between two polls of a recording |
 | `events` | changes to groups and brokers, newest first |
 """

@@ -1,4 +1,4 @@
-"""The screen of one cluster, without its keys: header, filter bar, tree, panes, broker errors, footer."""
+"""The screen of one cluster: header, filter bar, tree, panes, broker errors, footer. It has no key bindings."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 PANE_DELAY = 0.1
 """Delay between the last move of the cursor and the drawing of the panes, in seconds.
 
-While an arrow key is held down, panes are not drawn.
+Because of the delay, the panes are not drawn while an arrow key is held down.
 """
 FILL_DELAY = 0.3
 """Delay between the first drawing of groups and the creation of the hidden panes, in seconds.
 
-Creating panes takes time. Without the delay, the groups would appear later.
+Without the delay, the groups would appear later, because it takes time to create the panes.
 """
 
 
@@ -90,8 +90,8 @@ class ClusterScreen(Screen[None]):
         Grouping and sort order are copied from the screen `like`. For a recording above a live screen, the cursor and
         the front pane are copied too.
         """
-        # The CSS class "-bare" (no groups) is set before mounting. A later change would
-        # make Textual recompute all styles.
+        # The CSS class "-bare" (there are no groups) is set before the screen is mounted, because a change after that
+        # makes Textual recompute all styles.
         super().__init__(classes="" if monitor.snapshot.groups else "-bare")
         self.session = session
         self.monitor = monitor
@@ -182,9 +182,10 @@ class ClusterScreen(Screen[None]):
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Asyncio event that is cleared when the user accepts a filter, and set when the cursor is on the match.
+        """Event that is cleared when the user presses enter in the filter bar, and set when the tree shows the matches.
 
-        Keys that the user types meanwhile wait for the event.
+        If only one group matches, the cursor is then on this group. Keys that the user types in between wait for the
+        event.
         """
         return self.group_tree.match_selected
 
@@ -202,7 +203,7 @@ class ClusterScreen(Screen[None]):
             self.set_timer(FILL_DELAY, self.detail.create_remaining_panes)
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show a newer snapshot in all widgets. Cursor and focus stay."""
+        """Show a newer snapshot in all widgets. The cursor and the focus stay where they are."""
         self.snapshot = snapshot = self._recent_events.with_events(snapshot)
         self.right_side.page.set_changes_placeholder(self._recent_events.placeholder())
         if self._recent_events.due and snapshot.groups and not self._reading_events:
@@ -223,7 +224,7 @@ class ClusterScreen(Screen[None]):
 
     @on(RightSide.ProblemsChanged)
     def draw_bars(self) -> None:
-        """Update header, footer, and the message in place of an empty tree."""
+        """Update the header, the footer, and the message that is shown instead of an empty tree."""
         self.query_one(ClusterHeader).show(
             self.snapshot, problems=self.right_side.counts, matching=self._matching, marked=len(self.marked)
         )
@@ -237,7 +238,10 @@ class ClusterScreen(Screen[None]):
         self.filter_bar.show_hint(f"did you mean {message.meant}" if message.meant else "")
 
     def draw_panes(self) -> None:
-        """Show the panes of the selected group or the page of the node, unless the right side is hidden."""
+        """Show the panes of the selected group, or the page of the node under the cursor.
+
+        Do nothing if the right side of the screen is hidden.
+        """
         right_side = self.right_side
         if not right_side.display:
             return
@@ -249,7 +253,7 @@ class ClusterScreen(Screen[None]):
             right_side.show_page(self.page_subject())
 
     def page_subject(self) -> PageSubject:
-        """Return the groups of the node under the cursor; all groups for the row of the cluster."""
+        """Return the node under the cursor with its groups; on the row of the cluster, the cluster with all groups."""
         path, parts = self.group_tree.model.groups_under_cursor()
         if not path:
             return PageSubject(None, self.session.target.name, list(self.snapshot.by_listing.values()))
@@ -287,7 +291,10 @@ class ClusterScreen(Screen[None]):
         self.update_monitor()
 
     def go_to(self, group: str) -> None:
-        """Put the cursor on a group, and clear the filter if it hides the group."""
+        """Put the cursor on a group, and focus the tree.
+
+        If the tree does not show the group, clear the filter and show groups without problems, too.
+        """
         if not self.group_tree.reveal(group):
             self.filter_bar.clear_filter()
             if self.only_problems:
@@ -314,12 +321,12 @@ class ClusterScreen(Screen[None]):
             self.go_to(message.group)
 
     def update_monitor(self) -> None:
-        """Tell the monitor which groups are selected or visible, so that it reads them first."""
+        """Tell the monitor which group is selected and which groups are visible, so that it reads them first."""
         self.monitor.set_view(self.group, self._visible)
         self.update_monitored_configs()
 
     def update_monitored_configs(self) -> None:
-        """Tell the monitor to read the selected group's configs, if the visible pane needs them."""
+        """Tell the monitor to read the configs of the selected group if the visible pane shows them."""
         visible = self.right_side.display and PANES_BY_ID[self.detail.active].needs_configs
         self.monitor.want_configs(self.group if visible else None)
 
@@ -358,7 +365,7 @@ class ClusterScreen(Screen[None]):
         self.apply_filter()
 
     def set_filter(self, expression: str) -> None:
-        """Replace the text of the filter bar."""
+        """Replace the filter expression in the filter bar, which also applies it."""
         self.filter_bar.input.value = expression
 
     @on(FilterBar.Done)
@@ -367,9 +374,9 @@ class ClusterScreen(Screen[None]):
         self.group_tree.select_match(message.accepted)
 
     def bring(self, pane: str) -> None:
-        """Bring a pane to the front. If no group is selected, bring the table of the page with the same number.
+        """Bring a pane of the selected group to the front. On a narrow screen, it replaces the tree.
 
-        On a narrow screen, the pane or the page replaces the tree.
+        If the cursor is on a node, bring the table of the node's page that has the same number key to the front.
         """
         if self.group is None and self._matching == 0:
             self.toast("no group matches; press esc to clear the filter")
@@ -388,12 +395,15 @@ class ClusterScreen(Screen[None]):
 
     @property
     def in_panes(self) -> bool:
-        """Whether the focus is in the panes."""
+        """Whether the focus is on the right side: in the panes of a group or on the page of a node."""
         focused = self.focused
         return focused is not None and self.right_side in focused.ancestors_with_self
 
     def enter_panes(self) -> None:
-        """Focus the pane in front, unless no group matches. On a narrow screen, the pane replaces the tree."""
+        """Focus the pane in front, or the page of the node under the cursor. On a narrow screen, it replaces the tree.
+
+        Do nothing if no group matches the filter.
+        """
         if self.group is None and self._matching == 0:
             return
         self.add_class("-pane")
@@ -405,7 +415,7 @@ class ClusterScreen(Screen[None]):
         self.update_monitored_configs()
 
     def leave_panes(self) -> None:
-        """Move the focus back to the tree."""
+        """Move the focus back to the tree, and leave the full-screen view of the panes."""
         self.remove_class("-pane", "-full")
         self.set_focus(self.group_tree)
         self.update_monitored_configs()

@@ -1,4 +1,4 @@
-"""The comparison screen: differences between two recorded times."""
+"""The comparison screen: differences between two polls of a recording."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
 
 MAX_ROWS = 2_000
-"""Maximum number of rows per kind of difference. Further differences are only counted."""
+"""Maximum number of rows per kind of difference. Differences beyond this number are only counted."""
 
 VIEWS = ("all", "groups", "members", "partitions", "lag")
 """Views of the screen: all differences, or one kind. Key `v` switches to the next view."""
@@ -138,7 +138,7 @@ COLUMNS: tuple[Column[Difference], ...] = (
 
 
 def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
-    """Return the parts of the summary line, such as `3 groups joined`, without zeros."""
+    """Return the parts of the summary line, such as `3 groups joined`. Numbers that are 0 are left out."""
     grew = sum(1 for change in comparison.lags if change.by > 0)
     counts = (
         (len(comparison.joined), "group joined", "groups joined"),
@@ -155,7 +155,7 @@ def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
 
 
 def rows_in_view(rows: Iterable[Difference], view: str) -> list[Difference]:
-    """Return the differences in one of the `VIEWS`."""
+    """Return the differences that a view (one of `VIEWS`) shows."""
     return [row for row in rows if view in ("all", row.kind)]
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 SPANS = (600.0, 3_600.0, 21_600.0, 86_400.0)
-"""Time spans of the listed events, in seconds. Key `v` switches to the next one."""
+"""Time spans for the list of events, in seconds, up to now. Key `v` switches to the next time span."""
 
 KEYS = "enter go to group  / filter  v time  o kind  l selected group  esc close"
 
@@ -47,21 +47,24 @@ _KINDS: dict[str, frozenset[EventKind]] = {
         for shown in EVENT_KINDS.values()
     },
 }
-"""Name, such as `all events` → kinds of the listed events. Key `o` switches to the next name."""
+"""Name of a selection, such as `all events` → kinds of events in this selection.
+
+Key `o` switches to the next selection.
+"""
 
 _SELECTIONS = tuple(_KINDS)
 
 MAX_EVENTS = 2_000
-"""Maximum number of listed events. Older events are only counted."""
+"""Maximum number of events in the list. If there are more, the oldest are only counted."""
 
 _WIDEST_TEXT = "-" * 200
-"""Placeholder of the maximum width for the texts of events, so that their column takes all remaining space.
+"""Text of the maximum width, which stands for the texts of all events when the width of their column is computed.
 
-Measuring the texts of all events would take too long.
+The column therefore takes all remaining space. It would take too long to measure the texts of all events.
 """
 
 ROWS_PER_GROUP = 5
-"""Maximum number of rows per group. Older events of the group share one more row."""
+"""Number of events per group that have a row of their own. If a group has several older events, they share a row."""
 
 
 def _kind(row: EventRow) -> Cell:
@@ -83,6 +86,7 @@ class EventSelection(NamedTuple):
 
     Attributes:
         query: filter that the group of the event must match.
+        kinds: kinds of events that are shown.
         group: id of the only group whose events are shown; None for all groups and brokers.
         since: only events after this time are shown, in seconds since the epoch.
     """
@@ -93,7 +97,7 @@ class EventSelection(NamedTuple):
     since: float
 
     def apply(self, events: Sequence[Event], snapshot: Snapshot) -> list[Event]:
-        """Return the events that meet the conditions, newest first. In `events`, the oldest event comes first."""
+        """Return the events that meet the conditions, newest first. `events` must be sorted, oldest first."""
         return [
             event
             for event in reversed(events)
@@ -105,7 +109,7 @@ class EventSelection(NamedTuple):
 
 
 class EventTable(LineTable[EventRow]):
-    """The table of events. Enter goes to the row's group, or lists all events of a row with several events."""
+    """The table of events. Enter goes to the group of the row. In a row of several events, it lists these events."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]
     """
@@ -192,7 +196,7 @@ class EventsScreen(ModalScreen["str | None"]):
     @on(SnapshotArrived)
     def _snapshot_arrived(self, message: SnapshotArrived) -> None:
         if message.snapshot.events is not self._events:
-            # If the cursor is in the first row, it stays there when new events arrive. Otherwise, it stays on its
+            # When new events arrive, the cursor stays in the first row if it is there. Otherwise, it stays on the same
             # event.
             self._list(fresh=self.table.cursor == 0)
 
@@ -256,17 +260,17 @@ class EventsScreen(ModalScreen["str | None"]):
         self.query_one(FilterBar).begin()
 
     def action_span(self) -> None:
-        """Show the events of the next time span in `SPANS`; the first follows the last."""
+        """Show the events of the next time span in `SPANS`; after the last time span, show the first again."""
         self._span = (self._span + 1) % len(SPANS)
         self._list(fresh=True)
 
     def action_kind(self) -> None:
-        """Show only events of the next kind; after the last kind, show all."""
+        """Show the next selection of event kinds; after the last selection, show all events."""
         self._kind = (self._kind + 1) % len(_SELECTIONS)
         self._list(fresh=True)
 
     def action_only(self) -> None:
-        """Switch between the events of the selected group and all events."""
+        """Switch between the events of the selected group and the events of all groups and brokers."""
         if self._only_group is None and self._main.group is None:
             self.notify("no group is selected in the tree", timeout=6, markup=False)
             return

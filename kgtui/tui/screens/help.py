@@ -27,7 +27,7 @@ _HELP_KEYS = next(action.keys for action in table.ACTIONS if action.id == "help"
 
 
 class HelpScreen(ModalScreen[None]):
-    """Shows the user's keys, the symbols, and the filter language."""
+    """Shows all keys as the user has configured them, the symbols, and the filter language."""
 
     DEFAULT_CSS = """
     HelpScreen {
@@ -63,7 +63,7 @@ class HelpScreen(ModalScreen[None]):
         self.query_one("#sheet").focus()
 
     def action_scroll(self, direction: str) -> None:
-        """Scroll by one line."""
+        """Scroll the text by one line, `down` or up."""
         sheet = self.query_one("#sheet", VerticalScroll)
         (sheet.scroll_down if direction == "down" else sheet.scroll_up)(animate=False)
 

@@ -1,4 +1,4 @@
-"""The main screen (one cluster with all keys), and the screen of a recording above it."""
+"""The main screen: one cluster, with all keys. A recording is shown on another main screen above it."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class MainScreen(ClusterScreen):
         replay.go_to_time(self, message.at)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable the keys that change the cluster in a read-only session.
+        """In a read-only session, disable the keys of actions that change the cluster.
 
-        Other keys stay enabled, so that the key of an unavailable action can show the reason.
+        All other keys stay enabled, even if their actions are unavailable, so that a key press can show the reason.
         """
         if action != "run_action" or not parameters:
             return True
@@ -80,7 +80,7 @@ class MainScreen(ClusterScreen):
 
 
 class ReplayOverlay:
-    """The screen of a recording above the screen of the live cluster. The live cluster is polled meanwhile.
+    """Shows a recording on a screen above the screen of the live cluster, which is still polled.
 
     Args:
         session: the session of the recording.
@@ -96,7 +96,7 @@ class ReplayOverlay:
         self._worker: Worker[None] | None = None
 
     def open(self) -> None:
-        """Show the recording, and start its monitor."""
+        """Show the recording, and run its monitor."""
         monitor = self.session.monitor
         if monitor is not None:
             self._screen = MainScreen(self.session, monitor, like=self._live)
@@ -105,7 +105,7 @@ class ReplayOverlay:
             self._worker = self._app.run_worker(monitor.run(), name="replay", group="replay", exclusive=True)
 
     def close(self) -> None:
-        """Close the recording, and update the live screen."""
+        """Stop the monitor of the recording, close its screen, and redraw the screen of the live cluster."""
         if self._unsubscribe is not None:
             self._unsubscribe()
         if self._worker is not None:
@@ -120,7 +120,7 @@ class ReplayOverlay:
 
 
 def forward_snapshots(monitor: GroupMonitor, screen: ClusterScreen) -> Callable[[], None]:
-    """Post each snapshot of a monitor to a screen. Return a function that ends this subscription."""
+    """Post each new snapshot of a monitor to a screen. Return a function that ends the subscription."""
 
     def post(snapshot: Snapshot) -> None:
         screen.post_message(SnapshotArrived(snapshot))
