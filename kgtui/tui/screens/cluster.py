@@ -88,7 +88,7 @@ class ClusterScreen(Screen[None]):
         """Create a screen for one cluster or recording.
 
         Grouping and sort order are copied from the screen `like`. For a recording above a live screen, the cursor and
-        the front pane are copied too.
+        the choice of the pane in front are copied, too.
         """
         # The CSS class "-bare" (there are no groups) is set before the screen is mounted, because a change after that
         # makes Textual recompute all styles.

@@ -63,7 +63,7 @@ class HelpScreen(ModalScreen[None]):
         self.query_one("#sheet").focus()
 
     def action_scroll(self, direction: str) -> None:
-        """Scroll the text by one line, `down` or up."""
+        """Scroll the text by one line. `direction` is `down` or `up`."""
         sheet = self.query_one("#sheet", VerticalScroll)
         (sheet.scroll_down if direction == "down" else sheet.scroll_up)(animate=False)
 

@@ -80,7 +80,7 @@ class MainScreen(ClusterScreen):
 
 
 class ReplayOverlay:
-    """Shows a recording on a screen above the screen of the live cluster, which is still polled.
+    """Shows a recording on a screen above the screen of the live cluster. The live cluster is still polled.
 
     Args:
         session: the session of the recording.

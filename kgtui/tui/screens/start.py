@@ -51,7 +51,7 @@ class StartScreen(Screen[None]):
     """
 
     class Opened(Message):
-        """Posted after a cluster has been opened."""
+        """Posted after the user has opened a cluster. `session` is its session."""
 
         def __init__(self, session: Session) -> None:
             super().__init__()

@@ -3,16 +3,16 @@
 | module | contents |
 |---|---|
 | `grouping` | puts the groups under nodes |
-| `totals` | sums the lag of each node, and finds the worst of its problems |
+| `totals` | computes the total lag and the worst problem of each node |
 | `sorting` | sorts the groups of a node |
 | `layout` | maps rows to nodes and groups, and back |
 | `model` | filters, groups and sorts each snapshot; keeps open nodes, marks and cursor |
-| `columns` | titles, widths and cells of the columns, and the choice of the columns that fit |
-| `rows` | composes the text of a row |
+| `columns` | titles, widths and cells of the columns; chooses the columns that fit into the tree |
+| `rows` | composes the text of each row |
 | `renderer` | draws the rows |
 | `left_side` | the tree with its heading; saves columns and order |
 | `widget` | the widget, which handles keys and the mouse |
 
-Only `renderer`, `widget` and `left_side` import Textual. Loops over many groups are generators that yield after each
-slice, so that the event loop can handle keys (see `kgtui.model.slices`).
+Only `renderer`, `widget` and `left_side` import Textual. Loops over many groups are generators that yield after every
+1,000 groups or so, so that the event loop can handle keys (see `kgtui.model.slices`).
 """

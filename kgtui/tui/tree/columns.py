@@ -25,20 +25,20 @@ Piece = tuple[str, str]
 """(text, role). The role decides the color: `lag` stands for the component class `group-tree--lag`."""
 
 FRESH_SECONDS = 15.0
-"""Data older than this many seconds is old. The row of a group with old data also shows the age of the data."""
+"""Age in seconds above which the data of a group is old. The row of the group then also shows this age."""
 
 LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
-"""Minimum width of the names, in terminal cells: 16 in a tree with one column, 22 with two columns, and so on."""
+"""Minimum width of the names, in terminal cells: 16 beside one column, 22 beside two columns, and so on."""
 _UNCHANGED = 0.05
-"""If the lag changes by fewer records per second than this, the change is shown as 0."""
+"""If the lag changes more slowly than by this many records per second, the change is shown as 0."""
 _WITH_FRACTION = 10.0
-"""If the lag changes by at least this many records per second, no decimal place is shown."""
+"""If the lag changes by at least this many records per second, the change is shown without a decimal place."""
 
 _SMALLEST_AGE_BOUND = 10.0
-"""A lower bound of the age of the oldest unread record is shown only if it is at least this many seconds.
+"""Smallest lower bound for the age of the oldest unread record that is shown, in seconds.
 
-A smaller lower bound is shown as an unknown age.
+If the lower bound is smaller, the age is shown as unknown.
 """
 
 
@@ -52,10 +52,11 @@ class TreeRow:
         age: age of the data in seconds; None if the data is current.
         judgment: status and problem of the group.
         judgment_stale: whether the judgment is based on old data.
-        lags: total lag in the last reads of the sweep, oldest first.
+        lags: total lag in the last reads of the group by the sweep (the background read of all groups), oldest first.
+            There are at most `SAMPLES` values.
         trend: change of the lag in records per second; None if unknown.
-        time_lag: (age of the oldest unread record in seconds, whether this is only a lower bound); (None, …) if the age
-            is unknown, and None if the offsets have not been read.
+        time_lag: (age of the oldest unread record in seconds, whether this is only a lower bound). The age is None if
+            unknown. The whole attribute is None if the offsets have not been read.
     """
 
     group: str
@@ -78,7 +79,7 @@ class TreeRow:
 
 
 def tree_row(snapshot: Snapshot, group: str, total: LagTotal | None, *, marked: bool) -> TreeRow:
-    """Return the values in the row of a group. If a read failed, the last known value is used."""
+    """Return the values in the row of a group. If a read has failed, use the values of the last successful read."""
     at, lag_at = facts.read_at(snapshot, group), facts.lag_read_at(snapshot, group)
     age = None if at is None or snapshot.taken_at - at <= FRESH_SECONDS else snapshot.taken_at - at
     if lag_at is not None and facts.lag_is_outdated(snapshot, group):
@@ -107,7 +108,7 @@ class TreeColumn:
     Attributes:
         title: title in the heading; may be empty.
         width: width in terminal cells, including the blank to the left.
-        meaning: what the column shows, for the dialog in which the user chooses columns.
+        meaning: what the column shows. The dialog in which the user chooses columns contains this text.
         sort: the key of `SORT_KEYS` by which a click on the title sorts the groups.
         cell: returns (text, role) for a row.
     """
@@ -143,7 +144,7 @@ class FittedColumns:
 
     @property
     def numbers(self) -> tuple[TreeColumn, ...]:
-        """The shown columns except `problem` and `state`."""
+        """The shown columns except `problem` and `state`, from left to right."""
         return tuple(column for column in self.shown if column.id not in ("problem", "state"))
 
     def column_at(self, x: int) -> TreeColumn | None:
@@ -158,7 +159,7 @@ class FittedColumns:
 
 @lru_cache(maxsize=64)
 def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> FittedColumns:
-    """Choose the columns that fit. The names get the remaining width, except one cell at each end of the line.
+    """Choose the columns that fit. The names get the remaining width. One cell at each end of the line stays free.
 
     Args:
         width: width of the tree in terminal cells.
@@ -179,11 +180,11 @@ _WITH_STATES: frozenset[Grouping] = frozenset({"type", "state", "coordinator"})
 
 
 _VERDICTS = {severity: status.name for status, severity in SEVERITY.items()}
-"""`Judgment.severity` above 0 → name of the status (WARN or ERR)."""
+"""`Judgment.severity` → name of the status, such as WARN or ERR."""
 
 
 def severity_mark(level: int) -> Piece:
-    """Return (mark, role) for a `Judgment.severity`. The mark for severity 0 is empty."""
+    """Return (mark, color role) for a `Judgment.severity`. For severity 0, the mark is empty."""
     return (text.verdict_mark(_VERDICTS[level]), text.verdict_role(_VERDICTS[level])) if level else ("", "muted")
 
 

@@ -48,8 +48,8 @@ class Node:
 
     Attributes:
         path: keys that identify the node; empty for the root.
-        parts: sorted lists that together contain the ids of the node's groups. Of nodes with child nodes, only the root
-            has such lists.
+        parts: sorted lists that together contain the ids of the node's groups. Empty in a node with
+            child nodes, except in the root.
         count: number of groups under the node and its child nodes.
     """
 
@@ -94,7 +94,7 @@ class TreeNodes:
 
     @property
     def keys_from_cluster(self) -> bool:
-        """Whether the nodes are named after topics or prefixes of group ids."""
+        """Whether the names of the nodes come from the cluster, because they are topics or prefixes of group ids."""
         return self.grouping in _KEYS_OF_GROUP
 
 
@@ -144,7 +144,7 @@ def family_of(group: str) -> str | None:
 def build_nodes(
     snapshot: Snapshot, grouping: Grouping, chosen: Mapping[Listing, Sequence[str]] | None = None
 ) -> Generator[None, None, TreeNodes]:
-    """Put the groups of a snapshot under nodes, and yield after each slice of groups.
+    """Put the groups of a snapshot under nodes. Yield after about every 1,000 groups.
 
     Args:
         chosen: listing → sorted ids of its groups that match the filter; None if there is no filter.
@@ -183,7 +183,7 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Put groups of one listing under nodes, if an old broker has listed them without type or state.
+    """Put groups under nodes that an old broker has listed without type or state, and extend `buckets` with them.
 
     The missing type and state are taken from the descriptions of the groups.
     """
@@ -289,7 +289,7 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """Return the state of all groups under a node; None if they can differ."""
+    """Return the state that all groups under a node have; None if their states can differ."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state" and node.path:

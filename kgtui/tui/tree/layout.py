@@ -30,8 +30,8 @@ class RowKey:
 class RowLayout:
     """The rows of the tree, numbered from 0.
 
-    There is no object per row, so that 100,000 groups are laid out fast. Instead, the number of the first row and the
-    list of group ids are stored per node.
+    To lay out 100,000 groups quickly, rows are not stored as objects. Instead, the number of the first row and the list
+    of group ids are stored per node.
 
     Args:
         groups_in_order: returns the ids of a node's groups in display order.
@@ -94,7 +94,7 @@ class RowLayout:
         return self._nodes[index], None if ids is None else ids[row - self._starts[index]]
 
     def node_row(self, path: Path) -> int | None:
-        """Return the row of a node; None if an ancestor is closed."""
+        """Return the number of a node's row; None if the tree has no such node, or if a node above it is closed."""
         index = self._header_at.get(path)
         return None if index is None else self._starts[index]
 
@@ -110,9 +110,9 @@ class RowLayout:
         return None if at is None else start + at
 
     def span(self, path: Path) -> tuple[int, Sequence[str]] | None:
-        """Return the row of a node's first group, and the ids of all its groups in display order.
+        """Return (row number of a node's first group, ids of all its groups in display order).
 
-        Return None if no group of the node is shown.
+        Return None if the groups are hidden, for example because the node is closed.
         """
         index = self._groups_at.get(path)
         if index is None:
@@ -131,7 +131,7 @@ class RowLayout:
 def position(ids: Sequence[str], group: str) -> int | None:
     """Return the index of a group in a list of group ids; None if the list does not contain the group.
 
-    A binary search, which is fast, is tried first. It succeeds if the list is sorted by name.
+    If the list is sorted by name, a binary search finds the group. Otherwise, the list is searched from the start.
     """
     at = index_of(ids, group)
     if at is not None:

@@ -1,4 +1,4 @@
-"""The left side of the screen: the tree with its heading. It also saves the columns and the sort order."""
+"""The left side of the screen: the tree with its heading. The columns and the sort order are saved to a file."""
 
 from __future__ import annotations
 
@@ -49,9 +49,10 @@ class SavedView:
 
 
 def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
-    """Return the view in a file; None if there is none, or if a newer kgtui has saved it in another format.
+    """Return the view that is saved in a file; None if there is no file, or if its content cannot be used.
 
-    `configured` are the ids of the columns in `config.toml` now.
+    `configured` are the ids of the columns that `config.toml` contains now. If the saved view was made with other
+    columns in `config.toml`, the result has the columns `configured`.
     """
     try:
         with open(open_private(path, os.O_RDONLY), "rb") as file:
@@ -66,14 +67,14 @@ def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
 
 
 def save_view(path: Path, view: SavedView) -> None:
-    """Write a view to the file `path`, and create its folder. Raises `OSError`."""
+    """Write a view to the file `path`, and create its folder. Raises `OSError` if this fails."""
     private_folder(path.parent)
     with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(json.dumps(asdict(view)).encode())
 
 
 class LeftSide(Vertical):
-    """The tree with its heading, or the message in place of an empty tree.
+    """The tree with its heading, or the message that is shown instead of an empty tree.
 
     Args:
         problems: the problems of all groups, shared with the node page.
@@ -92,7 +93,10 @@ class LeftSide(Vertical):
         yield self.group_tree
 
     def show_empty_state(self, snapshot: Snapshot, query: Query | None) -> None:
-        """Show the tree or, if it is empty, a message that says why. `query` is the filter if it matches no group."""
+        """Show the tree or, if it is empty, a message that says why.
+
+        `query` is the filter if no group matches it, and None otherwise.
+        """
         self.group_tree.display = not self.query_one(EmptyState).show(snapshot, self._session, query)
 
     @on(GroupTree.SettingsChanged)
@@ -116,7 +120,7 @@ class LeftSide(Vertical):
         self.sort_by(message.sort, descending=not model.descending if again else SORT_KEYS[message.sort].largest_first)
 
     def restore_view(self) -> None:
-        """Restore the saved columns and order. A `sort:` term in the filter has precedence."""
+        """Restore the saved columns and order. A `sort:` term in the filter has precedence over the saved order."""
         configured = self._session.ui.columns
         view = load_view(self._session.state_folder.view, configured)
         if view is not None:

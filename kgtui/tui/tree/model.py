@@ -1,6 +1,6 @@
-"""The model of the tree: open nodes, marks, sort order and cursor, which survive new snapshots.
+"""The model of the tree: open nodes, marks, sort order, cursor, and the layout of the rows.
 
-Its layout is computed in slices, so that the event loop is not blocked.
+When a new snapshot arrives, only the layout is computed again, in short steps that do not block the event loop.
 """
 
 from __future__ import annotations
@@ -83,19 +83,22 @@ class TreeModel:
         self.layout = self._lay_out()
 
     def is_open(self, node: Node) -> bool:
-        """Return whether a node is open: as the user chose, or else as `set_initial_openness` has decided."""
+        """Return whether a node is open.
+
+        If the user has opened or closed the node, this counts. Otherwise, `set_initial_openness` has decided.
+        """
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
             return by_hand
         return self._open_all or (self._open_parents and not node.parts)
 
     def set_open(self, path: Path, opened: bool) -> None:
-        """Open or close a node, and lay out the rows again."""
+        """Open or close the node with this path, and lay out the rows again."""
         self._opened_by_user[path] = opened
         self.relayout()
 
     def reveal(self, group: str) -> bool:
-        """Open the nodes above a group and put the cursor on it. Return False if the filter hides it."""
+        """Open the nodes above a group, and put the cursor on the group. Return False if the filter hides the group."""
         path = path_of(self.snapshot, group, self.grouping)
         if path is None or path not in self.nodes.by_path:
             return False
@@ -128,7 +131,7 @@ class TreeModel:
         self._open_parents = rows_of_nodes <= height
 
     def reset_openness(self) -> None:
-        """Forget which nodes the user has opened and closed, because a new grouping has other nodes."""
+        """Forget which nodes the user has opened or closed. A new grouping has other nodes."""
         self._opened_by_user.clear()
 
     def copy_open_nodes_and_cursor(self, model: TreeModel) -> None:
@@ -137,7 +140,7 @@ class TreeModel:
         self.cursor_key = model.cursor_key
 
     def set_nodes(self, nodes: TreeNodes, order: Mapping[Path, Sequence[str]]) -> None:
-        """Replace the nodes, and lay out the rows.
+        """Replace the nodes, and lay out the rows again.
 
         Args:
             order: path of an open node → ids of its groups in the selected order; empty if groups are sorted by name.
@@ -156,7 +159,7 @@ class TreeModel:
         return RowLayout(self.nodes, self.is_open, self.groups_in_order)
 
     def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
-        """Return the sorted ids of a node's groups, and yield after each slice. The result is cached."""
+        """Return the sorted ids of a node's groups. Yield between the steps of the computation. Cache the result."""
         kept = self._merged.get(node.path)
         # Compare the lists by value, because every change of the filter creates new lists, often with the same ids.
         if kept is not None and kept[0] == node.parts:
@@ -168,7 +171,7 @@ class TreeModel:
     def groups_in_order(self, node: Node) -> Sequence[str]:
         """Return the ids of a node's groups in display order.
 
-        A large node is sorted by name until it has been sorted by another key in the background.
+        If there are many groups, they are sorted by name until they have been sorted by another key in the background.
         """
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != NAME:
@@ -182,7 +185,7 @@ class TreeModel:
 
     @property
     def group(self) -> str | None:
-        """The group under the cursor; None on a node or without rows.
+        """The group under the cursor; None if the cursor is on a node, or if there are no rows.
 
         A deleted group stays selected until the user moves the cursor, so that a key does not act on another group.
         """
@@ -202,9 +205,9 @@ class TreeModel:
         self.cursor_key = self.layout.row_key(self.cursor_row)
 
     def next_group(self) -> int | None:
-        """Return the row of the next group after the cursor, and open its node; None without groups.
+        """Return the row of the next group after the cursor; None if there are no groups.
 
-        After the last row, the search continues at the top.
+        If the group is in a closed node, this node is opened. After the last row, the search continues at the top.
         """
         start = self.cursor_row + 1
         for row in chain(range(start, self.layout.rows), range(min(start, self.layout.rows))):
@@ -244,7 +247,7 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Return the row of a group that has moved to another node; the row of this node if it is closed."""
+        """Return the row of a group that has moved to another node; if this node is closed, the row of the node."""
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
             return None
@@ -271,7 +274,7 @@ class TreeModel:
         return None
 
     def group_row(self, group: str) -> TreeRow:
-        """Return the values in the row of a group. If a read failed, the last known value is used."""
+        """Return the values in the row of a group. If a read has failed, use the values of the last successful read."""
         return tree_row(self.snapshot, group, self._lag(group), marked=group in self.marked)
 
     def _lag(self, group: str) -> LagTotal | None:
@@ -286,7 +289,7 @@ class TreeModel:
         return facts.with_hidden(self.snapshot, group, kept[1])
 
     def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
-        """Return the groups for an action on a row: its group, or all groups under its node."""
+        """Return the ids of the groups for an action on a row: the group of the row, or all groups under the node."""
         if row_key.group is not None:
             return (row_key.group,)
         node = self.nodes.by_path.get(row_key.path)
@@ -340,7 +343,7 @@ async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> Prep
 
     Args:
         query: the active filter.
-        slices: runs the computation in slices, and other tasks between them.
+        slices: runs the computation in short steps, and lets other tasks run between the steps.
 
     Raises:
         SupersededError: the user changed filter, grouping or order during the computation.

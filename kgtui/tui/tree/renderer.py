@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.layout import RowKey
 
 _MOST_CACHED_STRIPS = 400
-"""Maximum number of cached lines. With the cache, scrolling by one row renders only one new line."""
+"""Maximum number of rendered lines in the cache. With the cache, scrolling by one row renders only one new line."""
 
 ROLES = (
     "node", "guide", "leaf", "count", "lag", "muted", "stale", "mark", "kg-ok", "kg-warn", "kg-error", "kg-muted",
@@ -104,10 +104,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self._columns
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return the row that stays in place when rows are added or removed, and its line in the widget.
+        """Return (key of the row that stays in place when rows are added or removed, its line in the widget).
 
-        This is the row of the cursor if it is visible, and otherwise the first visible row. For the row of the cursor,
-        None is returned instead of a key, because its group may be deleted meanwhile.
+        The row is that of the cursor if it is visible, and otherwise the first visible row. For the row of the cursor,
+        the key is None, because its group may be deleted before the key is used.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -117,7 +117,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def apply_layout(self, scroll_anchor: tuple[RowKey | None, int]) -> None:
         """Adjust the scroll position to a new layout. Redraw only changed lines, because some terminals are slow.
 
-        `scroll_anchor` is the result of the method `scroll_anchor` before the layout changed.
+        `scroll_anchor` is the value that the method `scroll_anchor` returned before the layout changed.
         """
         nothing_yet = not self.virtual_size.height
         self.set_line_count(self.model.layout.rows)
@@ -138,7 +138,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=row - height + 1, animate=False)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Post `ViewChanged` if other groups are visible."""
+        """Post `ViewChanged` if other groups have become visible."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._post_view_change()
@@ -168,7 +168,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             event.stop()
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y` without the scroll bar's column. Otherwise, Textual would crop the line in each frame."""
+        """Render line `y` without the scroll bar's column, because Textual would crop a longer line in each frame."""
         line = self._tree_line(self.scroll_offset.y + y)
         self._drawn[y] = line
         strip = self._strip_cache.get(line)
@@ -189,7 +189,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 
     def finish_line(self, strip: Strip) -> Strip:
-        """Return the line unchanged, because `render_line` has already applied colors and width."""
+        """Return the line unchanged, because `render_line` has already set its colors and width."""
         return strip
 
     def _styled(self, line: rows.TreeLine | None) -> Strip:
@@ -254,7 +254,7 @@ class TreeHeading(LineWidget):
         """The user clicked the title of a column.
 
         Attributes:
-            sort: the key of `SORT_KEYS` for the column.
+            sort: the key of `SORT_KEYS` by which to sort.
         """
 
         def __init__(self, sort: str) -> None:
@@ -266,7 +266,7 @@ class TreeHeading(LineWidget):
         self._model = model
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the texts of the line. Titles are as wide as their columns."""
+        """Return the texts of the line with their styles. A title is as wide as its column."""
         model = self._model
         line = rows.heading_line(self._columns(width), GROUPING_TITLES[model.grouping], model.sort, model.descending)
         return [(words, f"tree-heading--{role}") for words, role in line.pieces]
@@ -276,6 +276,6 @@ class TreeHeading(LineWidget):
         return fit_columns(max(width - 1, 1), self._model.columns, self._model.grouping)
 
     def on_click(self, event: events.Click) -> None:
-        """Post `SortRequested` for the clicked title."""
+        """Post `SortRequested` for the clicked title. A click to the left of the columns sorts by name."""
         column = self._columns(self.size.width).column_at(event.x)
         self.post_message(self.SortRequested(NAME if column is None else column.sort))

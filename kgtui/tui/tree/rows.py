@@ -23,7 +23,7 @@ class TreeLine:
     """The content of one row of the tree. The row is drawn again only if its content differs.
 
     Attributes:
-        pieces: (text, color role) pairs. Together, the texts fill the width of the tree.
+        pieces: (text, color role) of the pieces, from left to right. Together, the texts are as wide as the tree.
         cursor: whether the cursor is on the row.
     """
 
@@ -35,7 +35,7 @@ def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: b
     """Return the line above the tree: the grouping and the titles of the columns.
 
     The title of the sorted column ends with `▴` (ascending) or `▾` (descending). If the groups are sorted by a key
-    without a column, its name follows the grouping: `by state, age ▾`.
+    without a column, the name of the key follows the grouping: `by state, age ▾`.
 
     Args:
         grouping: name of the grouping, such as `by type, state`.
@@ -63,7 +63,9 @@ def node_line(
     cursor: bool,
     title: str = "",
 ) -> TreeLine:
-    """Return the row of a node: name, number of groups with the worst status, number of all groups, total lag.
+    """Return the row of a node.
+
+    It shows the name, the number of groups with the worst status, the number of all groups, and the total lag.
 
     Args:
         total: total lag of the groups; None if it has not been computed.
@@ -102,7 +104,7 @@ def node_line(
 
 
 def _state_mark(state: str | None, total: NodeTotal) -> Piece:
-    """Return (mark, color role) of a state in front of its name.
+    """Return (mark, color role) for the state of a node. The mark is in front of the node's name.
 
     The check mark would mean that all groups of the node are OK. So a node of Stable groups has it only if the lag of
     each group is known and no group has a problem.
@@ -114,7 +116,10 @@ def _state_mark(state: str | None, total: NodeTotal) -> Piece:
 
 
 def group_line(row: TreeRow, depth: int, columns: FittedColumns, *, cursor: bool) -> TreeLine:
-    """Return the row of a group: marks, name, and the cells of the columns. `depth` is the level of indentation."""
+    """Return the row of a group: mark, sign of the status, name, and cells of the columns.
+
+    `depth` is the level of indentation.
+    """
     indent = "  " * depth
     name_width = max(columns.name - len(indent) - 2, 1)
     name = text.plain(row.group, name_width, cut="middle")

@@ -1,4 +1,4 @@
-"""Sort the groups of one node, in slices that do not block the event loop."""
+"""Sort the groups of one node in short steps, so that the event loop is not blocked."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 CHUNK = 8_000
-"""Maximum number of group ids that are sorted in one slice (about 2 ms)."""
+"""Maximum number of group ids that are sorted in one step (about 2 ms)."""
 
 _Item = TypeVar("_Item", bound="str | tuple[float | str, int]")
 
 
 def merge_sorted(parts: Sequence[Sequence[_Item]]) -> Generator[None, None, Sequence[_Item]]:
-    """Merge sorted lists into one sorted list, and yield after each step.
+    """Merge sorted lists into one sorted list in several steps, and yield after each step.
 
-    The first step merges the smallest items of all lists, the second step the next larger
-    items, and so on.
+    The first step merges the smallest items of all lists, the second step the next larger items, and so on.
     """
     if len(parts) == 1:
         return parts[0]
@@ -44,9 +43,9 @@ def merge_sorted(parts: Sequence[Sequence[_Item]]) -> Generator[None, None, Sequ
 def sort_groups(
     ids: Sequence[str], snapshot: Snapshot, sort: str, descending: bool
 ) -> Generator[None, None, Sequence[str]]:
-    """Sort group ids by a sort key, and yield after each slice of groups.
+    """Sort group ids by a sort key in several steps, and yield after each step.
 
-    Equal values are sorted by name, and unknown values come last.
+    Groups with equal values are sorted by name, and unknown values come last.
 
     Args:
         ids: group ids, already sorted by name.

@@ -1,4 +1,4 @@
-"""Compute the total lag and the problems of each tree node."""
+"""Compute the total lag of each tree node, and count the groups with its worst problem."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ class NodeTotal:
 def sum_nodes(
     nodes: TreeNodes, snapshot: Snapshot, problems: ProblemIndex
 ) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Return path of a node → total, for all nodes, and yield after each slice of about 1,000 groups.
+    """Return path of a node → total, for all nodes. Yield after about every 1,000 groups.
 
     Args:
-        problems: the problems of all groups, which this function updates first.
+        problems: the problems of all groups. This function first updates them to the snapshot.
     """
     yield from problems.steps(snapshot)
     judgments = problems.judgments

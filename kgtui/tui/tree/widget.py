@@ -39,7 +39,7 @@ The user waits for the layout after a change of filter, grouping or order. Longe
 GROUPS_LAID_OUT_PER_SECOND = 80_000
 """Maximum number of groups that are laid out per second, on average.
 
-With 100,000 groups, the pause after a layout is 1.25 s.
+Therefore, the tree pauses after each layout. With 100,000 groups, the pause is 1.25 s.
 """
 
 
@@ -69,7 +69,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.searched = searched
 
     class SettingsChanged(Message):
-        """The user changed filter, grouping, order or marks. Heading and number of marks must be updated."""
+        """The user changed filter, grouping, order, columns or marks.
+
+        The heading of the tree and the number of marked groups must be drawn again.
+        """
 
     def __init__(self, snapshot: Snapshot, title: str = "", problems: ProblemIndex | None = None) -> None:
         super().__init__(snapshot, title)
@@ -84,7 +87,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._group_to_reveal: str | None = None
         self._match_to_select: str | None = None
         self.match_selected = asyncio.Event()
-        """Event that is cleared when the user accepts a filter, and set when the cursor is on the match."""
+        """Event that is cleared when the user presses enter in the filter bar, and set when the matches are shown.
+
+        If only one group matches, the cursor is then on this group.
+        """
         self.match_selected.set()
         self._shown = 0
         self._totals_due = 0.0
@@ -101,7 +107,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return self.model.group
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show a newer snapshot. Cursor, scroll position, open nodes and focus stay."""
+        """Show a newer snapshot. Cursor, scroll position, open nodes and focus do not change."""
         self.model.snapshot = snapshot
         self._layout_due.set()
 
@@ -132,7 +138,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.post_message(self.SettingsChanged())
 
     def copy_arrangement(self, model: TreeModel, *, cursor: bool = False) -> None:
-        """Copy grouping, sort order and columns of another tree; with `cursor`, also open nodes and cursor."""
+        """Copy grouping, order and columns of another tree; if `cursor` is true, also its open nodes and cursor."""
         self.model.grouping, self.model.sort, self.model.descending = model.grouping, model.sort, model.descending
         self.model.columns = model.columns
         if cursor:
@@ -230,7 +236,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.post_message(GroupSelected())
 
     def reveal(self, group: str) -> bool:
-        """Open the nodes above a group and put the cursor on it. Return False if the filter hides it."""
+        """Open the nodes above a group, and put the cursor on the group. Return False if the filter hides the group."""
         before, scroll_anchor = self.model.group, self.scroll_anchor()
         if not self.model.reveal(group):
             return False
@@ -242,15 +248,15 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def reveal_later(self, group: str) -> None:
-        """Put the cursor on a group after the next layout, if the current layout may not contain the group."""
+        """Put the cursor on a group after the next layout. Use this if the current layout may lack the group."""
         self._group_to_reveal = group
         self._choice_made()
 
     def select_match(self, expression: str) -> None:
-        """Put the cursor on the group whose id equals a filter, or on the only match of the filter.
+        """Put the cursor on the group whose id equals the filter `expression`, or on the only match of the filter.
 
-        The cursor moves when the matches are shown. It does not move if the filter is changed before, if `expression`
-        is empty, or if there is no such group.
+        The cursor moves when the matches are shown. It does not move if the filter is changed before that, if
+        `expression` is empty, or if there is no such group.
         """
         self._match_to_select = expression or None
         if not expression:
@@ -276,7 +282,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._open_node(row_content[0], opened=True)
 
     def fold(self) -> None:
-        """Close the node under the cursor; on a group or a closed node, go to the parent node."""
+        """Close the node under the cursor. If the cursor is on a group or a closed node, go to the node above it."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None:
             return
@@ -292,7 +298,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     def open(self) -> None:
         """Open or close the node under the cursor.
 
-        On a group or the cluster, post `GroupOpened`, so that the screen focuses its panes or page.
+        On a group or on the row of the cluster, post `GroupOpened`, so that the screen focuses the panes of the group
+        or the page of the cluster.
         """
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None:
@@ -313,9 +320,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._layout_due.set()
 
     def next_match(self) -> bool:
-        """Go to the next group, and open its node. Return False if there are no groups.
+        """Go to the next group that the tree shows, and open its node. Return False if there are no groups.
 
-        After the last group, the first one follows.
+        After the last group, go to the first one.
         """
         row = self.model.next_group()
         if row is None:
@@ -327,7 +334,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     def mark(self) -> None:
         """Mark or unmark the group under the cursor, or all groups of the node under the cursor.
 
-        After a single group, the cursor moves to the next row.
+        If the cursor is on a group, it then moves to the next row.
         """
         row_key = self.model.layout.row_key(self.model.cursor_row)
         if row_key is None:
@@ -360,7 +367,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._layout_due.set()
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the clicked row. Open or close a clicked node, and focus the panes after a double click."""
+        """Go to the clicked row. Open or close a clicked node.
+
+        After a double click on a group or on the row of the cluster, post `GroupOpened`.
+        """
         row = self.scroll_offset.y + event.y
         row_content = self.model.layout.at(row)
         if row_content is None:
