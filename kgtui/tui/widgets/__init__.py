@@ -6,8 +6,8 @@
 | `filter_bar` | the filter expression and its syntax errors |
 | `group_detail` | title, tabs and panes of the selected group |
 | `broker_faults` | errors of brokers and of the cluster |
-| `empty_state` | the text in place of an empty tree |
+| `empty_state` | the text that is shown instead of an empty tree |
 | `footer` | the most important keys |
 | `tabs` | base class: a line with the titles of tabs |
-| `line` | base class: one line of text that redraws only changed cells |
+| `line` | base class: a widget with one line of text, which redraws only changed cells |
 """

@@ -1,4 +1,4 @@
-"""Lines with errors of brokers and of the cluster, above the footer."""
+"""The lines above the footer about errors of brokers and of the cluster."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def _height(lines: list[str], width: int) -> int:
 def fault_lines(snapshot: Snapshot) -> list[str]:
     """Return one line per broker with an error, and one line per error of the whole cluster.
 
-    The broker without a response for the longest time comes first. There are at most `MAX_LINES` lines.
+    The brokers that have not responded for the longest time come first. If there are more than `MAX_LINES` errors, the
+    last line says how many are not shown.
     """
     failing = [status for status in snapshot.brokers.values() if status.fault is not None]
     failing.sort(key=lambda status: (status.answered_at or 0.0, status.node))
@@ -73,8 +74,8 @@ def broker_line(status: BrokerStatus, groups: int) -> str:
     Return an empty string if the broker has no error.
 
     Args:
-        groups: number of groups that this broker listed last. Groups that another broker has listed since then are not
-            counted, because their data is current.
+        groups: number of groups in the newest list of this broker. Groups that another broker has listed since then are
+            not counted, because their data is current.
     """
     fault = status.fault
     if fault is None:
@@ -93,7 +94,7 @@ def broker_line(status: BrokerStatus, groups: int) -> str:
 
 
 def cluster_line(fault: Fault) -> str:
-    """Return the line about an error of the whole cluster, with the advice on what to do."""
+    """Return the line about an error of the whole cluster. The advice on what to do follows, if there is one."""
     advice = f" {text.marks().arrow} {fault.advice}" if fault.advice else ""
     return f"{text.marks().fault} {_one_line(fault)}{advice}"
 

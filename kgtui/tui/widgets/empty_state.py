@@ -1,4 +1,4 @@
-"""The text in place of an empty tree: why there are no groups, and what the user can do."""
+"""The text that is shown instead of an empty tree: why there are no groups, and what the user can do."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ SLICE_SECONDS = 0.005
 """Maximum time for which the search for similar names may block the event loop, in seconds."""
 
 _RECORDING_DELAY = 1.0
-"""Delay between the last change of the filter and the search for the group in a recording, in seconds."""
+"""Delay from the last change of the filter to the search in a recording for the group that it names, in seconds."""
 
 
 class EmptyState(Static):
-    """The text in place of an empty tree. It is hidden while the tree shows groups."""
+    """The text that is shown instead of an empty tree. It is hidden while the tree shows groups."""
 
     DEFAULT_CSS = """
     EmptyState { height: 1fr; padding: 1 2; display: none; }
@@ -47,10 +47,10 @@ class EmptyState(Static):
     """
 
     class Explained(Message):
-        """Posted when it is known why no group matches the filter.
+        """Posted when kgtui has found out why no group matches the filter.
 
         Attributes:
-            meant: the filter that the user may have meant; may be empty.
+            meant: the filter that the user may have meant; empty if kgtui has no suggestion.
         """
 
         def __init__(self, meant: str) -> None:
@@ -93,7 +93,7 @@ class EmptyState(Static):
 
     @work(exclusive=True, group="explain", exit_on_error=False, description="explain")
     async def _explain(self, snapshot: Snapshot, session: Session, query: Query) -> None:
-        """Find out why no group matches. The recording is searched last, because that may take seconds."""
+        """Find out why no group matches the filter. Search the recording last, because this may take seconds."""
         # `no_match_steps` is imported here, so that kgtui starts faster.
         from kgtui.model.absence import no_match_steps
 
@@ -109,7 +109,7 @@ class EmptyState(Static):
 
 
 _MOST_DELETED_NAMED = 3
-"""Maximum number of deleted or expired groups in the text."""
+"""Maximum number of deleted or expired groups that the text names."""
 
 
 def empty_state(
@@ -127,7 +127,8 @@ def empty_state(
         query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
         why: why no group matches the filter, if that is known.
-        gone_at: when the recording first shows that the group is gone, in seconds since the epoch; None if unknown.
+        gone_at: when the recording first shows that the group named in the filter is gone, in seconds since the epoch;
+            None if unknown.
     """
     if snapshot.groups:
         return None if query is None else _filtered_out(snapshot, query, why, gone_at)

@@ -1,4 +1,4 @@
-"""The filter bar: the filter expression, a note beside it, and a syntax error or hint below."""
+"""The filter bar: the filter expression, a note beside it, and a syntax error or a hint below it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 class Expression(CompletingInput, NoRelayout):
     """The input field of the filter, with completion to presets.
 
-    Unlike Textual's own `Input`, it does not lay out the screen on each keystroke.
+    Unlike Textual's own `Input`, it does not make Textual lay out the screen again on each keystroke.
     """
 
     def on_resize(self) -> None:
-        """Choose the longer or shorter placeholder."""
+        """Choose the longer or the shorter hint for the empty field, depending on the width."""
         self.placeholder = HINT if self.size.width > cell_len(HINT) else SHORT_HINT
 
 
@@ -68,7 +68,7 @@ class FilterBar(Vertical):
 
         Attributes:
             query: the parsed filter.
-            text: the filter expression as the user typed it.
+            text: the filter expression as the user has typed it.
         """
 
         def __init__(self, query: Query, text: str) -> None:
@@ -125,14 +125,14 @@ class FilterBar(Vertical):
         return True
 
     def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool, unobserved: int = 0) -> None:
-        """Update the note beside the filter: name of the preset, `only problems`, progress of the search.
+        """Update the note beside the filter: name of the preset, `only problems`, how many groups have been searched.
 
         Args:
             searched: (number of tested groups, number of groups to test), as in `GroupTree.LaidOut`; None without a
                 filter.
             only_problems: whether only groups with a problem are shown (key `z`).
-            unobserved: number of groups with a possible problem that are not read in full, because there are too many.
-                Shown only if `only_problems` is true.
+            unobserved: number of groups with a possible problem that kgtui does not read in full, because there are too
+                many of them. The note contains it only if `only_problems` is true.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
@@ -175,9 +175,9 @@ class FilterBar(Vertical):
         self.post_message(self.Done(self.active_filter.strip()))
 
     def on_key(self, event: events.Key) -> None:
-        """Handle the keys that leave the filter bar (escape, down, tab), and up, which inserts the next preset.
+        """Handle escape, down and tab, which leave the filter bar, and up, which inserts the next preset.
 
-        Escape also restores the previous filter.
+        Escape also restores the filter that was active before the user began to type.
         """
         if event.key == "escape":
             event.stop()

@@ -40,7 +40,8 @@ class ActionFooter(LineWidget):
 
     Args:
         items: the keys from left to right.
-        why_unavailable: function from the id of an action to the reason why it is unavailable, or None.
+        why_unavailable: function that takes the id of an action and returns why it is unavailable; None if it is
+            available.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"footer--key", "footer--name", "footer--off"}
@@ -68,7 +69,7 @@ class ActionFooter(LineWidget):
         self._ends: list[tuple[int, FooterItem]] = []
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the keys that fit. The keys for help and quit are left out last."""
+        """Return the pieces of the keys that fit into the width. The keys for help and quit are left out last."""
         pieces: list[Piece] = []
         self._ends = []
         end = 0

@@ -60,12 +60,15 @@ class GroupTitle(LineWidget):
         self._group: str | None = None
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show the title of a group, or an empty line if `group` is None."""
+        """Show the title of a group. If `group` is None, show an empty line."""
         self._snapshot, self._group = snapshot, group
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the title for this width. Texts on the right are left out before the group id is cut."""
+        """Return the title for a line of this width. If it is narrow, texts on the right are left out first.
+
+        If that is not enough, the group id is cut.
+        """
         snapshot, group = self._snapshot, self._group
         if snapshot is None or group is None:
             return []
@@ -114,10 +117,11 @@ class GroupDetail(Vertical):
 
     Args:
         snapshot: the snapshot to show first.
-        command_config: path of the client properties file for Kafka commands, if any.
-        series: lag samples per group.
-        replay_position: the displayed time of the recording; None for a live cluster.
-        front: id of the pane in front.
+        command_config: path of the client properties file. Kafka commands that a pane shows contain it as
+            `--command-config`. None if there is no such file.
+        series: samples of lag and number of members per group; None if there are none.
+        replay_position: the displayed time in the recording; None for a live cluster.
+        front: id of the pane that is in front first.
     """
 
     DEFAULT_CSS = """
@@ -190,7 +194,7 @@ class GroupDetail(Vertical):
         return pane
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show a group of a snapshot, or no group if `group` is None."""
+        """Show a group of a snapshot. If `group` is None, show no group."""
         self._snapshot, self._group = snapshot, group
         self.query_one(GroupTitle).show(snapshot, group)
         self.pane.show(snapshot, group)

@@ -52,7 +52,8 @@ class PollStatus(LineWidget):
     def show(self, right: list[Piece]) -> int:
         """Show these pieces, and return the width of the widget in terminal cells.
 
-        Each change of the width causes a new layout. The width therefore shrinks only if the number of pieces changes.
+        Each change of the width makes Textual lay out the screen again. Therefore, the width shrinks only if the number
+        of pieces changes.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
@@ -63,7 +64,7 @@ class PollStatus(LineWidget):
         return width
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the pieces of text, aligned to the right."""
+        """Return the pieces of text, aligned to the right of the widget."""
         if not self._shown:
             return []
         (first, role), *others = self._shown
@@ -155,8 +156,8 @@ class ClusterHeader(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the left part of the header, and update `PollStatus` in the right part.
 
-        If there is too little space, these parts are left out, one after the other: the poll status; the numbers of
-        brokers (if all respond) and of groups; the least severe problems.
+        If the line is too narrow, these parts are left out in this order: the poll status; the numbers of brokers (if
+        all of them respond) and of groups; the least severe problems.
         """
         left, right = self._left([problem.piece for problem in self._problems]), self._right()
         while right and _width(left) + _reserved_width(right) + 2 > width:
@@ -171,7 +172,10 @@ class ClusterHeader(LineWidget):
         return spread(left, [], max(width - right_width, 0))
 
     def _left(self, problems: Sequence[Piece] = (), *, brief: bool = False) -> list[Piece]:
-        """Return the left part of the header; if `brief`, without numbers that are less important than problems."""
+        """Return the left part of the header.
+
+        If `brief` is true, leave out the numbers of brokers and groups, unless a broker does not respond.
+        """
         snapshot, target = self._snapshot, self._target
         name = text.plain(target.name, 32, cut="middle")
         environment = f" {text.plain(target.environment, 12)}" if target.environment else ""
@@ -240,19 +244,19 @@ class ClusterHeader(LineWidget):
 
 
 def groups_in_rebalance(snapshot: Snapshot) -> int:
-    """Return the number of groups that brokers list as rebalancing, even if the rebalance has just begun."""
+    """Return the number of groups that their coordinator lists as rebalancing, however short the rebalance is."""
     return sum(len(ids) for listing, ids in snapshot.by_listing.items() if listing.state in REBALANCING)
 
 
 class ProblemCount(NamedTuple):
-    """A kind of problem, with its number of groups and its text, such as `✘ 1 stopped`."""
+    """One kind of problem: the number of groups with this problem, and the text, such as `✘ 1 stopped`."""
 
     groups: int
     piece: Piece
 
 
 def problem_counts(problems: Mapping[Problem, int], *, rebalancing: int = 0) -> list[ProblemCount]:
-    """Return the kinds of problems, the most severe first.
+    """Return the kinds of problems with at least one group, the most severe first.
 
     `rebalancing` is the number of all rebalancing groups, even those whose rebalance is not a problem.
     """
@@ -272,7 +276,7 @@ def problem_counts(problems: Mapping[Problem, int], *, rebalancing: int = 0) -> 
 
 
 def newest_answer(snapshot: Snapshot) -> float | None:
-    """Return the time of the latest response of a broker, in seconds since the epoch; None without one."""
+    """Return the time of the latest response of any broker, in seconds since the epoch; None if none has responded."""
     return max((s.answered_at for s in snapshot.brokers.values() if s.answered_at is not None), default=None)
 
 
@@ -281,7 +285,7 @@ def _after_dots(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _fitting(problems: Sequence[ProblemCount], width: int) -> list[Piece]:
-    """Return the problems that fit, and the number of groups with other problems.
+    """Return the texts of the problems that fit into `width` cells, and the number of groups with other problems.
 
     If not even the first problem fits, return its symbol and the number of all groups with a problem.
     """
@@ -300,7 +304,10 @@ def _with_blanks(right: list[Piece]) -> list[Piece]:
 
 
 def _reserved_width(right: Sequence[Piece]) -> int:
-    """Return the width to reserve for the poll status, so that longer numbers cause no new layout."""
+    """Return the width to reserve for the poll status, in terminal cells.
+
+    Space is reserved for the longest numbers, so that they do not make Textual lay out the screen again.
+    """
     spare = (max(0, cell_len(widest) - cell_len(piece)) for (piece, _), widest in zip(right, _WIDEST, strict=False))
     return _width(right) + sum(spare)
 

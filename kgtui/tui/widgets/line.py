@@ -1,4 +1,4 @@
-"""A widget with one line of text. Only changed cells are redrawn, so a clock in the line sends only a few bytes."""
+"""A widget with one line of text. Only changed cells are redrawn, so that a clock in the line causes little output."""
 
 from __future__ import annotations
 
@@ -66,12 +66,15 @@ class LineWidget(StyleCache):
         return Strip(segments).adjust_cell_length(width, base)
 
     def style_of(self, role: str) -> Style:
-        """Return the style for a component class. Subclasses may override this method."""
+        """Return the style for a component class, such as `footer--key`. Subclasses may override this method."""
         return self.component_style(role)
 
 
 def spread(left: Iterable[Piece], right: Iterable[Piece], width: int) -> list[Piece]:
-    """Return a line with pieces at its left and right ends. If necessary, the left pieces are cut."""
+    """Return the pieces of a line with `left` at its left end, `right` at its right end, and blanks between them.
+
+    If they do not fit into `width` terminal cells, the last pieces of `left` are cut or left out.
+    """
     left, right = list(left), list(right)
     free = max(width - sum(cell_len(piece) for piece, _ in right), 0)
     fitted: list[Piece] = []
@@ -96,7 +99,8 @@ def _cells(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
 def _changed_cells(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tuple[int, int]:
     """Return the range of cells to redraw as (first cell, cell after the last one); (0, 0) if nothing differs.
 
-    There is only one range, because Textual would write the start of the line again for each range.
+    A single range is returned even if it contains unchanged cells, because Textual would write the start of the line
+    again for each further range.
     """
     length = max(len(old), len(new))
     differ = [index for index in range(length) if old[index : index + 1] != new[index : index + 1]]
