@@ -33,7 +33,7 @@ class FaultLines(Static):
         self._lines: list[str] = []
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show the errors in a snapshot. The layout changes only if the number of lines changes."""
+        """Show the errors in a snapshot. Textual lays out the screen again only if the number of lines changes."""
         lines = fault_lines(snapshot)
         if lines == self._lines:
             return

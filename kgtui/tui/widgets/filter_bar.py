@@ -31,7 +31,7 @@ SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 
 
 class Expression(CompletingInput, NoRelayout):
-    """The input field of the filter, with completion to presets.
+    """The input field of the filter. It completes the typed text to a preset (saved filter).
 
     Unlike Textual's own `Input`, it does not make Textual lay out the screen again on each keystroke.
     """

@@ -64,7 +64,7 @@ class PollStatus(LineWidget):
         return width
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the pieces of text, aligned to the right of the widget."""
+        """Return the pieces of text, with blanks before them, so that they are at the right end of the widget."""
         if not self._shown:
             return []
         (first, role), *others = self._shown
@@ -244,7 +244,7 @@ class ClusterHeader(LineWidget):
 
 
 def groups_in_rebalance(snapshot: Snapshot) -> int:
-    """Return the number of groups that their coordinator lists as rebalancing, however short the rebalance is."""
+    """Return the number of groups that brokers list as rebalancing, including those whose rebalance has just begun."""
     return sum(len(ids) for listing, ids in snapshot.by_listing.items() if listing.state in REBALANCING)
 
 
