@@ -14,7 +14,7 @@ aiokafka.
 | `lookups` | finds the coordinators of groups and the leaders of partitions |
 | `transport` | connects to a broker through aiokafka |
 | `exchange` | wraps encoded requests in objects that aiokafka's connection can send |
-| `login` | logs in to a broker with SASL, and repeats the login before the broker ends the session |
+| `login` | logs in to a broker with SASL, and repeats the login before the SASL session expires |
 | `mechanisms` | the messages of each SASL mechanism, such as PLAIN and SCRAM |
 | `oauth` | the settings of OAUTHBEARER, read from Java client properties |
 | `tokens` | gets the tokens of OAUTHBEARER and refreshes them |
@@ -33,5 +33,5 @@ aiokafka.
 | `tls` | the `ssl.*` properties: certificates and keys in PEM, and stores in PKCS#12 |
 | `secret` | masks passwords and keys in logs, tracebacks and messages |
 | `concurrency` | runs coroutines at the same time, and blocking functions in a daemon thread |
-| `lazy_import` | imports one module of aiokafka without the slow rest of the package |
+| `lazy_import` | lets `transport` import one module of aiokafka without the slow rest of the package |
 """

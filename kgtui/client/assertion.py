@@ -1,8 +1,8 @@
 """Create signed assertions, which prove the identity of a client to a token endpoint (RFC 7523).
 
 An assertion is a JSON Web Token that the client signs with its private key. The client sends the assertion as the OAuth
-grant (grant type `jwt-bearer`, KIP-1139), or in place of its client secret (KIP-1258). Properties and defaults are as
-in Kafka 4.3. Signing needs the package `cryptography` (extra `security`).
+grant (grant type `jwt-bearer`, KIP-1139), or in place of its client secret (KIP-1258). The properties and their
+defaults are those of Kafka 4.3. Signing needs the package `cryptography` (extra `security`).
 """
 
 from __future__ import annotations
@@ -46,10 +46,12 @@ class Assertion:
         key_file: PEM file with the private key.
         passphrase: passphrase of the private key; empty if the key is not encrypted.
         algorithm: `RS256` or `ES256`.
-        template_file: JSON file with the objects `header` and `payload`, whose fields are added to each assertion.
-        claims: the claims `aud`, `iss` and `sub` from the properties. The template overrides them.
+        template_file: JSON file with the objects `header` and `payload`, whose fields are added to each assertion;
+            empty if there is none.
+        claims: the claims `aud`, `iss` and `sub` from the properties. Claims in the template file override them.
         lifetime: lifetime of an assertion in seconds.
-        leeway: an assertion is valid this many seconds before its creation, in case the endpoint's clock is slow.
+        leeway: number of seconds. An assertion is valid from this long before its creation, because the clock of the
+            token endpoint may be slow.
         with_id: whether each assertion has a random identifier (claim `jti`).
     """
 
@@ -116,7 +118,7 @@ def _encoded(content: bytes) -> str:
 
 
 def _signer(assertion: Assertion) -> Callable[[bytes], bytes]:
-    """Return a function that signs bytes with the private key (RFC 7518)."""
+    """Return a function that signs bytes with the private key, and returns the signature in the format of RFC 7518."""
     setting = f"{_KEY_FILE_KEY}={assertion.key_file}"
     pem = _content(_KEY_FILE_KEY, assertion.key_file, "expected a private key in PEM")
     try:

@@ -65,11 +65,11 @@ _THROTTLE_TIME_SIZE = 4
 """Size of the field ThrottleTimeMs, in bytes."""
 
 _LONGEST_THROTTLE_MS = 600_000
-"""Maximum plausible throttle time, in milliseconds. A response with a larger value is damaged."""
+"""Maximum plausible throttle time, in milliseconds. A larger value is ignored, because the response must be damaged."""
 
 
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
-    """Return the throttle time in an encoded response, in milliseconds; 0 if the response has none.
+    """Return the throttle time in an encoded response, in milliseconds; 0 if the response has no plausible one.
 
     For ApiVersions, the result is always 0, because ThrottleTimeMs is not the first field of its responses.
     """

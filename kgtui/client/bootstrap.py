@@ -37,8 +37,9 @@ class ClusterView:
     """The metadata of a cluster, as reported by one of its brokers.
 
     Attributes:
-        cluster_id: None if the broker did not send it.
+        cluster_id: id of the cluster; None if the broker did not send it.
         controller: node id of the controller; None if the broker did not send it.
+        brokers: node id of each broker → its advertised address.
         features: name of a finalized feature → its level. None for brokers before 2.7.
     """
 
@@ -57,12 +58,12 @@ class FirstServer(NamedTuple):
 
 
 Attempts = dict[str, str]
-"""Address of a bootstrap server → error of the attempt, or `PENDING` while it is running."""
+"""Address of a bootstrap server → error of the attempt to connect to it, or `PENDING` while the attempt is running."""
 
 PENDING = "no answer yet"
 
 FIRST_THAT_NEVER_CREATES = 4
-"""First version of Metadata that can request topics without creating them."""
+"""First version of the Metadata request in which a client can forbid the broker to create topics that do not exist."""
 
 
 def brokers_only(version: int) -> Mapping[str, Any]:
@@ -91,9 +92,10 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
     """Ask all bootstrap servers at the same time for the brokers of the cluster.
 
     Args:
-        timeout: time limit in seconds for connecting to one server. The same limit applies again to its response.
-        log: gets the error of each attempt as soon as it fails, so that a caller can show errors while others still
-            run.
+        timeout: time limit in seconds for connecting to one server. The response to the Metadata request then has the
+            same time limit.
+        log: filled with the error of each attempt as soon as the attempt fails, so that a caller can show these errors
+            while other attempts are still running.
 
     Raises:
         UnreachableError: no bootstrap server responded. The error lists each attempt and its error.

@@ -1,4 +1,4 @@
-"""Read the claims of a JSON Web Token, and advise users whose clock is wrong."""
+"""Read the claims of a JSON Web Token, and create the advice for users whose clock is wrong."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SKEW = 30.0
-"""Largest difference between two clocks that brokers tolerate by default, in seconds."""
+"""Largest difference between the clocks of a broker and an identity provider that brokers accept by default, in seconds.
+
+If the clock of this machine differs from the identity provider's by more, messages advise the user to correct it.
+"""
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
-"""Claim that brokers check → word for this claim in messages."""
+"""Name of a claim that brokers check → word for this claim in messages."""
 
 
 def claims_of(token: str) -> Mapping[str, Any]:
@@ -31,15 +34,15 @@ def claims_of(token: str) -> Mapping[str, Any]:
 
 
 def time_of(claims: Mapping[str, Any], name: str) -> float | None:
-    """Return the time in a claim in seconds since the epoch; None if it is not valid."""
+    """Return the time in the claim `name`, in seconds since the epoch; None if the claim is missing or not valid."""
     value: Any = claims.get(name)
-    # Times from the year 9892 on are not valid, because Python cannot format dates after the year 9999.
+    # The highest valid time is in the year 9892, because Python cannot format dates after the year 9999.
     valid = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 250_000_000_000
     return float(value) if valid else None
 
 
 def describe(claims: Mapping[str, Any]) -> str:
-    """Return the claims that brokers check, in parentheses after a space; `""` if the token has none of them."""
+    """Return the claims that brokers check as a text such as ` (issuer 'a', scope 'b')`; empty if there are none."""
     shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
     if (start := time_of(claims, "nbf")) is not None:
         shown.append(f"valid from {rfc3339(start, 'seconds')}")

@@ -46,7 +46,7 @@ class ClientSettings:
         request_timeout: `request.timeout.ms` in seconds, or None. Limits one request.
         api_timeout: `default.api.timeout.ms` in seconds, or None. Limits a whole call.
         max_response: `receive.message.max.bytes`. Responses with more bytes are not read.
-        pool: attribute of `PoolOptions` → its value, such as `{"backoff_max": 1.0}`.
+        pool: name of an attribute of `PoolOptions` → its value, such as `{"backoff_max": 1.0}`.
         warnings: one sentence for each unknown property, and for each unknown option of the Kerberos login module.
     """
 
@@ -109,7 +109,7 @@ PROPERTIES: dict[str, tuple[str, Callable[[str, str], str | float]]] = {
 }
 """Property → `(attribute of ClientSettings or PoolOptions, function that parses the value)`.
 
-Properties of the login and TLS are parsed elsewhere, because they depend on each other.
+The properties of the login and TLS are missing here. Other functions parse them, because they depend on each other.
 """
 
 

@@ -34,7 +34,7 @@ class DaemonThread:
     async def run(self, work: Callable[[], T]) -> T:
         """Run `work` in the thread, and return its result.
 
-        If the call is cancelled before `work` has started, `work` does not run.
+        If the call is canceled before `work` has started, `work` does not run.
         """
         future: Future[T] = Future()
         with self._lock:
@@ -59,10 +59,10 @@ class DaemonThread:
 
 
 class AllFailedError(Exception):
-    """Raised if all functions in `first_success` have failed.
+    """Raised by `first_success` if all functions that it has called have failed.
 
     Attributes:
-        errors: the error of each function, in the order in which the functions were passed.
+        errors: the error of each function, in the order in which the functions were passed to `first_success`.
     """
 
     def __init__(self, errors: list[KgtuiError]) -> None:
@@ -77,10 +77,11 @@ async def first_success(
     expected: tuple[type[KgtuiError], ...],
     discard: Callable[[T], None] = lambda result: None,
 ) -> T:
-    """Run the functions `runners` until one succeeds, and return its result.
+    """Start the functions `runners` one after the other until one succeeds. Return its result, and cancel the others.
 
     Args:
-        head_start: seconds between the starts of two runners. After a failure, the next runner starts immediately.
+        head_start: seconds between the starts of two runners; with 0, all start at the same time. After a failure, the
+            next runner starts immediately.
         expected: types of errors after which the other runners continue. An error of another type is raised
             immediately.
         discard: called with the result of each runner that succeeds later than the first, for example to close a
@@ -117,9 +118,9 @@ async def first_success(
 
 
 async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run coroutines at the same time, and return their results in order.
+    """Run coroutines at the same time, and return their results in the order of `calls`.
 
-    If a coroutine fails, cancel all others and raise the error.
+    If a coroutine raises a KgtuiError, all others are canceled, and this error is raised.
     """
     try:
         async with asyncio.TaskGroup() as group:

@@ -28,7 +28,7 @@ _NOT_YET_VALID = 9
 _EXPIRED = 10
 
 _WRONG_NAME = frozenset({62, 63, 64})
-"""OpenSSL verify codes for a certificate of another host name, e-mail address or IP address."""
+"""OpenSSL's verification errors for a certificate that was issued for another host name, e-mail or IP address."""
 
 _CLIENT_CERTIFICATE_ALERTS = (
     "CERTIFICATE_REQUIRED",
@@ -52,10 +52,10 @@ ADVICE_USE_PLAINTEXT = "set security.protocol=PLAINTEXT (or SASL_PLAINTEXT) in t
 
 
 class ResponseTooLargeError(ConnectionError):
-    """Raised instead of reading a response whose announced size is above the limit.
+    """Raised for a response whose announced size is above the limit. The response is not read.
 
     Attributes:
-        size, limit: announced and maximum size, in bytes.
+        size, limit: announced size and maximum size of the response, in bytes.
     """
 
     def __init__(self, size: int, limit: int) -> None:
@@ -65,7 +65,7 @@ class ResponseTooLargeError(ConnectionError):
 
 
 def explain_dial_error(address: Address, error: BaseException, settings: ClientSettings) -> str:
-    """Return a message for an error that was raised while connecting, in the TLS handshake or in the login."""
+    """Return a message for an error of name resolution, the TCP connection, the TLS handshake or the login."""
     match error:
         case socket.gaierror():
             return (
@@ -90,8 +90,8 @@ def explain_dial_error(address: Address, error: BaseException, settings: ClientS
         case EOFError() | ConnectionError():
             return explain_hang_up(address, settings)
         case OSError():
-            # If several IP addresses fail, asyncio raises one OSError without `strerror`. Its message contains each
-            # address's error.
+            # If connections to several IP addresses fail, asyncio raises one OSError without `strerror`. The message of
+            # this OSError contains the error of each address.
             return f"kgtui cannot connect to {address}: {error.strerror or error}"
     return f"{address} answers, but not as a Kafka broker does ({type(error).__name__}): check host and port"
 
@@ -120,7 +120,7 @@ def explain_invalid_address(address: Address, error: ValueError) -> str:
 
 
 def describe_break(error: BaseException) -> str:
-    """Return why a connection broke, in parentheses, or `""` if the error gives no reason."""
+    """Return why a connection broke, such as ` (Connection reset by peer)`; empty if the error contains no reason."""
     if isinstance(error, ssl.SSLError) and (alert := _alert(error)):
         return f" (TLS: {alert})"
     return f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
@@ -201,14 +201,18 @@ def explain_login_required(address: Address, settings: ClientSettings) -> str:
 
 
 def explain_not_kafka(address: Address, protocol: str) -> str:
-    """Return a message for a server that uses a protocol other than Kafka's."""
+    """Return a message for a server that does not speak the protocol of Kafka in plain text.
+
+    Args:
+        protocol: `TLS`, or a phrase such as "an HTTP server".
+    """
     if protocol == "TLS":
         return f"{address} uses TLS, but kgtui is configured for plain text; {ADVICE_USE_TLS}"
     return f"{address} is not a Kafka port: {protocol} answers there; check host and port"
 
 
 def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -> bytes:
-    """Return the first bytes of a truncated or too large response, with the four bytes of its length field."""
+    """Return the beginning of a truncated or too large response, including the four bytes of its length field."""
     if isinstance(error, ResponseTooLargeError):
         return error.size.to_bytes(4, "big", signed=True)
     if error.expected is None or error.expected == len(b"size"):
@@ -219,7 +223,7 @@ def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -
 def name_foreign_protocol(start: bytes) -> str:
     """Name the kind of server, given the first bytes of its response.
 
-    Returns `TLS`, a phrase such as "an HTTP server", or `""` if the server is unknown.
+    Returns `TLS`, a phrase such as "an HTTP server", or an empty string if the kind is unknown.
     """
     if start[:2] in (b"\x15\x03", b"\x16\x03"):
         return "TLS"
@@ -237,7 +241,7 @@ def _alert(error: ssl.SSLError) -> str:
 
 
 PROBE_TIMEOUT = 2.0
-"""Time limit for finding out what kind of server listens on a port, in seconds."""
+"""Value of `timeout` with which `probe` finds out what kind of server listens on a port, in seconds."""
 
 _CORRELATION_ID = 0x6B677475
 _READ_SIZE = 32
@@ -260,13 +264,13 @@ class Peer(Enum):
 async def explain_with_probe(error: ConnectError, address: Address, settings: ClientSettings) -> ConnectError:
     """Probe the address, and return a ConnectError that says what listens there.
 
-    Return `error` if the probe finds no better explanation.
+    Return `error` unchanged if its cause is clear, or if the probe finds no better explanation.
     """
     if not _ambiguous(error.__cause__):
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
     if isinstance(error.__cause__, ResponseTooLargeError) and peer not in {Peer.FOREIGN, Peer.TLS}:
-        # Keep `error`: the server has announced a response, so a probe that received none cannot explain the error.
+        # TLS and foreign protocols explain the announced size. Any other result of the probe does not.
         return error
     message = _explain_peer(peer, protocol, address, settings)
     if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):
@@ -275,7 +279,14 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
 
 
 async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
-    """Return the kind of server at an address, and the name of its protocol (`""` unless it is `Peer.FOREIGN`)."""
+    """Return the kind of server at an address, and a phrase for its protocol, such as "an HTTP server".
+
+    The phrase is empty unless the kind is `Peer.FOREIGN`.
+
+    Args:
+        timeout: number of seconds. Each of the three steps (connecting, waiting for a response, and the TLS handshake)
+            has half of it as its time limit.
+    """
     try:
         async with asyncio.timeout(timeout / 2):
             reader, writer = await asyncio.open_connection(address.host, address.port)
@@ -293,14 +304,15 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
             if await _answers_in_tls(address, timeout / 2):
                 peer = Peer.TLS
         except TimeoutError:
-            # A busy TLS server may exceed the time limit of the handshake, so `HANGS_UP` is not proven.
+            # The server has closed the plain connection. It may still use TLS, because a busy server may exceed the
+            # time limit of the handshake.
             if peer is Peer.HANGS_UP:
                 peer = Peer.UNKNOWN
     return peer, protocol
 
 
 async def _answer_to_api_versions(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-    """Send ApiVersions in plain text, and return the first bytes of the response, or `b""` without one."""
+    """Send ApiVersions in plain text, and return the first bytes of the response; empty if there is no response."""
     message = encode_request_header(API_VERSIONS, 0, _CORRELATION_ID, "kgtui")
     answer = b""
     with suppress(ConnectionError):
@@ -320,7 +332,7 @@ def _recognize(start: bytes) -> tuple[Peer, str]:
 
 
 async def _answers_in_tls(address: Address, timeout: float) -> bool:
-    """Return whether the server answers a TLS client hello. A TLS alert is an answer too. Raises `TimeoutError`."""
+    """Return whether the server answers a TLS client hello. A TLS alert is an answer, too. Raises `TimeoutError`."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Encoded:
-    """Encoded bytes with the method `encode`, which aiokafka calls."""
+    """Holds bytes that are already encoded. aiokafka calls its method `encode` to get them."""
 
     __slots__ = ("_data",)
 
@@ -33,8 +33,8 @@ class _ResponseHeader(NamedTuple):
 class Exchange:
     """One encoded request, with the methods that aiokafka calls to send it.
 
-    aiokafka also calls the method `decode` for the response. `decode` returns the bytes unchanged, and kgtui decodes
-    them later.
+    aiokafka also calls the method `decode` with the response. `decode` returns the bytes of the response unchanged,
+    because kgtui decodes them later.
     """
 
     __slots__ = ("_api", "_body", "_version")

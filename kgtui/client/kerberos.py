@@ -1,7 +1,7 @@
 """Read the settings of GSSAPI (Kerberos) from Java client properties.
 
-The login module is the Krb5LoginModule of OpenJDK or of IBM's Java. In IBM's module, options have other names. All
-options have the same meaning as in Java, so that properties files of Kafka's tools work unchanged.
+The login module in `sasl.jaas.config` is the Krb5LoginModule of OpenJDK or of IBM's Java, which differ in the names of
+their options. All options have the same meaning as in Java, so that properties files of Kafka's tools work unchanged.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Kerberos:
 
     Attributes:
         service: first part of the brokers' principals, such as `kafka` in `kafka/broker-1@EXAMPLE.COM`.
-        principal: the principal that logs in; empty for the principal of the ticket cache.
+        principal: the principal that logs in; empty to use the principal of the ticket cache.
         keytab: path of the file with the key of `principal`; empty if no keytab is used.
         use_cache: whether a ticket cache is used. kgtui tries the ticket cache before the keytab.
         cache: path or name of the ticket cache; empty for the default cache.
@@ -101,7 +101,7 @@ def kerberos_from_properties(properties: Mapping[str, str], module: LoginModule)
 
 
 def unknown_options(module: LoginModule) -> tuple[str, ...]:
-    """Return one warning for each option that Krb5LoginModule does not know."""
+    """Return one warning for each option in `module` that Krb5LoginModule does not have."""
     known = _OPTIONS | _NEVER_NEEDED | _MUST_BE_FALSE.keys()
     if module.name.startswith(_IBM):
         known = _IBM_OPTIONS | _IBM_NEVER_NEEDED
@@ -169,7 +169,7 @@ def _openjdk(service: str, options: Mapping[str, str]) -> Kerberos:
 
 
 def _ibm(service: str, options: Mapping[str, str]) -> Kerberos:
-    """Read the options of IBM's login module, with paths such as `file:///etc/kafka.keytab`."""
+    """Read the options of IBM's login module, in which paths are URLs such as `file:///etc/kafka.keytab`."""
     if options.get("credsType", "initiator").lower() == "acceptor":
         raise ConfigError(
             f"{JAAS_KEY}: credsType=acceptor is for brokers: remove the option, because kgtui is a client"

@@ -53,7 +53,7 @@ class Failure(NamedTuple):
 
 
 def failure_of(error: object) -> Failure:
-    """Return the codes and texts of an exception of the package gssapi."""
+    """Return the status codes and the messages in an exception of the package gssapi."""
     major, minor = int(getattr(error, "maj_code", 0)), int(getattr(error, "min_code", 0))
     texts = []
     statuses = getattr(error, "get_all_statuses", None)

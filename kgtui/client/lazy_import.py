@@ -1,7 +1,7 @@
-"""Import one module of aiokafka without the slow modules that kgtui does not use.
+"""Import `aiokafka.conn` without the slow modules that kgtui does not use.
 
-The `__init__` of aiokafka imports its slow consumer and producer. `aiokafka.conn` imports gssapi if it is installed.
-kgtui imports gssapi itself if the login needs it.
+These modules are the consumer and the producer, which the `__init__` of aiokafka imports, and the package gssapi, which
+`aiokafka.conn` imports if it is installed. If a login needs gssapi, kgtui imports it for this login.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class _LazyPackage(ModuleType):
 def lazy_package(package: str) -> Iterator[None]:
     """Let code in the `with` block import modules of a package without running its `__init__`.
 
-    After the block, any import from the package runs `__init__` as usual. If the package is already loaded, this has no
-    effect.
+    After the block, any import from the package runs its `__init__` as usual. If the package is already loaded, this
+    function has no effect.
     """
     spec = find_spec(package) if package not in sys.modules else None
     if spec is None:
@@ -51,8 +51,8 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # Python reads `__path__` before it imports a module of the package. Because `__path__` is missing then,
-            # `__getattr__` runs the package's `__init__`.
+            # From now on, an import from the package must run its `__init__`. Python reads `__path__` before such an
+            # import. Because `__path__` is then missing, Python calls `__getattr__`, which runs `__init__`.
             del module.__path__
 
 
@@ -60,7 +60,7 @@ def lazy_package(package: str) -> Iterator[None]:
 def without_package(package: str) -> Iterator[None]:
     """Make imports of a package fail in the `with` block, as if it were not installed.
 
-    If the package is already loaded, this has no effect.
+    If the package is already loaded, this function has no effect.
     """
     if package in sys.modules:
         yield

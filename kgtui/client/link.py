@@ -39,7 +39,7 @@ A broker may have executed such a request even if kgtui got no response.
 
 
 class _Progress:
-    """The current step of a request. If the request misses its deadline, the error names this step."""
+    """The current step of a request. If the request exceeds its time limit, the error message names this step."""
 
     __slots__ = ("sent_at", "session", "step")
 
@@ -107,7 +107,7 @@ class Link:
 
     @property
     def negotiated(self) -> Negotiated | None:
-        """The API versions of the broker, or None without a connection."""
+        """The negotiated API versions of the broker; None if no connection has been opened yet."""
         return self._session.negotiated if self._session else None
 
     def adopt(self, session: Session) -> None:
@@ -121,7 +121,7 @@ class Link:
             self._session = session
 
     async def session(self) -> Session:
-        """Return the open connection, or connect. Concurrent callers share one attempt to connect.
+        """Return the open connection, or connect first. Concurrent callers wait for the same attempt to connect.
 
         Raises:
             ConnectError: the attempt failed, or the pause after the last failed attempt is not over.
@@ -203,8 +203,8 @@ class Link:
                 return await self._send(session, api, picked, body)
             except DisconnectedError as error:
                 self._drop(session)
-                # A broker may close a connection that was idle, or whose login has expired (KIP-368). Repeat the
-                # request, unless the connection was new or the request changes the cluster.
+                # A broker may close a connection that was idle, or whose login has expired (KIP-368). Therefore, repeat
+                # the request, unless the connection was new or the request changes the cluster.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -252,9 +252,10 @@ class Link:
             self._fail(str(error))
 
     def _check_stall(self, progress: _Progress) -> None:
-        """Close the connection after a missed deadline if no response has arrived for `PoolOptions.stall` seconds.
+        """Close the connection if no response has arrived on it for `PoolOptions.stall` seconds.
 
-        A missed deadline alone does not prove that the broker hangs, because the deadline may be short.
+        Called after a request has exceeded its time limit. This alone does not prove that the broker hangs, because the
+        time limit may be short.
         """
         session = progress.session
         if session is None or session is not self._session:
@@ -333,7 +334,7 @@ class Links:
                 self._retired.append(self._links.pop(key))
 
     def live_lane(self, node: int) -> Lane:
-        """Return the lane for a small request: the UI lane if it is connected, otherwise the bulk lane."""
+        """Return the lane to use for a small request: the UI lane if it is connected, otherwise the bulk lane."""
         link = self.get(node, Lane.UI)
         return Lane.UI if link is not None and link.live else Lane.BULK
 
@@ -348,9 +349,10 @@ class Links:
         return sorted(shuffled, key=self._rank)
 
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
-        """Return the finalized features with the highest epoch that a connected broker has reported.
+        """Return the finalized features of the cluster: feature → level, or None for brokers before 2.7.
 
-        Without open connections, return `otherwise`.
+        Brokers report the features with an epoch, which increases with each change. The report with the highest epoch
+        is returned, or `otherwise` if there is no connection.
         """
         reported = [link.negotiated for link in self._links.values() if link.negotiated is not None]
         return max(reported, key=lambda negotiated: negotiated.epoch).features if reported else otherwise

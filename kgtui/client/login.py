@@ -1,4 +1,4 @@
-"""Log in to a broker with SASL, and repeat the login before the broker ends the session (KIP-368)."""
+"""Log in to a broker with SASL, and repeat the login before the SASL session expires (KIP-368)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 RENEW_AFTER = (0.85, 0.95)
-"""Lowest and highest fraction of a session's lifetime after which the login is repeated, as in Kafka's clients."""
+"""Lowest and highest fraction of a SASL session's lifetime after which the login is repeated, as in Kafka's clients.
+
+The fraction is chosen at random between these two, so that not all connections repeat the login at the same time.
+"""
 
 RENEWAL_TIMEOUT = 10.0
 """Time limit for repeating a login on an open connection, in seconds."""
@@ -106,10 +109,10 @@ class Login:
 
 
 class LoginSession:
-    """The login of one connection. Before a request, the login is repeated if the session ends soon.
+    """The login of one connection. If its SASL session expires soon, the login is repeated before the next request.
 
     Attributes:
-        failure: why the login could not be repeated; empty if there was no failure.
+        failure: why a repetition of the login failed; empty if none has failed.
     """
 
     def __init__(self, login: Login, raw: Any, address: Address) -> None:
@@ -151,7 +154,7 @@ class LoginSession:
             raise DisconnectedError(self.failure, address=str(self._address))
 
     def close(self) -> None:
-        """Cancel a running repetition of the login. The caller closes the connection."""
+        """Cancel the repetition of the login if one is running. The caller closes the connection."""
         if self._task is not None:
             self._task.cancel()
 
@@ -164,7 +167,7 @@ class LoginSession:
         self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
 
     async def _renew(self) -> None:
-        """Repeat the login. Requests wait while the login runs, but not while a new token or ticket is requested."""
+        """Repeat the login. Requests wait while the login runs, but not while kgtui gets the token or ticket for it."""
         try:
             await self._login.prepare(self._address)
         except KgtuiError as error:

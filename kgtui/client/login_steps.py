@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
     Attributes:
         name: one of `STEPS`.
-        ok: None if the step was not tried, because an earlier step failed.
+        ok: whether the step succeeded; None if it was not tried.
         detail: the result, such as the TLS version; after a failure, the reason and what to change.
     """
 
@@ -41,10 +41,10 @@ class Step(NamedTuple):
 async def try_steps(transport: Transport, address: Address, *, timeout: float) -> tuple[Step, ...]:
     """Try the steps of connecting to a broker until one fails. The steps after it are returned with `ok` = None.
 
-    The step "authorization" is never tried, because only requests about groups show permissions.
+    The step "authorization" is not tried here, because only requests about groups reveal missing permissions.
 
     Args:
-        timeout: time for all steps together, in seconds.
+        timeout: time limit for all steps together, in seconds.
     """
     settings = transport.settings
     done: list[Step] = []
@@ -74,7 +74,7 @@ async def _steps(transport: Transport, address: Address, deadline: float) -> Asy
     settings = transport.settings
     hosts = await _try("name", ip_addresses(address), transport, address, deadline)
     yield "name", ", ".join(hosts)
-    # Try TCP with each IP address. Later steps use the first address that accepts a connection.
+    # Try TCP with one IP address after the other. The step TLS uses the first address that accepts a connection.
     errors = []
     for host in hosts:
         try:
@@ -105,7 +105,7 @@ async def _steps(transport: Transport, address: Address, deadline: float) -> Asy
 
 
 async def _try(step: str, work: Awaitable[T], transport: Transport, address: Address, deadline: float) -> T:
-    """Run the work of one step until the deadline. Raises `_FailedError` with an explanation."""
+    """Wait for the result of one step until the deadline. Raises `_FailedError`, which explains why the step failed."""
     timeout = _left(deadline)
     try:
         async with asyncio.timeout(timeout):
@@ -121,7 +121,7 @@ async def _try(step: str, work: Awaitable[T], transport: Transport, address: Add
 
 
 async def _open(host: str, port: int, **tls: Any) -> str:
-    """Open a connection and close it. Return the TLS version, or `""` without TLS."""
+    """Open a connection and close it. Return its TLS version; empty if the connection does not use TLS."""
     _, writer = await asyncio.open_connection(host, port, **tls)
     found = writer.get_extra_info("ssl_object")
     version = "" if found is None else str(found.version())

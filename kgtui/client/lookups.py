@@ -37,13 +37,13 @@ _NOT_MENTIONED = (-1, -1)
 """`(node id, error code)` for a group that is missing in a FindCoordinator response."""
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""Pause between the first two lookups of new leaders after a broker stopped responding, in seconds."""
+"""First pause after which `LeaderCache.failed` may remove topics again because of the same broker, in seconds."""
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause between two lookups of new leaders, in seconds."""
+"""Longest pause after which `LeaderCache.failed` may remove topics again because of the same broker, in seconds."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""Reactions to an error code of FindCoordinator after which the lookup is repeated."""
+"""kgtui's reactions to error codes (see `lookup`). After an error with one of these, FindCoordinator is repeated."""
 
 
 class Requests(Protocol):
@@ -60,7 +60,7 @@ class Requests(Protocol):
         ...
 
     def live_lane(self, node: int) -> Lane:
-        """Return the lane for a small request."""
+        """Return the lane to use for a small request to a broker."""
         ...
 
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = ...) -> int:
@@ -83,8 +83,8 @@ class Coordinators:
     """The coordinators of groups.
 
     Attributes:
-        nodes: group id → node id of its coordinator.
-        errors: group id → why its coordinator could not be found.
+        nodes: group id → node id of the group's coordinator.
+        errors: group id → why the group's coordinator could not be found.
     """
 
     nodes: dict[str, int] = field(default_factory=dict)
@@ -96,9 +96,10 @@ class Leaders:
     """The leaders of partitions.
 
     Attributes:
-        nodes: `(topic, partition)` → node id of its leader.
+        nodes: `(topic, partition)` → node id of the partition's leader.
         errors: topic, or `(topic, partition)` if only this partition has no leader → Kafka's error code.
-        ids: topic → topic id, for topics that were not in the cache. Empty for brokers before 2.8, which report no ids.
+        ids: topic → topic id. Contains only topics that were looked up, because the cache stores no ids. Empty for
+            brokers before 2.8, which report no ids.
     """
 
     nodes: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -188,7 +189,7 @@ class CoordinatorCache:
         return codes
 
     async def _ask(self, groups: Sequence[str], timeout: float, node: int) -> dict[str, tuple[int, int]]:
-        """Ask one broker, and return group id → `(node id of the coordinator, error code)`."""
+        """Ask one broker for the coordinators. Return group id → `(node id of the coordinator, error code)`."""
         requests = self._requests
         lane = requests.live_lane(node)
         version = await requests.version(node, FIND_COORDINATOR, timeout=timeout, lane=lane)
@@ -256,10 +257,11 @@ class LeaderCache:
     def failed(self, node: int) -> bool:
         """Remove from the cache each topic in which this broker leads a partition, because the broker did not respond.
 
-        If the broker fails again, topics are removed only after a pause. The pause grows up to `LONGEST_LOOKUP_PAUSE`.
+        After a removal, there is a pause in which further failures of this broker remove nothing. The pause grows from
+        `FIRST_LOOKUP_PAUSE` to `LONGEST_LOOKUP_PAUSE` seconds.
 
         Returns:
-            True if the topics were removed, False during a pause.
+            True if the topics were removed, False if nothing was removed because of the pause.
         """
         backoff = self._silent.setdefault(node, Backoff(FIRST_LOOKUP_PAUSE, LONGEST_LOOKUP_PAUSE))
         if backoff.remaining():
@@ -270,7 +272,7 @@ class LeaderCache:
         return True
 
     def answered(self, node: int) -> None:
-        """End the pause in which `failed` removes nothing from the cache, because the broker responded."""
+        """End the pause during which `failed` removes nothing because of this broker. Call this after a response."""
         self._silent.pop(node, None)
 
     async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:
