@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SKEW = 30.0
-"""Largest difference between the clocks of a broker and an identity provider that brokers accept by default, in seconds.
+"""Largest difference between the clocks of broker and identity provider that brokers accept by default, in seconds.
 
 If the clock of this machine differs from the identity provider's by more, messages advise the user to correct it.
 """

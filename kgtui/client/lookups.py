@@ -56,7 +56,7 @@ class Requests(Protocol):
         ...
 
     def rebootstrap(self) -> None:
-        """Make the next request connect to the bootstrap servers again."""
+        """Clear the caches, so that the next call of `metadata` asks the bootstrap servers again."""
         ...
 
     def live_lane(self, node: int) -> Lane:

@@ -32,7 +32,7 @@ _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 ITERATIONS = (4_096, 10_000_000)
 """Lowest and highest number of hash iterations that kgtui accepts from a server; 4096 is Kafka's minimum.
 
-With fewer, the password could be guessed from the messages. With more, the login would take too long.
+With fewer iterations, the password could be guessed from the messages. With more, the login would take too long.
 """
 
 
@@ -109,7 +109,7 @@ def _damaged(problem: str, address: Address) -> ConnectError:
 
 
 _ABORT = b"\x01"
-"""The client's last message in an OAUTHBEARER login after the broker has rejected the token (RFC 7628, 3.2.3)."""
+"""The client's last message in an OAUTHBEARER login, if the broker has rejected the token (RFC 7628, section 3.2.3)."""
 
 
 class Mechanism(ABC):
@@ -120,14 +120,14 @@ class Mechanism(ABC):
         self._settings = settings
 
     async def prepare(self, address: Address) -> None:  # noqa: B027 - not every mechanism needs this
-        """Get what a login to this broker needs, such as a valid token.
+        """Get the token or ticket that a login to this broker needs. Mechanisms with a password need nothing.
 
         Raises:
             ConnectError: no token or ticket can be obtained.
         """
 
     def close(self) -> None:  # noqa: B027 - not every mechanism needs this
-        """Stop background work, such as the renewal of tickets."""
+        """Stop the background work of this mechanism, such as the renewal of tickets."""
 
     @abstractmethod
     def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
@@ -140,17 +140,17 @@ class Mechanism(ABC):
     def refused(self, message: str, address: Address) -> str:
         """Return why the broker refused the credentials, and what to do.
 
-        After this call, kgtui does not use a refused token again.
+        The call also marks a refused token, so that kgtui later replaces it (see `Tokens.refuse`).
 
         Args:
-            message: the broker's error message, or `""`.
+            message: the broker's error message, or an empty string.
         """
 
     def not_offered(self, offered: str, address: Address) -> str:
-        """Return a message for a broker that offers only other mechanisms.
+        """Return a message for a broker that does not offer this mechanism.
 
         Args:
-            offered: names of the offered mechanisms, separated by commas, or `""`.
+            offered: names of the mechanisms that the broker offers, separated by commas; empty if there are none.
         """
         advice = (
             f"set sasl.mechanism to a mechanism that the broker offers: {offered}"
@@ -204,8 +204,8 @@ class OAuthBearer(Mechanism):
         extensions = "".join(f"\x01{name}={value}" for name, value in self._oauth.extensions)
         challenge = yield f"n,,\x01auth=Bearer {token.text.reveal()}{extensions}\x01\x01".encode()
         if challenge:
-            # A broker that rejects a token first sends the reason. It reports the error code only after the abort
-            # message.
+            # A broker that rejects a token sends the reason first. It sends the error code only after the client's
+            # abort message.
             yield _ABORT
             raise ConnectError("the broker rejected the token, but did not end the login with an error")
 
@@ -251,7 +251,7 @@ class Gssapi(Mechanism):
 
 
 def mechanism_of(settings: ClientSettings) -> Mechanism:
-    """Return the mechanism of the settings. `settings.mechanism` must not be None."""
+    """Return a `Mechanism` for these settings. `settings.mechanism` must not be None."""
     if settings.oauth is not None:
         return (OAuthBearer if settings.oauth.msk_iam is None else MskIam)(settings, settings.oauth)
     if settings.kerberos is not None:
@@ -260,7 +260,7 @@ def mechanism_of(settings: ClientSettings) -> Mechanism:
 
 
 def _status(message: str) -> str:
-    """Return the status in the broker's message about a refused token, such as ` (invalid_token)`; `""` without one."""
+    """Return the status in a broker's message about a refused token, such as ` (invalid_token)`, or an empty string."""
     try:
         status = json.loads(message).get("status", "")
     except (ValueError, AttributeError, RecursionError):

@@ -1,8 +1,8 @@
 """Log in to Amazon MSK with IAM: sign a token with AWS credentials.
 
-On its port for IAM, MSK accepts AWS_MSK_IAM from Java clients, and OAUTHBEARER with a signed URL (SigV4) from others.
-kgtui uses OAUTHBEARER, whichever of the two is configured. This needs Kafka 2.7.1 or newer. The tokens come from
-Amazon's signer for Python (extra `security`).
+On its port for IAM, MSK accepts two SASL mechanisms: AWS_MSK_IAM, which only Java clients have, and OAUTHBEARER, where
+the token is a signed URL (SigV4). kgtui uses OAUTHBEARER, even if AWS_MSK_IAM is configured. This needs Kafka 2.7.1 or
+newer. The tokens come from Amazon's signer for Python (extra `security`).
 
 The options in `sasl.jaas.config` are as in Amazon's login module for Java, with two differences:
 - If a profile or role cannot be used, the default credentials are not tried.
@@ -59,7 +59,7 @@ _SSO_OPERATION = "CreateToken"
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
 _MOST_PROFILES = 10
-"""Maximum number of profiles in a chain of `source_profile`, because a profile may refer to itself."""
+"""Maximum number of profiles that kgtui follows through `source_profile`, because profiles may refer to each other."""
 
 
 def explain_error(error: Exception, session: Any, profile: str) -> str:
@@ -67,7 +67,8 @@ def explain_error(error: Exception, session: Any, profile: str) -> str:
 
     Args:
         error: an error of botocore, or of a program or file from which botocore reads credentials.
-        profile: `awsProfileName`, or `""`.
+        session: the session of botocore in which the error was raised.
+        profile: `awsProfileName`; empty if it is not set.
     """
     name = type(error).__name__
     source = "awsProfileName in sasl.jaas.config" if profile else "AWS_PROFILE"
@@ -91,7 +92,9 @@ def explain_refused_request(operation: str, code: str, session: Any, profile: st
 
     Args:
         operation: the operation of AWS, such as `AssumeRole`.
-        profile: `awsProfileName`, or `""`.
+        code: AWS's error code, such as `AccessDenied`.
+        session: the session of botocore that sent the request.
+        profile: `awsProfileName`; empty if it is not set.
     """
     profile_name = profile or session.get_config_variable("profile") or "default"
     if operation == _SSO_OPERATION:
@@ -119,7 +122,10 @@ def _sso_ended(session: Any, profile: str) -> str:
 
 
 def _sso_profile(profiles: Mapping[str, Mapping[str, Any]], profile: str) -> str:
-    """Return the profile in the chain of `source_profile` that has SSO settings, or `profile` if there is none."""
+    """Follow `source_profile` from a profile to one with SSO settings, and return its name.
+
+    Return `profile` if no profile in this chain has SSO settings.
+    """
     found = profile
     for _ in range(_MOST_PROFILES):
         settings = profiles.get(found, {})
@@ -139,14 +145,14 @@ def _reason(error: Exception) -> str:
 
 MECHANISM = "AWS_MSK_IAM"
 HANDLER = "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler"
-"""Value of `sasl.login.callback.handler.class` for OAUTHBEARER with signed URLs in Java clients."""
+"""Value of `sasl.login.callback.handler.class` with which Java clients log in to Amazon MSK through OAUTHBEARER."""
 
 _MODULES = {MECHANISM: "IAMLoginModule", "OAUTHBEARER": "OAuthBearerLoginModule"}
 """SASL mechanism → class name of the login module that Java clients need for it."""
 
 _HOST = re.compile(r".*\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?\.?", re.IGNORECASE)
 _TIMEOUT = 10.0
-"""Time limit for connecting to AWS STS and for each read, in seconds."""
+"""Time limit for connecting to AWS STS, and for each read from that connection, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +166,7 @@ class MskIam:
         fips: whether to use STS endpoints with FIPS 140 cryptography.
         key: access key id, secret access key and session token for assuming the role; empty for the default
             credentials.
-        show_identity: whether the error about a refused token contains the ARN of the credentials (`awsDebugCreds`).
+        show_identity: whether the message about a refused token contains the ARN of the credentials (`awsDebugCreds`).
     """
 
     profile: str = ""
@@ -175,10 +181,11 @@ class MskIam:
 
 @dataclass(frozen=True, slots=True)
 class SignedToken:
-    """A token, and its lifetime in seconds.
+    """A signed token for Amazon MSK.
 
     Attributes:
-        identity: ARN of the credentials that signed the token, or `""`.
+        lifetime: remaining lifetime in seconds.
+        identity: ARN of the credentials that signed the token; empty if `MskIam.show_identity` is not set.
     """
 
     text: Secret
@@ -190,8 +197,8 @@ def msk_iam_from_options(mechanism: str, module: LoginModule) -> MskIam:
     """Read the options of the login module in `sasl.jaas.config`.
 
     Raises:
-        ConfigError: the login module is not the mechanism's, an option is not supported, or the signer is not
-            installed.
+        ConfigError: the login module does not belong to `mechanism`, an option is not supported, or Amazon's signer is
+            not installed.
     """
     needed = _MODULES[mechanism]
     if module.short_name != needed:
@@ -224,7 +231,7 @@ def msk_iam_from_options(mechanism: str, module: LoginModule) -> MskIam:
 
 
 def region_of(host: str) -> str:
-    """Return the AWS region in the host name of an MSK broker, or `""`."""
+    """Return the AWS region in the host name of an MSK broker; empty if the host name contains no region."""
     found = _HOST.fullmatch(host)
     return found[1].lower() if found else ""
 
@@ -238,13 +245,13 @@ def explain_offer(address: str, offered: str) -> str:
 
 
 def reason_of(message: str) -> str:
-    """Return the reason in MSK's message about a refused login, such as ` (Access denied)`; `""` without one."""
+    """Return the reason in MSK's message about a refused login, such as ` (Access denied)`; empty if there is none."""
     found = re.fullmatch(r"(?:\[[0-9a-f-]+\]: )?([A-Za-z][A-Za-z ,']{0,99})\.?", message)
     return f" ({found[1]})" if found else ""
 
 
 def sign(settings: MskIam, region: str) -> SignedToken:
-    """Sign a token. Blocks, and may ask AWS STS or the metadata service of AWS for credentials.
+    """Create a signed token. The call blocks, because botocore may request credentials from AWS.
 
     Args:
         region: AWS region of the brokers; empty for the region in the environment or the AWS configuration.
@@ -257,7 +264,7 @@ def sign(settings: MskIam, region: str) -> SignedToken:
     from botocore.exceptions import ClientError
     from botocore.session import Session
 
-    # At DEBUG, botocore logs requests and responses with credentials.
+    # Raise the level of botocore's logger, because botocore logs requests and responses with credentials at DEBUG.
     if (logger := logging.getLogger("botocore")).getEffectiveLevel() < logging.INFO:
         logger.setLevel(logging.INFO)
     session = Session(profile=settings.profile or None)

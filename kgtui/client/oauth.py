@@ -37,7 +37,7 @@ _SCHEMES = ("https", "http", "file")
 _UNSECURED = "unsecuredLogin"
 
 TIMEOUT = 10.0
-"""Default time limit for the token endpoint, in seconds. Kafka's clients have none."""
+"""Default time limit for the token endpoint, in seconds. Kafka's clients have no default time limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,14 @@ class OAuth:
     Attributes:
         url: token endpoint, or `file:` URL of the token; empty if kgtui creates unsigned tokens.
         assertion: where client assertions come from; None if the client secret is sent.
-        jwt_bearer: whether the assertion is the grant (grant type `jwt-bearer`, KIP-1139), and not a replacement of the
+        jwt_bearer: True if the assertion is the grant (grant type `jwt-bearer`, KIP-1139); False if it replaces the
             client secret (KIP-1258).
-        scope: requested scope, or `""`.
-        urlencode: whether id and secret are URL-encoded in the request header.
+        scope: scope that is requested for the token; empty if none is requested.
+        urlencode: whether client id and client secret are URL-encoded in the header of the request.
         timeout: time limit for connecting to the token endpoint and for each read, in seconds. A whole request may take
             twice as long.
         tls: TLS settings for the token endpoint; None for the defaults of the system.
-        extensions: names and values that are sent to the broker with the token.
+        extensions: `(name, value)` of each SASL extension that is sent to the broker with the token.
         claims: claims of unsigned tokens.
         lifetime: lifetime of unsigned tokens, in seconds.
         msk_iam: AWS credentials that sign tokens for Amazon MSK, or None.
@@ -76,7 +76,7 @@ class OAuth:
 
 
 def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) -> OAuth:
-    """Read the settings of OAUTHBEARER, or of AWS_MSK_IAM, which uses OAUTHBEARER.
+    """Read the settings of OAUTHBEARER or AWS_MSK_IAM. With AWS_MSK_IAM, kgtui logs in through OAUTHBEARER, too.
 
     Args:
         module: the parsed value of `sasl.jaas.config`.
@@ -146,7 +146,7 @@ def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
 def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str]) -> dict[str, Any]:
     """Return the arguments for `OAuth` with a client secret or an assertion.
 
-    As in Kafka 4.3, an assertion is used if its file or its issuer is set.
+    As in Kafka 4.3, an assertion is used if the property with its file or the property with its issuer is set.
     """
     client_id = properties.get(_ID_KEY, "") or options.get("clientId", "")
     scope = properties.get(_SCOPE_KEY, "") or options.get("scope", "")
@@ -199,7 +199,8 @@ def _extensions(options: Mapping[str, str], prefix: str) -> tuple[tuple[str, str
 def _timeout(properties: Mapping[str, str]) -> float:
     """Return the time limit for the token endpoint in seconds.
 
-    It is the longer of the connect and the read timeout in `sasl.login.*`, or `TIMEOUT` if neither is set.
+    The limit is the larger one of `sasl.login.connect.timeout.ms` and `sasl.login.read.timeout.ms`, or `TIMEOUT` if
+    both are missing or 0.
     """
     keys = ("sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms")
     given = ((key, properties.get(key, "")) for key in keys)

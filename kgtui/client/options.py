@@ -24,14 +24,16 @@ class PoolOptions:
     """Settings of a pool. Times are in seconds.
 
     Attributes:
-        connect_timeout: limit for connecting, the TLS handshake, the login and the negotiation together.
-        second_wait: after a failed attempt to connect, a call waits this long for the next attempt, and then fails. The
-            attempt continues.
+        connect_timeout: limit for the TCP connection, the TLS handshake, the login and the negotiation of API versions
+            together.
+        second_wait: after a failed attempt to connect, a call waits at most this long for the next attempt, and then
+            fails. The attempt itself continues in the background.
         backoff, backoff_max: first and longest pause between attempts to connect. The pause doubles after each failure.
         bulk_in_flight, ui_in_flight: maximum number of concurrent requests on one connection of the lane.
-        stall: if a request misses its deadline and no response has arrived for this long, the connection is replaced.
-        head_start: time to wait for one broker before the next broker is asked as well.
-        retry_pause, retry_pause_max: first and longest pause between two lookups of an unavailable coordinator.
+        stall: if a request exceeds its time limit, and no response has arrived on its connection for this long, the
+            connection is replaced.
+        head_start: time to wait for the response of one broker before the next broker gets the same request.
+        retry_pause, retry_pause_max: first and longest pause between lookups of a coordinator that is not available.
         thread_bytes: responses with more bytes than this are decoded in a thread.
         batch: maximum number of groups or topics in one lookup.
     """

@@ -46,7 +46,7 @@ _CLOSED = "the connections to this cluster were closed"
 
 
 class Pool:
-    """Connections to one cluster: two per broker ("lanes"), opened when first needed.
+    """Connections to one cluster. Each broker has two ("lanes"), which are opened when they are first needed.
 
     Use the pool as an async context manager, or call `close` at the end. Times are in seconds. Callers must check the
     error codes in responses, except in lookups of coordinators and leaders.
@@ -111,7 +111,7 @@ class Pool:
     async def metadata(self, *, timeout: float, refresh: bool = False) -> ClusterView:
         """Return the metadata of the cluster, which is cached until a call with `refresh=True`.
 
-        Concurrent callers share one request. If no known broker responds, kgtui asks the bootstrap servers.
+        Concurrent callers wait for the same request. If no known broker responds, kgtui asks the bootstrap servers.
 
         Raises:
             UnreachableError: no broker responded. The error lists each attempt and its error.
@@ -138,7 +138,7 @@ class Pool:
             raise
 
     def rebootstrap(self) -> None:
-        """Clear the caches, and ask the bootstrap servers again at the next request (KIP-899, KIP-1102)."""
+        """Clear the caches, so that the next call of `metadata` asks the bootstrap servers (KIP-899 and KIP-1102)."""
         self._start_over = True
         self._coordinators.clear()
         self._leaders.clear()
@@ -248,23 +248,24 @@ class Pool:
     def leader_failed(self, node: int) -> bool:
         """Remove from the cache each topic in which this broker leads a partition, because the broker did not respond.
 
-        Returns False during the pause after an earlier removal. Nothing is removed then.
+        Returns:
+            True if the topics were removed, False if nothing was removed because of the pause after an earlier removal.
         """
         return self._leaders.failed(node)
 
     def leader_answered(self, node: int) -> None:
-        """Allow `leader_failed` to remove topics again without a pause, because the broker responded."""
+        """End the pause of `leader_failed` for this broker, because the broker has responded."""
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:
-        """Return the lane for a small request: the UI lane if it is connected, otherwise the bulk lane."""
+        """Return the lane to use for a small request: the UI lane if it is connected, otherwise the bulk lane."""
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
         """Send a request to one broker after the other, `options.head_start` seconds apart. Return the first response.
 
         Args:
-            ask: sends the request to the broker with this node id.
+            ask: function that sends the request to the broker with the given node id, and returns the response.
 
         Raises:
             UnreachableError: no broker responded.
@@ -335,7 +336,7 @@ class Pool:
         return self._links.at(broker, lane, transport)
 
     async def login_steps(self, *, timeout: float) -> dict[str, tuple[Step, ...]]:
-        """Connect to each bootstrap server step by step. Return address → steps with their results."""
+        """Connect to each bootstrap server step by step. Return address of each server → steps with their results."""
         from kgtui.client.login_steps import try_steps
 
         transport = await self._open_transport()

@@ -41,7 +41,7 @@ _LOGIN_AND_TLS = frozenset(
         "ssl.truststore.type",
     }
 )
-"""Supported properties of the login and TLS, and `bootstrap.servers`."""
+"""Properties of the login and TLS that kgtui supports, and `bootstrap.servers`. See also `_LOGIN_NAMES`."""
 
 _DEFAULTS = {
     "ssl.keymanager.algorithm": ("SUNX509", "PKIX"),
@@ -60,7 +60,7 @@ _DEFAULTS = {
 }
 """Property that kgtui supports only with certain values → these values in capital letters.
 
-With these values, Kafka's clients behave as kgtui does.
+With these values, Kafka's clients behave as kgtui always does, so that the property can be ignored.
 """
 
 _REFUSED = {
@@ -80,7 +80,7 @@ _REFUSED = {
     "ssl.provider": "remove the property, because kgtui cannot use Java providers",
     "ssl.trustmanager.algorithm": "remove the property",
 }
-"""Unsupported property that would change the login or TLS → what the user should do instead."""
+"""Property that kgtui does not support and cannot ignore → what the user should do instead."""
 
 _WITHOUT_EFFECT = re.compile(
     r"""
@@ -210,7 +210,11 @@ def _is_text(value: str) -> bool:
 
 
 def whole_number(key: str, text: str, unit: str, lowest: int, highest: int) -> int:
-    """Return the number in the value of a property, or raise ConfigError if it is out of range."""
+    """Return the value of a property as an integer. Raises ConfigError unless it is an integer in the given range.
+
+    Args:
+        key, unit: name of the property and unit of its value, for the error message.
+    """
     text = text.strip()
     if not (text.isascii() and text.isdigit() and len(text) < 20 and lowest <= int(text) <= highest):
         raise ConfigError(f"{key}={text} is not a number of {unit} from {lowest} to {highest}")
@@ -223,7 +227,7 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
     Args:
         properties: if it has the attribute `places` (name → place such as `line 3 of FILE`), warnings contain the
             place.
-        supported: the supported properties, without those of the login and TLS.
+        supported: names of the properties that kgtui supports, except those of the login and TLS.
     """
     places: Mapping[str, str] = getattr(properties, "places", {})
     known = _LOGIN_AND_TLS | _LOGIN_NAMES | _REFUSED.keys() | frozenset(supported)
@@ -238,7 +242,7 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
 
 
 def _advice(key: str, known: Collection[str]) -> str:
-    """Return the likely cause of an unknown property (a typo or a missing backslash), or `""`."""
+    """Return advice about an unknown property, such as the name that was probably meant; empty if there is none."""
     similar = get_close_matches(key, known, n=1, cutoff=0.85)
     if similar:
         return f"did you mean {similar[0]}?"
@@ -266,11 +270,11 @@ _FLAGS = frozenset({"required", "requisite", "sufficient", "optional"})
 
 @dataclass(frozen=True, slots=True)
 class LoginModule:
-    """A login module of `sasl.jaas.config`.
+    """The login module in the value of `sasl.jaas.config`.
 
     Attributes:
         name: Java class, with its package.
-        options: name → value, masked because it may be a password.
+        options: name of an option → its value, which is masked because it may be a password.
     """
 
     name: str
@@ -306,8 +310,8 @@ def parse_jaas(text: str) -> LoginModule:
             break
         if kind == "end":
             raise _mistake(
-                "the value has no semicolon at the end, or one of its lines, except the last, has no backslash at the "
-                "end"
+                "the value has no semicolon at the end; if it has several lines, each line except the last must end "
+                "with a backslash"
             )
         if kind != "word" or next(tokens) != ("mark", "="):
             raise _mistake('options should be written name="value"')
@@ -323,7 +327,10 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """Return the name of an option, or "an option" if it is unknown, because it may be a part of a password."""
+    """Return the name of an option for a message.
+
+    Return "an option" for an unknown name, because the text may be a part of a password.
+    """
     return option if option in {"username", "password", "tokenauth"} else "an option"
 
 

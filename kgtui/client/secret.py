@@ -6,9 +6,9 @@ MASK = "****"
 
 
 class Revealed(str):
-    """The text of a secret, for code that needs it unmasked, such as aiokafka.
+    """The unmasked text of a secret, for code that needs it, such as the login.
 
-    The `repr` is masked, because tracebacks show it.
+    Only the `repr` is masked, because tracebacks show the `repr` of values.
     """
 
     __slots__ = ()

@@ -29,7 +29,7 @@ class Negotiated:
     Attributes:
         ranges: API key → lowest and highest version that the broker supports.
         features: name of a finalized feature → its level. None for brokers before 2.7.
-        epoch: increases whenever a finalized feature changes; -1 if unknown.
+        epoch: version of `features`, which increases with every change of a feature; -1 if the broker did not send it.
     """
 
     ranges: Mapping[int, tuple[int, int]]
@@ -44,7 +44,7 @@ class Negotiated:
 
 
 def read_api_versions(answer: Mapping[str, Any]) -> Negotiated:
-    """Convert a decoded ApiVersions response."""
+    """Convert a decoded ApiVersions response into `Negotiated`. The error code of the response is not checked."""
     epoch = int(answer["FinalizedFeaturesEpoch"])
     features = None
     if epoch >= 0:
@@ -64,7 +64,8 @@ class Session:
 async def open_session(transport: Transport, address: Address, *, timeout: float) -> Session:
     """Connect, log in, and negotiate API versions and features (KIP-35, KIP-511, KIP-584).
 
-    If the server does not respond like a Kafka broker, a probe takes up to `connect_errors.PROBE_TIMEOUT` more seconds.
+    If the server does not respond like a Kafka broker, `connect_errors.explain_with_probe` takes some more seconds to
+    find out what listens on the port.
 
     Raises:
         ConnectError: connecting, the login or the negotiation failed.
@@ -78,7 +79,7 @@ async def open_session(transport: Transport, address: Address, *, timeout: float
 
 
 async def log_in(transport: Transport, address: Address, *, timeout: float) -> Connection:
-    """Connect and log in. Raises ConnectError, whose message says what listens on the port."""
+    """Connect and log in. Raises ConnectError with an explanation; if possible, it says what listens on the port."""
     try:
         return await transport.dial(address, timeout=timeout)
     except ConnectError as error:
@@ -86,7 +87,7 @@ async def log_in(transport: Transport, address: Address, *, timeout: float) -> C
 
 
 async def negotiate(connection: Connection, settings: ClientSettings, deadline: float) -> Session:
-    """Negotiate API versions and features on an open connection, and close it if this fails.
+    """Negotiate API versions and features on an open connection. Close the connection if the negotiation fails.
 
     Args:
         deadline: time limit, as a value of `time.monotonic`.
@@ -107,7 +108,7 @@ async def negotiate(connection: Connection, settings: ClientSettings, deadline: 
 
 
 async def _negotiate(connection: Connection) -> Negotiated:
-    """Send ApiVersions in kgtui's newest version, and then in older versions until the broker supports one."""
+    """Send ApiVersions in the newest version of kgtui, and then in older versions until the broker supports one."""
     request = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": kgtui.__version__}
     version = API_VERSIONS.high
     while True:
@@ -116,8 +117,8 @@ async def _negotiate(connection: Connection) -> Negotiated:
         code = int.from_bytes(data[:2], "big", signed=True)
         if code != UNSUPPORTED_VERSION:
             break
-        # The error response has the format of version 0, and contains the versions of ApiVersions that the broker
-        # supports. If it contains none, try version 0 next.
+        # The error response has the format of version 0. It contains the versions of ApiVersions that the broker
+        # supports. If it contains no version, send version 0 next.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
             raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")

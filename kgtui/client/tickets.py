@@ -1,8 +1,8 @@
 """Get Kerberos tickets for brokers with the package `gssapi`, and create the messages of GSSAPI logins (RFC 4752).
 
 - Keytab and ticket cache are passed to `gssapi` as arguments. kgtui changes no environment variables.
-- A ticket from a keytab is stored in memory. The Kerberos library replaces it after half of its lifetime.
-- A ticket cache is read for each login, so that a new ticket of `kinit` is used.
+- A ticket from a keytab is stored in memory. The Kerberos library replaces the ticket after half of its lifetime.
+- A ticket cache is read for each login, so that kgtui uses a new ticket as soon as the user has run `kinit`.
 - As in Java clients, `kinit` renews a ticket in a cache before it expires, if the KDC has issued it as renewable
   (`kinit -r`).
 """
@@ -40,7 +40,7 @@ The Kerberos library itself waits about 30 s for a KDC.
 RENEW_AFTER = 0.8
 """Fraction of a ticket's remaining lifetime after which kgtui tries to renew the ticket, as in Kafka's clients.
 
-After a failure, kgtui waits for the same fraction of the lifetime that is then left.
+After a failed attempt, kgtui waits again for this fraction of the lifetime that is left at that time.
 """
 
 SHORTEST_PAUSE = 0.5
@@ -50,7 +50,10 @@ KINIT_TIMEOUT = 30.0
 """Time limit for `kinit`, in seconds."""
 
 _NO_LAYER = b"\x01\x00\x00\x00"
-"""First four bytes of a login's last message: 1 for no security layer, and the maximum message size 0."""
+"""First four bytes of the client's last message in a login (RFC 4752, section 3.1).
+
+The first byte selects "no security layer". The other three bytes are the maximum message size, which is then 0.
+"""
 
 _numbers = itertools.count(1)
 _log = logging.getLogger(__name__)
@@ -70,12 +73,12 @@ class TicketRenewal:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to watch the ticket in the cache, unless it is already watched."""
+        """Start the task that renews the ticket in the cache, unless it is already running."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
 
     def close(self) -> None:
-        """Stop watching the ticket."""
+        """Cancel the task that renews the ticket."""
         if self._task is not None:
             self._task.cancel()
 
@@ -87,8 +90,8 @@ class TicketRenewal:
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # Renew only an old ticket. If the lifetime has grown, the user or another program has put a new one into
-            # the cache.
+            # Renew the ticket only if it is still the old one. If the remaining lifetime is longer than expected, the
+            # user or another program has put a new ticket into the cache.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()
@@ -117,7 +120,7 @@ class TicketRenewal:
 class Tickets:
     """Gets Kerberos tickets, and logs in with them.
 
-    Calls that wait for a KDC run in a daemon thread, so that they delay neither other tasks nor the exit.
+    Calls that wait for a KDC run in a daemon thread, so that they delay neither other tasks nor the exit of kgtui.
 
     Attributes:
         principal: the principal that logs in. It may be empty until `get` has returned.
@@ -140,7 +143,7 @@ class Tickets:
         """Get a ticket for the broker on a host, unless there is already a valid ticket.
 
         Raises:
-            ConnectError: there is no ticket.
+            ConnectError: kgtui could not get a ticket. The message says why, and what to do.
         """
         try:
             async with asyncio.timeout(TIMEOUT):
@@ -160,7 +163,7 @@ class Tickets:
         After each message, send the broker's response to the generator.
 
         Raises:
-            ConnectError: a response of the broker is wrong.
+            ConnectError: a response of the broker does not match the ticket, or the server requires SASL encryption.
         """
         from gssapi.exceptions import GSSError
 
@@ -185,7 +188,7 @@ class Tickets:
             ) from error
 
     async def _lifetime(self) -> float:
-        """Return the remaining lifetime of the ticket in the cache in seconds; 0 without a valid ticket."""
+        """Return the remaining lifetime of the ticket in the ticket cache, in seconds; 0 without a valid ticket."""
         return await self._thread.run(self._read_lifetime)
 
     def _read_lifetime(self) -> float:
@@ -270,7 +273,10 @@ class Tickets:
 
 
 def _host_name(host: str) -> str:
-    """Return the host name of an IP address if it has one, because a broker's principal contains it."""
+    """Return the host name for an IP address, because the principal of a broker contains its host name.
+
+    Return `host` unchanged if it is not an IP address, or if the IP address has no host name.
+    """
     try:
         ip_address(host)
     except ValueError:
