@@ -1,8 +1,8 @@
 """Read TLS settings from the `ssl.*` properties of Java clients.
 
 Certificates and keys are in PEM (KIP-651) or in PKCS#12 stores, which need the package `cryptography` (extra
-`security`). No maintained Python library reads JKS and JCEKS stores. The error for them contains the `keytool` command
-that converts them to PKCS#12.
+`security`). kgtui cannot read JKS and JCEKS stores, because no maintained Python library reads them. The error message
+for such a store contains the `keytool` command that converts it to PKCS#12.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class KeyStore:
     """The contents of a PKCS#12 store, converted to PEM.
 
     Attributes:
-        key: the unencrypted private key, or empty.
-        chain: the certificate of the key, and the certificates that sign it.
-        trusted: the certificates that do not belong to the key.
+        key: the private key without encryption; empty if the store contains no key.
+        chain: the certificate of the key, followed by all other certificates in the store; empty without a key.
+        trusted: all certificates in the store except the certificate of the key.
     """
 
     key: Secret = NO_SECRET
@@ -50,7 +50,7 @@ def read_store(file: str, password: Secret, kind: str) -> KeyStore:
     """Read a PKCS#12 store.
 
     Args:
-        password: password of the store, or empty.
+        password: password of the store; empty if the user has set none.
         kind: `keystore` or `truststore`, for error messages.
 
     Raises:
@@ -82,7 +82,7 @@ def read_store(file: str, password: Secret, kind: str) -> KeyStore:
 
 
 def _problem(content: bytes, file: str, kind: str) -> str:
-    """Return why `content` is not a complete PKCS#12 store, and what to do; `""` if it looks complete."""
+    """Return why `content` is not a complete PKCS#12 store, and what to do; empty if it looks complete."""
     java = _JAVA_FORMATS.get(content[:4])
     if java is not None:
         return (
@@ -97,12 +97,12 @@ def _problem(content: bytes, file: str, kind: str) -> str:
     if content[0] != _SEQUENCE:
         return "this is not a PKCS#12 store; expected a store that was created with keytool or openssl pkcs12"
     if _encoded_size(content) > len(content):
-        return "the file is truncated: copy the store again"
+        return "the file contains only the first part of a PKCS#12 store: replace it with a complete copy of the store"
     return ""
 
 
 def _encoded_size(content: bytes) -> int:
-    """Return the size of the first element of a DER file with its header, in bytes; 0 for an indefinite length."""
+    """Return the size of the first element in a DER file with its header, in bytes; 0 for an indefinite length."""
     length = content[1] if len(content) > 1 else _LONG_LENGTH
     if length < _LONG_LENGTH:
         return 2 + length
@@ -153,19 +153,20 @@ class _NamedContext(ssl.SSLContext):
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Trusted certificates, and the certificate of this client.
+    """Settings for TLS: the trusted certificates, and the private key and certificate of this client.
 
     Attributes:
         trust_file, trust_pem: trusted certificates, as a file or as text. If both are empty, the trust store of the
             operating system is used.
         trust_type, key_type: `PEM`, `PKCS12` or `JKS`. As in Java, the last two have the same effect, because the
             format is detected from the content.
-        trust_password, store_password: passwords of the Java stores with trusted certificates and with the key.
+        trust_password: password of the store with the trusted certificates.
+        store_password: password of the store with the client's private key.
         key_file: file with the client's private key and certificate chain.
         key_pem, chain_pem: the client's private key and certificate chain as text.
-        key_password: password of an encrypted private key in PEM.
+        key_password: password of the private key in PEM; empty if the key is not encrypted.
         verify_hostname: whether the certificate must contain the host name that the client connects to.
-        lowest, highest: oldest and newest TLS version.
+        lowest, highest: oldest and newest TLS version that kgtui offers.
     """
 
     trust_file: str = ""
@@ -193,7 +194,7 @@ class Tls:
         context.minimum_version = self.lowest
         context.maximum_version = self.highest
         context.check_hostname = self.verify_hostname
-        # As Java's clients do, trust certificates in the trust store that are not root certificates.
+        # As in Java, trust all certificates in the trust store, even if they are not root certificates.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         self._load_trust(context)
         self._load_key(context)
@@ -247,7 +248,10 @@ class Tls:
 
     @contextmanager
     def _naming_key(self, setting: str, expected: str, text: str) -> Iterator[None]:
-        """Convert an error while loading a private key into a ConfigError with a reason derived from the PEM `text`."""
+        """Convert an error of OpenSSL about a private key into a ConfigError.
+
+        The message says what is wrong with the PEM `text`, for example that it contains no certificate.
+        """
         with _naming(setting, expected):
             try:
                 yield
@@ -263,7 +267,7 @@ class Tls:
                 raise
 
     def _password(self) -> str:
-        """Return the password of the key. OpenSSL calls this method; without it, OpenSSL would ask on the terminal."""
+        """Return the password of the private key to OpenSSL, which would otherwise ask for it on the terminal."""
         return str.__str__(self.key_password.reveal())
 
 
@@ -296,7 +300,12 @@ def tls_from_properties(properties: Mapping[str, str]) -> Tls:
 
 
 def _store_type(properties: Mapping[str, str], store: str, sources: tuple[str, ...]) -> str:
-    """Return the type of a store in capital letters, or `PEM` if no property names a store."""
+    """Return the type of a store: `PEM`, `PKCS12` or `JKS`. Return `PEM` if no property names a store.
+
+    Args:
+        store: `truststore` or `keystore`.
+        sources: the last parts of the properties that name a file or contain PEM, such as `location`.
+    """
     given = [f"ssl.{store}.{source}" for source in sources if properties.get(f"ssl.{store}.{source}")]
     if not given:
         return _PEM
@@ -340,7 +349,12 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _naming(key: str, expected: str) -> Iterator[None]:
-    """Convert errors of OpenSSL and files into a ConfigError that names the property `key` and what is `expected`."""
+    """Convert errors of OpenSSL and of files into a ConfigError. Its message contains `key` and `expected`.
+
+    Args:
+        key: name of the property, with its value if this is the path of a file.
+        expected: what the user should provide, such as `expected certificates in PEM`.
+    """
     try:
         yield
     except (OSError, ValueError) as error:
@@ -350,7 +364,7 @@ def _naming(key: str, expected: str) -> Iterator[None]:
 
 @contextmanager
 def _as_file(text: str) -> Iterator[str]:
-    """Write the text to a temporary file (in memory if possible), and return its path. Delete it after the block."""
+    """Write the text to a temporary file (in memory if possible), and yield its path. Delete the file afterwards."""
     if hasattr(os, "memfd_create"):
         with os.fdopen(os.memfd_create("kgtui"), "w") as file:
             file.write(text)

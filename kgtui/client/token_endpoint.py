@@ -1,6 +1,6 @@
 """Request a token from a token endpoint (OAuth 2.0).
 
-The client sends one of:
+The client authenticates itself with one of:
 - its id and secret (RFC 6749, section 4.4)
 - a signed assertion instead of the secret (RFC 7523, section 2.2)
 - a signed assertion as the grant of the type `jwt-bearer` (RFC 7523, section 2.1)
@@ -39,7 +39,7 @@ class HttpDeadline:
     """Shuts down the connections of a request at its time limit, so that a blocked read ends.
 
     Attributes:
-        is_over: whether the connections were shut down. If so, errors and incomplete data are not the server's fault.
+        is_over: whether the connections were shut down. If they were, this is the cause of errors and incomplete data.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class HttpDeadline:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Limit the total time of all requests in a `with` block, in seconds."""
+        """Limit the time of a `with` block. After this number of seconds, its connections are shut down."""
         timer = threading.Timer(seconds, self._cut)
         timer.daemon = True
         timer.start()
@@ -59,7 +59,7 @@ class HttpDeadline:
             timer.cancel()
 
     def handlers(self, context: ssl.SSLContext | None) -> tuple[HTTPHandler, HTTPSHandler]:
-        """Return handlers for `urllib.request.build_opener`, whose connections this object shuts down.
+        """Return handlers for `urllib.request.build_opener` whose connections this object shuts down at the time limit.
 
         Args:
             context: TLS settings; None for the defaults of the system.
@@ -78,7 +78,7 @@ class HttpDeadline:
         return Http(), Https()
 
     def _watched(self, base: type[HTTPConnection]) -> type[HTTPConnection]:
-        """Return a subclass of `base` whose connections this object shuts down at the time limit."""
+        """Return a subclass of `base` that registers its connections, so that this object can shut them down."""
         deadline = self
 
         class Watched(base):  # type: ignore[valid-type,misc]  # mypy does not accept a variable as a base class
@@ -105,7 +105,7 @@ LIMIT = 1_000_000
 """Maximum size of a response of the token endpoint, in bytes."""
 
 _LONGEST_LIFETIME = 1e10
-"""Longest lifetime of a token in seconds. A longer lifetime is ignored, because it may not fit into a float."""
+"""Longest accepted lifetime of a token, in seconds. A longer one is ignored, because it may not fit into a float."""
 
 _CLIENT_CREDENTIALS = "client_credentials"
 _JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -117,8 +117,8 @@ class Response:
     """The token of a successful response.
 
     Attributes:
-        lifetime: lifetime of the token in seconds, or None.
-        clock: time on the token endpoint's clock, in seconds since the epoch, or None.
+        lifetime: lifetime of the token in seconds; None if the response contains none.
+        clock: time on the token endpoint's clock, in seconds since the epoch; None if the response contains none.
     """
 
     token: str
@@ -130,7 +130,7 @@ class Response:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Turns a redirect into an error, because the credentials must not be sent to another server."""
+    """Turns a redirect into an error, because the client must not send its credentials to another server."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -207,7 +207,9 @@ def _parse(content: bytes, headers: Message, endpoint: str) -> Response:
     try:
         fields = json.loads(content)
     except (ValueError, RecursionError):
-        raise ConnectError(f"{endpoint} returned {headers.get_content_type()}, but not valid JSON: {advice}") from None
+        raise ConnectError(
+            f"{endpoint} returned {headers.get_content_type()} with content that is not valid JSON: {advice}"
+        ) from None
     token = fields.get("access_token") or fields.get("id_token") if isinstance(fields, dict) else None
     if not isinstance(token, str):
         raise ConnectError(f"{endpoint} returned JSON without access_token: {advice}")
@@ -217,7 +219,7 @@ def _parse(content: bytes, headers: Message, endpoint: str) -> Response:
 
 
 def _clock(headers: Message) -> float | None:
-    """Return the time in the header `Date`, in seconds since the epoch, or None."""
+    """Return the time in the header `Date`, in seconds since the epoch; None if it is missing or not valid."""
     try:
         return email.utils.parsedate_to_datetime(str(headers["Date"])).timestamp()
     except (TypeError, ValueError, OverflowError):
@@ -249,7 +251,7 @@ def _explain_status(error: urllib.error.HTTPError, oauth: OAuth, endpoint: str) 
 
 
 def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
-    """Return the OAuth error code in an error response, such as `, invalid_client`, or `""`."""
+    """Return the OAuth error code in an error response, such as `, invalid_client`; empty if there is none."""
     try:
         code = json.loads(error.read(LIMIT))["error"]
     except (ValueError, KeyError, TypeError, RecursionError, OSError, HTTPException):

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from kgtui.client.oauth import OAuth
 
 REFRESH_AFTER = (0.80, 0.85)
-"""Lowest and highest fraction of a token's lifetime after which it is refreshed, as in Kafka's clients."""
+"""Lowest and highest fraction of a token's lifetime after which the token is refreshed, as in Kafka's clients."""
 
 RETRY_PAUSE = 10.0
-"""Pause after a failed refresh, and shortest time until a refused token is replaced, in seconds.
+"""Pause after a failed attempt to refresh a token, in seconds. Until the next attempt, the old token is used.
 
-During the pause, the old token is used if it is still valid.
+A token that a broker has refused is replaced at the earliest this long after kgtui received the token.
 """
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
@@ -56,7 +56,7 @@ class Token:
 
 
 class Tokens:
-    """Gets tokens from the source in `OAuth`, and caches the current token. Concurrent callers share one request."""
+    """Gets tokens from the source in `OAuth`, and caches the current token. Concurrent callers wait for one request."""
 
     def __init__(self, oauth: OAuth) -> None:
         self._oauth = oauth
@@ -68,10 +68,10 @@ class Tokens:
         self._identity = ""
 
     async def get(self, host: str = "") -> Token:
-        """Return a valid token. Late in the lifetime of the current token, a new one is requested.
+        """Return a valid token. If most of the lifetime of the cached token is over, request a new token.
 
         Args:
-            host: host name of the broker. For Amazon MSK, it contains the AWS region.
+            host: host name of the broker. For Amazon MSK, the AWS region is read from it.
 
         Raises:
             ConnectError: no valid token can be obtained.
@@ -96,15 +96,15 @@ class Tokens:
     def refuse(self) -> None:
         """Mark the current token as refused by a broker.
 
-        The token may have been revoked, or the credentials corrected. Therefore, `get` requests a new token, but not
-        earlier than `RETRY_PAUSE` seconds after the current one.
+        The token may have been revoked, or the user may have corrected the credentials. Therefore, `get` requests a new
+        token, but at the earliest `RETRY_PAUSE` seconds after the current token was received.
         """
         self._is_refused = True
 
     def advice(self) -> str:
         """Return what a user can do if a broker refuses the token.
 
-        Brokers do not say why, so the advice lists the claims that brokers check.
+        Brokers do not say why they refuse a token, so the advice lists the claims that brokers check.
         """
         if self._oauth.msk_iam is not None:
             identity = f" for {self._identity}" if self._identity else ""
@@ -150,9 +150,10 @@ def checked(text: str, source: str, *, lifetime: float | None = None, clock: flo
 
     Args:
         text: the token. The times are read from the claims of a JSON Web Token.
-        source: URL from which the token comes, for error messages.
-        lifetime: lifetime in seconds according to the token endpoint, or None.
-        clock: time on the token endpoint's clock, in seconds since the epoch, or None.
+        source: where the token comes from, such as a URL, for error messages.
+        lifetime: lifetime in seconds according to the token endpoint; None if unknown. It is used only if the token has
+            no claim `exp`.
+        clock: time on the token endpoint's clock, in seconds since the epoch; None if unknown.
 
     Raises:
         ConnectError: the token has characters that are not allowed, is expired, or is not valid yet. The message does

@@ -1,8 +1,8 @@
 """Connect to brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
 
-kgtui uses only `aiokafka.conn.create_conn`, and `send`, `connected` and `close` of its result. Requests are `Exchange`
-objects. Responses stay bytes, so that a damaged response cannot break the connection, and `Pool` can decode them in a
-thread.
+kgtui uses only `aiokafka.conn.create_conn`, and the methods `send`, `connected` and `close` of its result. Requests are
+`Exchange` objects. Responses are not decoded here but returned as bytes, so that a damaged response cannot break the
+connection, and so that `Pool` can decode them in a thread.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 AIOKAFKA_TIMEOUT_MS = 120_000
-"""aiokafka's own time limit for a response, in milliseconds. kgtui's limits are always shorter."""
+"""aiokafka's own time limit for a response, in milliseconds. It is high, because callers usually set lower limits."""
 
 HEAD_START = 0.25
-"""Time to wait for one IP address of a host before the next address is tried as well, in seconds."""
+"""Time after which the next IP address of a host is tried as well, if kgtui is not connected yet, in seconds."""
 
 CLOSING_TIMEOUT = 1.0
-"""Time to wait for a broker to close its side of a TLS connection, in seconds. Then, kgtui aborts the connection."""
+"""Time to wait for a broker to close its side of a TLS connection, in seconds. Then kgtui aborts the connection."""
 
 
 class _NeverBelowInfo(logging.Filter):
-    """Drops DEBUG messages of `aiokafka.conn`, which contain whole requests, including logins."""
+    """Drops the DEBUG messages of `aiokafka.conn`, because they contain whole requests, including passwords."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return record.levelno >= logging.INFO
@@ -86,7 +86,7 @@ class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has n
         setattr(reader, "readexactly", read_limited)  # noqa: B010 - mypy forbids a plain assignment to a method
 
 
-# `create_conn` of aiokafka looks up this name, and therefore uses `LimitedProtocol`.
+# aiokafka's `create_conn` looks up the class by this name, and therefore uses `LimitedProtocol` from now on.
 aiokafka.conn.AIOKafkaProtocol = LimitedProtocol
 
 
@@ -94,7 +94,7 @@ class Connection:
     """An open connection to one broker, after the TLS handshake and the login.
 
     Attributes:
-        last_answer: time of the last response, in seconds of the monotonic clock.
+        last_answer: time of the last response (at first, of the login), in seconds of the monotonic clock.
         used: whether a response has arrived since the API versions were negotiated.
     """
 
@@ -142,7 +142,7 @@ class Connection:
 
 
 class Transport:
-    """Opens connections to brokers, all with the same login, and closes them at the end."""
+    """Opens connections to brokers with the TLS settings and the login in `ClientSettings`, and closes all of them."""
 
     def __init__(self, settings: ClientSettings, client_id: str) -> None:
         self.settings = settings
@@ -159,7 +159,7 @@ class Transport:
         `client.dns.lookup=use_all_dns_ips`.
 
         Raises:
-            ConnectError: a step failed. The message names the step, and `__cause__` is the original error.
+            ConnectError: a step failed. The message says why, and `__cause__` is the original error.
         """
         try:
             options = await self._login_options(address)
@@ -208,7 +208,7 @@ class Transport:
             raise _AddressFailedError(self._explain(error, address), address=str(address)) from _cause(error)
 
     async def close(self) -> None:
-        """Close every socket, and wait until all are closed."""
+        """Close all connections, and wait until they are closed. Connections that do not close in time are aborted."""
         if self._login is not None:
             self._login.close()
         for raw in list(self._open):
@@ -221,7 +221,7 @@ class Transport:
             await asyncio.wait(list(self._closing), timeout=CLOSING_TIMEOUT)
 
     async def _login_options(self, address: Address) -> dict[str, Any]:
-        """Get the token or ticket for the login, and return the arguments of `create_conn` for TLS."""
+        """Get the token or ticket for the login if it needs one. Return the arguments of `create_conn` for TLS."""
         name = address.host
         options: dict[str, Any] = {}
         if self.settings.tls is not None:
@@ -244,7 +244,7 @@ class Transport:
 
 
 class _AddressFailedError(ConnectError):
-    """Raised if one IP address of a host fails. Another address may work."""
+    """Raised if the connection to one IP address of a host fails. The connection to another address may succeed."""
 
 
 _REFUSALS = (

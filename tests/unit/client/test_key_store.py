@@ -70,7 +70,7 @@ def test_pkcs12_stores_are_read_for_every_value_of_the_store_type_property(store
         ("client.pem", PASSWORD, "this is a PEM file: set ssl.{kind}.type=PEM"),
         ("no-such.p12", PASSWORD, "No such file or directory; expected a PKCS#12 store"),
         ("empty.p12", PASSWORD, "the file is empty"),
-        ("half.p12", PASSWORD, "the file is truncated: copy the store again"),
+        ("half.p12", PASSWORD, "the file contains only the first part of a PKCS#12 store: replace it with a complete"),
         ("text.p12", PASSWORD, "this is not a PKCS#12 store"),
     ],
 )
