@@ -4,8 +4,8 @@
 "Configuration" of the README has an example with every key, and the list of environment variables.
 
 In the values of Java properties, `${NAME}` stands for an environment variable, and `file:PATH` stands for the content
-of a file. `file:PATH` must be the whole value, or an option in `sasl.jaas.config`. Properties that declare
-`config.providers` use the references of Kafka's config providers instead.
+of a file. `file:PATH` must be the whole value of a property, or of an option in `sasl.jaas.config`. If the properties
+declare `config.providers`, they contain references to Kafka's config providers instead.
 
 The package may import `kgtui.errors` and `kgtui.model`. It imports msgspec, javaproperties and platformdirs only when a
 file is read.
@@ -15,8 +15,8 @@ file is read.
 | `settings` | reads `config.toml`, and rejects unknown keys and invalid values |
 | `target` | chooses the cluster, and checks bootstrap addresses |
 | `properties` | reads Java properties files; resolves `${NAME}`, `file:PATH`, and references to config providers |
-| `state_folder` | the folder of backups, audit log, recordings, exports and logs |
-| `crash` | writes crash reports, without values of variables |
+| `state_folder` | the folder that contains backups, the audit log, recordings, exports and logs |
+| `crash` | writes crash reports that contain no values of variables |
 """
 
 from __future__ import annotations

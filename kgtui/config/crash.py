@@ -1,6 +1,7 @@
 """Writes crash reports to the state folder.
 
-A report contains versions and the stack trace, but no values of variables, because they may be secrets.
+A report contains version numbers, the command and the stack trace, but no values of variables, because these values
+may be secrets.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _LIBRARIES = ("textual", "rich", "aiokafka", "msgspec")
 
 
 def report_of(error: BaseException, command: str) -> str:
-    """Return the text of a crash report: versions, the command, and the stack without local variables.
+    """Return the text of a crash report: version numbers, the command, and the stack trace without local variables.
 
     Args:
         command: the command line without the values of its options.

@@ -1,8 +1,8 @@
 """Reads files of Java client properties, and resolves references to environment variables, files and config providers.
 
-kgtui has Kafka's three config providers, and follows Kafka's rules. The value for a reference such as
-`${file:/run/secrets/kafka.properties:password}` is inserted without escaping. Then blanks at both ends of the value of
-the property are removed. References to undeclared providers are not replaced.
+kgtui has the three config providers that Kafka has, and follows Kafka's rules: A reference such as
+`${file:/run/secrets/kafka.properties:password}` is replaced without escaping. Then whitespace at both ends of the
+property's value is removed. References to providers that `config.providers` does not declare are not replaced.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Provider = Callable[[str, str, str], str]
-    """Function that takes place, path and key, and returns the value of the reference `${PROVIDER:PATH:KEY}`.
+    """Function that takes `(place, path, key)`, and returns the value of the reference `${PROVIDER:PATH:KEY}`.
 
-    The place names the file and the property that contain the reference, for error messages.
+    The place is for error messages. It names the file and the property that contain the reference.
     """
     from collections.abc import Container, Iterator
 
@@ -36,20 +36,20 @@ _PACKAGE = "org.apache.kafka.common.config.provider"
 
 
 def declares_providers(properties: Mapping[str, str]) -> bool:
-    """Return whether the properties declare config providers. If so, only references to them are replaced."""
+    """Return whether the properties declare config providers. If so, only references to providers are replaced."""
     return bool(properties.get(PROVIDERS, "").strip())
 
 
 def resolved(properties: Mapping[str, str], where: str, folder: Path) -> dict[str, str]:
-    """Return the properties with resolved references, and without the settings of `config.providers`.
+    """Return the properties with replaced references to config providers, and without `config.providers` itself.
 
     Args:
         where: file or table that contains the properties, for error messages.
-        folder: folder for relative paths.
+        folder: folder to which relative paths refer.
 
     Raises:
-        ConfigError: kgtui does not support a provider, or a provider does not have a value. The message contains no
-            values, because they may be secrets.
+        ConfigError: kgtui does not support a provider, or a provider has no value for a reference. The message contains
+            no values, because they may be secrets.
     """
     names = [name.strip() for name in properties[PROVIDERS].split(",") if name.strip()]
     providers = {name: _provider(name, properties, where, folder) for name in names}
@@ -133,9 +133,9 @@ def _from_directory(allowed: list[Path], folder: Path, place: str, path: str, ke
 
 
 def read_value(file: Path, place: str) -> str:
-    """Return the content of a file with the value of a property.
+    """Return the content of a file that contains the value of a property.
 
-    Raises ConfigError, which begins with `place`, if the file cannot be read.
+    Raises ConfigError if the file cannot be read. The message begins with `place`.
     """
     try:
         return read_input(file).decode("utf-8")
@@ -145,7 +145,14 @@ def read_value(file: Path, place: str) -> str:
 
 
 def _permitted(allowed: list[Path], folder: Path, place: str, path: str) -> Path:
-    """Return `path` in `folder`. Raises ConfigError if the path is empty, or if `allowed.paths` excludes it."""
+    """Return `folder / path`.
+
+    Args:
+        allowed: folders that may contain the result; empty if there is no restriction.
+
+    Raises:
+        ConfigError: `path` is empty, or the result is not in one of the allowed folders.
+    """
     if not path:
         raise ConfigError(f"{place}: the reference has no path: write ${{PROVIDER:PATH:KEY}}")
     file = folder / path
@@ -165,7 +172,7 @@ class Properties(dict[str, str]):
     """Java client properties. `repr` shows only the names, because values may be passwords.
 
     Attributes:
-        places: name of a property → where it is set, such as `line 3 of FILE`.
+        places: name of a property → where the property is set, such as `line 3 of FILE`.
         warnings: sentences about mistakes that do not prevent the use of the properties.
     """
 
@@ -179,7 +186,7 @@ class Properties(dict[str, str]):
         return f"Properties({', '.join(sorted(self))})"
 
     def override(self, stronger: Properties, where: str) -> None:
-        """Add other properties, which replace properties with the same name. Each replaced value causes a warning.
+        """Add the properties in `stronger`, which replace properties with the same name. Each changed value causes a warning.
 
         Args:
             where: file or table that contains the added properties, for the warnings.
@@ -232,11 +239,11 @@ first word looks like a typo of one of these words.
 """
 
 _PEM_BODY = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
-"""Matches a line of base64 as in a PEM file. It finds parts of PEM files without the first and the last line."""
+"""Matches a line of base64 in a PEM file, even if the PEM file is incomplete and has no line `-----BEGIN …`."""
 
 
 def _looks_like_name(key: str) -> bool:
-    """Return whether a key is probably the name of a property, not a part of a secret."""
+    """Return whether a key is probably the name of a property, and not a part of a secret."""
     found = _PROPERTY_NAME.fullmatch(key)
     first = found["first"] if found else None
     if found is None or first is None or first.lower() in _FIRST_WORDS:
@@ -250,15 +257,15 @@ _ANY_PROVIDER_REFERENCE = re.compile(r"\$\{(?P<provider>[^${}:]*):[^{}]*\}")
 """Matches a reference to a config provider, such as `${vault:secret/kafka:password}`."""
 
 _PROVIDER_NAMES = ("env", "file", "directory")
-"""Names of config providers that warnings show. Any other `${NAME:…}` may be a part of a password."""
+"""Names of config providers that warnings may show. Other text of the form `${NAME:…}` may be a part of a password."""
 
 
 def read_properties(path: str | Path) -> Properties:
     """Read a file of Java properties as Kafka's tools do.
 
-    The encoding is Latin-1, backslash escapes are resolved, and if a key occurs several times, its last value counts.
-    kgtui shows keys to the user. A key that does not look like the name of a property may be a part of a secret. It
-    is replaced by `line N of FILE`.
+    The encoding is Latin-1, backslash escapes are resolved, and if a key occurs several times, its last value is used.
+    Because kgtui shows keys to the user, a key that does not look like the name of a property is replaced by
+    `line N of FILE`. Such a key may be a part of a secret.
 
     Raises:
         ConfigError: the file cannot be read, has a `\\u` without four hexadecimal digits, or contains lines of a key or
@@ -295,7 +302,7 @@ def read_properties(path: str | Path) -> Properties:
 
 
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
-    """Return the properties with replaced references.
+    """Return the properties, in which references to variables, files and config providers are replaced.
 
     `${NAME}` is replaced with an environment variable, and `file:PATH` with the content of a file. In properties whose
     name ends with `.url`, `file:` begins a URL and is kept. If the properties declare `config.providers`, only
@@ -303,7 +310,7 @@ def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Proper
 
     Args:
         where: file or table that contains the properties, for error messages.
-        folder: folder for relative paths.
+        folder: folder to which relative paths refer.
 
     Raises:
         ConfigError: a variable or a file does not exist, or kgtui does not support a config provider.
@@ -322,7 +329,7 @@ def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Proper
 
 
 def _undeclared_references(properties: Mapping[str, str], declared: Container[str], where: str) -> Iterator[str]:
-    """Yield a warning for each property with a reference to an undeclared config provider."""
+    """Yield one warning for each property that refers to a config provider which is not in `declared`."""
     for key, value in properties.items():
         for found in _ANY_PROVIDER_REFERENCE.finditer(value):
             name = found["provider"]
@@ -352,7 +359,7 @@ def _plain(place: str, found: re.Match[str]) -> str:
 
 
 def _option(place: str, folder: Path, found: re.Match[str]) -> str:
-    """Return the text for one reference in `sasl.jaas.config`, with quotes and backslashes escaped.
+    """Return the text that replaces one reference in `sasl.jaas.config`, with quotes and backslashes escaped.
 
     Args:
         place: file and property with the reference, for error messages.

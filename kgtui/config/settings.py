@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 VERSION = 2
-"""The version of the format of `config.toml`. Version 2 renamed `colour` of a cluster to `color`."""
+"""Newest version of the format of `config.toml`. In version 2, the key `colour` of a cluster was renamed to `color`."""
 
 _OLD_CLUSTER_KEYS = {"colour": "color"}
-"""Renamed keys in the tables of clusters: old name → new name.
+"""Old name of a renamed key in the table of a cluster → new name of the key.
 
-Files of version 1 or without a version may use the old names.
+Files without a version, or with version 1, may use the old names.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class UiSettings:
-    """Settings of the terminal UI: the table `[ui]`.
+    """Settings of the terminal UI, from the table `[ui]` and environment variables.
 
     Attributes:
         theme: name of the theme; empty for the default theme.
@@ -52,9 +52,12 @@ class UiSettings:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """Settings of one cluster: one table of `[clusters]`.
+    """Settings of one cluster, from its table `[clusters.NAME]`.
 
     Attributes:
+        bootstrap: bootstrap addresses, as a list or separated by commas; empty if the key is not set.
+        command_config: path of a file with Java client properties; empty if there is none.
+        color, environment: background color and label of the cluster in the header; empty for none.
         properties: the Java client properties in this table.
     """
 
@@ -76,8 +79,13 @@ class ClusterSettings:
 class Settings:
     """The settings of `config.toml` and the environment.
 
-    `path` is the path of the file, even if it does not exist. `storage` maps the beginning of a lake's URI to storage
-    options. References in them, such as `${NAME}`, have not been replaced yet.
+    Attributes:
+        path: path of `config.toml`, even if the file does not exist.
+        default: name of the cluster that is used if the user names none; empty if not set.
+        keys: name of an action in the terminal UI → the key for it, from the table `[keys]`.
+        presets: name of a saved filter → filter, from the table `[presets]`.
+        storage: beginning of the URI of a lake (a folder with recordings) → storage options. References in the options,
+            such as `${NAME}`, have not been replaced yet.
     """
 
     path: Path
@@ -149,7 +157,7 @@ def _read_settings(path: Path) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The contents of `config.toml` without the tables of clusters. Function `_cluster` checks these tables."""
+    """The contents of `config.toml` without the tables of clusters, which the function `_cluster` checks."""
 
     default: str = ""
     ui: UiSettings = field(default_factory=UiSettings)
@@ -159,7 +167,7 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Return the table of a cluster, with old names of keys replaced by the current names.
+    """Return the table of a cluster, in which old names of keys are replaced by the current names.
 
     Args:
         version: version of the file's format.
@@ -196,7 +204,7 @@ def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings
 
 
 def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return nested tables as one table with keys such as `a.b`. TOML parses `a.b = 1` as nested tables."""
+    """Convert nested tables into one table with keys such as `a.b`, because TOML parses `a.b = 1` as nested tables."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, dict) and value:
@@ -236,7 +244,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
 
 
 def _with_environment(settings: Settings) -> Settings:
-    """Return the settings, with values of the table `[ui]` replaced by environment variables."""
+    """Return the settings, in which environment variables such as `KGTUI_THEME` override the table `[ui]`."""
     ui = settings.ui
     interval = ui.interval
     if text := os.environ.get("KGTUI_INTERVAL"):
@@ -269,7 +277,7 @@ def _check_columns(columns: tuple[str, ...], where: str) -> None:
 
 
 def storage_options() -> dict[str, dict[str, str]]:
-    """Return the table `[storage]` of `config.toml`: beginning of a lake's URI → storage options.
+    """Return the table `[storage]`: beginning of the URI of a lake (a folder with recordings) → storage options.
 
     References such as `${NAME}` are replaced. Raises `ConfigError` if a reference cannot be replaced, or if the file is
     not valid.
@@ -282,7 +290,7 @@ def storage_options() -> dict[str, dict[str, str]]:
 
 
 def flag(name: str, *, default: bool) -> bool:
-    """Return the boolean value of an environment variable, or the default if it is not set.
+    """Return the boolean value of an environment variable, or `default` if the variable is empty or not set.
 
     Raises:
         ConfigError: the value is not a boolean.

@@ -1,7 +1,7 @@
-"""The state folder: where backups, the audit log, recordings, exports and logs are stored.
+"""The state folder, in which kgtui stores backups, the audit log, recordings, exports and logs.
 
-Only the owner may read the folder, and no file is opened through a symbolic link. Other users of the machine can
-therefore neither read nor redirect the files.
+Only the owner may read the folder, and no file is opened through a symbolic link. Therefore, other users of the machine
+can neither read the files nor redirect them to another folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StateFolder:
-    """Paths of the files and folders in the state folder, which are created when needed."""
+    """Paths of the files and folders in the state folder. Each file or folder is created when it is first needed."""
 
     path: Path
 
@@ -31,12 +31,12 @@ class StateFolder:
 
     @property
     def audit(self) -> Path:
-        """Path of the audit log."""
+        """Path of the audit log, with one line of JSON per event."""
         return self.path / "audit.jsonl"
 
     @property
     def lock(self) -> Path:
-        """Path of the lock file, on which every process that executes a deletion holds a shared lock."""
+        """Path of the lock file. Every process that is executing a deletion holds a shared lock on this file."""
         return self.path / "writing.lock"
 
     @property
@@ -46,12 +46,12 @@ class StateFolder:
 
     @property
     def lakes(self) -> Path:
-        """Folder of the recordings that are started in the terminal UI, one folder per cluster."""
+        """Folder of the recordings that are started in the terminal UI. It contains one folder per cluster."""
         return self.path / "lakes"
 
     @property
     def view(self) -> Path:
-        """Path of the file with the columns and the order of the tree."""
+        """Path of the file with the columns and the sort order that the user has chosen for the tree of groups."""
         return self.path / "view.json"
 
     @property
@@ -78,10 +78,10 @@ def private_folder(path: Path, *, inside: bool = False) -> Path:
     """Create a private folder and its parents, or make an existing folder private.
 
     Args:
-        inside: whether the folder is in the state folder. It must then not be a symbolic link.
+        inside: whether the folder is in the state folder. If so, it must not be a symbolic link.
 
     Raises:
-        OSError: the folder cannot be created, is a forbidden symbolic link, or belongs to another user.
+        OSError: the folder cannot be created, belongs to another user, or is a symbolic link although `inside` is set.
     """
     if inside and path.is_symlink():
         raise NotADirectoryError(

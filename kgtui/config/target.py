@@ -1,4 +1,4 @@
-"""Decides which cluster to use, and checks bootstrap addresses."""
+"""Decides which cluster kgtui connects to, and checks bootstrap addresses."""
 
 from __future__ import annotations
 
@@ -58,21 +58,21 @@ def _check_address(text: str, where: str) -> str:
 
 
 ASSUMED = "no cluster is given or configured"
-"""Value of `Target.source` if kgtui uses localhost because no cluster is configured."""
+"""Value of `Target.source` if kgtui connects to `localhost:9092`, because no cluster is given or configured."""
 
 _ASSUMED_SEED = "localhost:9092"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The cluster to use.
+    """The cluster that kgtui connects to.
 
     Attributes:
-        name: name in `config.toml`, or the first bootstrap address.
+        name: name of the cluster in `config.toml`, or its first bootstrap address.
         seeds: bootstrap addresses, each `host:port`.
-        properties: Java client properties with secrets filled in.
+        properties: Java client properties, in which references to secrets are replaced.
         read_only: whether kgtui must not change anything in the cluster.
-        color: background color of the name in the header; empty for the default color.
+        color: background color of the cluster's name in the header; empty for the default color.
         environment: label of the cluster, such as `PROD`; empty for none.
         source: the flag, environment variable or file that chose the cluster; `ASSUMED` if none did.
     """
@@ -87,10 +87,10 @@ class Target:
 
 
 def resolve(settings: Settings, flags: object = None) -> Target:
-    """Return the cluster to use.
+    """Return the cluster that kgtui connects to.
 
-    In order of precedence: the cluster of a flag, of an environment variable, of `bootstrap.servers` in the command
-    config, of `default` in `config.toml`, and the cluster at localhost.
+    The first of these that is given decides: a flag, an environment variable, `bootstrap.servers` in the command
+    config, and `default` in `config.toml`. If none is given, the cluster at `localhost:9092` is used.
 
     Args:
         flags: parsed command line with any of `bootstrap_server`, `cluster`, `command_config` and `read_only`.
@@ -114,10 +114,10 @@ def resolve(settings: Settings, flags: object = None) -> Target:
 def named(settings: Settings, name: str, flags: object = None) -> Target:
     """Return the cluster with this name in `config.toml`, after the user has chosen it in the terminal UI.
 
-    `--command-config` is ignored, because it was given for the first cluster.
+    `--command-config` is ignored, because the user gave it for the cluster with which kgtui was started.
 
     Args:
-        flags: parsed command line, for `read_only`.
+        flags: parsed command line, which may contain `read_only`.
 
     Raises:
         ConfigError: there is no such cluster, or one of its settings is not valid.
@@ -127,11 +127,11 @@ def named(settings: Settings, name: str, flags: object = None) -> Target:
 
 
 def protected(read_only: bool, flags: object = None) -> bool:
-    """Return whether a session is read-only because of the configuration, `--read-only` or `KGTUI_READ_ONLY`.
+    """Return whether the configuration, `--read-only` or `KGTUI_READ_ONLY` forbids kgtui to change the cluster.
 
     Args:
         read_only: whether the configuration makes the cluster read-only.
-        flags: parsed command line, for `read_only`.
+        flags: parsed command line, which may contain `read_only`.
     """
     return read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)
 
@@ -179,7 +179,7 @@ def _configured(settings: Settings, name: str, where: str) -> Target:
 
 
 def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], source: str) -> None:
-    """Add a warning if the `bootstrap.servers` of the properties names other brokers than `seeds`.
+    """Add a warning to `properties` if their `bootstrap.servers` differs from `seeds`.
 
     Args:
         source: where `seeds` come from, such as a flag.
@@ -193,7 +193,7 @@ def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], sourc
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
     """Return the cluster at these addresses.
 
-    If `config.toml` has a cluster with one of the addresses, its read-only setting, color and label are used.
+    If a cluster in `config.toml` has one of the addresses, its settings for read-only mode, color and label are used.
 
     Args:
         where: the flag or variable with the addresses.
