@@ -177,7 +177,7 @@ def explain_rejection(address: Address, reason: str, settings: ClientSettings) -
     """Return a message for a TLS handshake that the server ended, probably because of the client's certificate.
 
     Args:
-        reason: the server's reason in parentheses, or `""`.
+        reason: the server's reason in parentheses after a space; empty if it gave none.
     """
     rejected = f"{address} rejected kgtui in the TLS handshake{reason}"
     if settings.tls is not None and (settings.tls.key_file or settings.tls.key_pem):

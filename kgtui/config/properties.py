@@ -186,7 +186,7 @@ class Properties(dict[str, str]):
         return f"Properties({', '.join(sorted(self))})"
 
     def override(self, stronger: Properties, where: str) -> None:
-        """Add the properties in `stronger`, which replace properties with the same name. Each changed value causes a warning.
+        """Add other properties, and replace properties with the same name. Each changed value causes a warning.
 
         Args:
             where: file or table that contains the added properties, for the warnings.
