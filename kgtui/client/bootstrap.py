@@ -50,7 +50,7 @@ class ClusterView:
 
 
 class FirstServer(NamedTuple):
-    """The bootstrap server that responded first, the connection to it, and its cluster metadata."""
+    """The bootstrap server that responded first, the connection to it, and the cluster metadata in its response."""
 
     seed: Address
     session: Session

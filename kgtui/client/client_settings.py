@@ -210,7 +210,7 @@ def _user_and_password(mechanism: str, module: LoginModule) -> tuple[str, Secret
     if module.short_name not in _MODULES:
         raise ConfigError(
             f"{JAAS_KEY}: {mechanism} needs the login module {' or '.join(_MODULES)} with user name and password, not "
-            f"{module.name}: set sasl.mechanism to the mechanism of this login module, or use another module"
+            f"{module.name}: use one of these modules, or set sasl.mechanism to the mechanism of {module.short_name}"
         )
     for option in ("username", "password"):
         if option not in module.options:

@@ -241,7 +241,7 @@ def _alert(error: ssl.SSLError) -> str:
 
 
 PROBE_TIMEOUT = 2.0
-"""Value of `timeout` with which `probe` finds out what kind of server listens on a port, in seconds."""
+"""Time for finding out what kind of server listens on a port, in seconds. Each step of `probe` has half of it."""
 
 _CORRELATION_ID = 0x6B677475
 _READ_SIZE = 32

@@ -79,7 +79,7 @@ def kerberos_from_properties(properties: Mapping[str, str], module: LoginModule)
         default = "" if properties.get("sasl.mechanism", "").strip() else " (Kafka's default mechanism)"
         raise ConfigError(
             f"{JAAS_KEY}: GSSAPI{default} needs the login module com.sun.security.auth.module.{_MODULE}, not "
-            f"{module.short_name}: set sasl.mechanism to the mechanism of this login module"
+            f"{module.short_name}: set sasl.mechanism to the mechanism of {module.short_name}"
         )
     options = {name: value.strip() for name, value in module.plain_options().items()}
     service = _service(properties, options)

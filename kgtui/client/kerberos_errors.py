@@ -104,8 +104,9 @@ def explain_refusal(address: Address, principal: str, server: str) -> str:
     """Return a message for a valid ticket that a broker refused. Brokers do not say why."""
     return (
         f"{address} refused the Kerberos login as {principal}: check that the keytab of the broker has the current key "
-        f"of {server}, that the clocks agree, and that sasl.kerberos.principal.to.local.rules of the broker match the "
-        "principal; the log of the broker says which of these is wrong"
+        f"of {server}, that the clocks of this machine and of the broker agree, and that "
+        "sasl.kerberos.principal.to.local.rules of the broker match the principal; the log of the broker says which of "
+        "these is wrong"
     )
 
 

@@ -37,13 +37,13 @@ _NOT_MENTIONED = (-1, -1)
 """`(node id, error code)` for a group that is missing in a FindCoordinator response."""
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""First pause after which `LeaderCache.failed` may remove topics again because of the same broker, in seconds."""
+"""First pause between two removals of topics by `LeaderCache.failed` for the same broker, in seconds."""
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause after which `LeaderCache.failed` may remove topics again because of the same broker, in seconds."""
+"""Longest pause between two removals of topics by `LeaderCache.failed` for the same broker, in seconds."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""kgtui's reactions to error codes (see `lookup`). After an error with one of these, FindCoordinator is repeated."""
+"""Reactions to error codes. FindCoordinator is repeated after an error code with one of these reactions."""
 
 
 class Requests(Protocol):

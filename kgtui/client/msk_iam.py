@@ -59,7 +59,7 @@ _SSO_OPERATION = "CreateToken"
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
 _MOST_PROFILES = 10
-"""Maximum number of profiles that kgtui follows through `source_profile`, because profiles may refer to each other."""
+"""Maximum number of profiles that kgtui follows through `source_profile`, because this chain may be circular."""
 
 
 def explain_error(error: Exception, session: Any, profile: str) -> str:
@@ -185,7 +185,8 @@ class SignedToken:
 
     Attributes:
         lifetime: remaining lifetime in seconds.
-        identity: ARN of the credentials that signed the token; empty if `MskIam.show_identity` is not set.
+        identity: ARN of the credentials that signed the token; empty if `MskIam.show_identity` is not set, or if AWS
+            did not report the ARN.
     """
 
     text: Secret

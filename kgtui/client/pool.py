@@ -192,8 +192,8 @@ class Pool:
     ) -> Reply[Any]:
         """Send one request to one broker, and decode the response.
 
-        A thread decodes long responses. It also decodes the first response of each API version, because the decoder
-        must be compiled first. If the connection breaks, the request is sent once more, unless it changes the cluster.
+        A thread decodes long responses, and the first response of each API version, because its decoder must then be
+        compiled. If the connection breaks, the request is sent once more, unless it changes the cluster.
 
         Args:
             value: fields of the request, or a function that returns them for the negotiated version.
@@ -254,7 +254,7 @@ class Pool:
         return self._leaders.failed(node)
 
     def leader_answered(self, node: int) -> None:
-        """End the pause of `leader_failed` for this broker, because the broker has responded."""
+        """End the pause after a removal by `leader_failed`, because the broker has responded."""
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:

@@ -108,7 +108,7 @@ async def negotiate(connection: Connection, settings: ClientSettings, deadline: 
 
 
 async def _negotiate(connection: Connection) -> Negotiated:
-    """Send ApiVersions in the newest version of kgtui, and then in older versions until the broker supports one."""
+    """Send the newest version of ApiVersions, and then older versions until the broker supports one."""
     request = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": kgtui.__version__}
     version = API_VERSIONS.high
     while True:

@@ -31,7 +31,7 @@ REFRESH_AFTER = (0.80, 0.85)
 """Lowest and highest fraction of a token's lifetime after which the token is refreshed, as in Kafka's clients."""
 
 RETRY_PAUSE = 10.0
-"""Pause after a failed attempt to refresh a token, in seconds. Until the next attempt, the old token is used.
+"""Pause after a failed attempt to refresh a token, in seconds. During the pause, the old token is used if it is valid.
 
 A token that a broker has refused is replaced at the earliest this long after kgtui received the token.
 """
