@@ -20,7 +20,7 @@ client.
 | `configs` | configs of groups; retention of topics and of committed offsets |
 | `access` | the user's permissions, and the topics that ACLs deny |
 | `decoding` | decodes the describe responses into `GroupDescription` |
-| `routing` | sends requests to the coordinators in batches, and repeats them when groups move to another broker |
+| `routing` | sends requests to the coordinators in batches, and repeats them for groups with a new coordinator |
 | `deadline` | the time limit of a call |
 """
 
@@ -39,7 +39,7 @@ _IN_KAFKA = ("KafkaGroupAdmin", "connect")
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name on first use."""
+    """Import a public name of this package when it is first used (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("kgtui.admin.kafka" if name in _IN_KAFKA else "kgtui.admin.base"), name)

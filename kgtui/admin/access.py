@@ -1,4 +1,7 @@
-"""Read the user's permissions, because brokers leave out groups and topics that the user may not describe."""
+"""Read the permissions of kgtui's user.
+
+They are needed because brokers silently leave out groups and topics on which the user lacks DESCRIBE.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ T = TypeVar("T", bound=_Offset)
 
 
 class UserAccess:
-    """Reads the user's permissions, and finds out for which groups the broker may have left out offsets.
+    """Reads the user's permissions, and finds out for which groups a broker may have left offsets out of its response.
 
     Attributes:
         refusals: the groups and partitions for which brokers have refused requests.
@@ -61,14 +64,15 @@ class UserAccess:
     async def with_hidden(
         self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
     ) -> Answer[dict[str, tuple[T, ...]]]:
-        """Await an answer with the offsets of groups, and return it with the correct `Answer.hidden`.
+        """Await `reading`, an answer with the offsets of groups, and return it with `Answer.hidden` filled in.
 
-        `Answer.hidden` contains each group of which the broker may have left out offsets. This depends on the user's
-        permissions before and after the read.
+        `Answer.hidden` contains each group for which the broker may have left out offsets. These are all groups if the
+        user's permissions, as known before or after the read, do not cover every topic. Otherwise, they are the groups
+        of `_left_out`.
 
         Args:
             asked: what is requested, such as `read offsets`.
-            timeout: time limit in seconds for requests that find out why topics are missing.
+            timeout: time limit in seconds for the requests that find out why a topic is missing in the answer.
         """
         before = self._last
         answer = await reading
@@ -81,7 +85,8 @@ class UserAccess:
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
         """Return group id → topics that the broker left out because ACLs deny them.
 
-        A topic is found only if an earlier answer for the group contained it.
+        A topic is found only if an earlier answer for the group contained it. If the permissions cannot be read, each
+        group with a missing topic has an empty tuple, because the reason is unknown.
         """
         access = self._last
         if access is None or not access.any_topic or access.sees_every_topic:
@@ -122,7 +127,8 @@ class Refusals:
     """The groups and partitions for which brokers refused requests because of missing permissions.
 
     Attributes:
-        changes: number of answers in which a refusal began or ended. If it changes, permissions may have changed.
+        changes: counter that increases whenever brokers begin or stop refusing requests, because the user's permissions
+            may then have changed.
     """
 
     def __init__(self) -> None:
@@ -132,29 +138,32 @@ class Refusals:
         self._suspects: set[str] = set()
 
     def note_groups(self, asked: str, answer: Answer[Mapping[str, object]]) -> None:
-        """Record for which groups the broker refused the request, and for which it did not.
+        """Store for which groups brokers refused the request, and remove earlier refusals that have ended.
 
         Args:
-            asked: what was requested, such as `describe`. Refusals are stored per request, because each needs another
-                permission.
+            asked: what was requested, such as `describe`. Refusals are stored per kind of request, because each kind
+                needs a different permission.
         """
         refused = {(asked, fault.group) for fault in answer.faults if fault.group and fault.code in FORBIDDEN}
         answered = [key for key in self._groups if key[0] == asked and key[1] in answer.rows]
         self._note(self._groups, refused, answered)
 
     def note_partitions(self, bounds: Mapping[TopicPartition, PartitionBounds]) -> None:
-        """Record for which partitions the broker refused the request, and for which it did not."""
+        """Store for which partitions brokers refused to return log bounds, and remove refusals that have ended."""
         refused = {tp for tp, row in bounds.items() if row.error in FORBIDDEN}
         answered = [tp for tp in self._partitions if (row := bounds.get(tp)) is not None and not row.error]
         self._note(self._partitions, refused, answered)
 
     def suspect(self, topics: Collection[str]) -> None:
-        """Remember topics that a broker has left out of an answer, possibly because a permission is missing."""
+        """Store topics that a broker has left out of an answer, possibly because the user lacks a permission."""
         self._note(self._suspects, topics, ())
 
     @property
     def topics(self) -> frozenset[str]:
-        """Topics that a broker has refused or left out, and that no later answer contained."""
+        """Topics on which the user may lack DESCRIBE: brokers refused a request for them or left them out of an answer.
+
+        Topics that the user has been able to read since then are not included.
+        """
         return frozenset(self._suspects.union(topic for topic, _ in self._partitions))
 
     def allowed(self, topics: Collection[str]) -> None:
@@ -177,10 +186,13 @@ _FIRST_WITH_OPERATIONS = 8
 
 
 _SUFFIX = "-kgtui-permission-check"
-"""Suffix of nonexistent topic names in requests. In the authorizer's log, it explains these requests."""
+"""Suffix of the random topic names in permission checks. In the authorizer's log, it shows why they were requested."""
 
 _MAX_TOPICS = 500
-"""Maximum number of topics in one Metadata request. The response contains every partition of each topic."""
+"""Maximum number of topics in one permission check. Further topics are not checked.
+
+The number is limited because the check is a Metadata request, whose response contains every partition of each topic.
+"""
 
 _TOPIC = 2
 """Code of the resource type TOPIC in Kafka's enum `ResourceType`."""
@@ -195,17 +207,18 @@ _DENY, _ALLOW = 2, 3
 """Codes of permission types in Kafka's enum `AclPermissionType`."""
 
 _DENIES = frozenset({_ALL, _DESCRIBE})
-"""An ACL that denies one of these operations on a topic also denies describing it."""
+"""Codes of operations. An ACL that denies one of them on a topic also denies describing the topic."""
 
 _ALLOWS = _DENIES | {_READ, _WRITE, _DELETE, _ALTER}
-"""An ACL that allows one of these operations on a topic also allows describing it."""
+"""Codes of operations. An ACL that allows one of them on a topic also allows describing the topic."""
 
 
 class AccessReader:
-    """Reads the user's permissions, and caches them until they are old or seem to have changed.
+    """Reads the user's permissions, and caches them.
 
     Args:
-        refusals: the groups and partitions for which requests were refused. If they change, permissions are read again.
+        refusals: the groups and partitions for which brokers have refused requests. If brokers begin or stop refusing
+            requests, the cached permissions are not used any more.
     """
 
     def __init__(self, pool: Pool, refusals: Refusals) -> None:
@@ -232,15 +245,15 @@ class AccessReader:
 async def read_access(pool: Pool, deadline: Deadline, suspects: Collection[str] = ()) -> Access:
     """Read the permissions with small requests to any broker.
 
-    No RPC reports whether a user may describe every topic. The request therefore names a random topic. Without
-    permission, the broker responds with TOPIC_AUTHORIZATION_FAILED, and otherwise with UNKNOWN_TOPIC_OR_PARTITION. The
-    topic is never created.
+    No RPC reports whether a user may describe every topic. Therefore, a Metadata request names a random topic, which is
+    never created. If the user may describe every topic, the broker responds with UNKNOWN_TOPIC_OR_PARTITION, otherwise
+    with TOPIC_AUTHORIZATION_FAILED.
 
-    ACLs may deny single topics. The ACLs are read if the user may describe the cluster. Otherwise, only denied topics
-    in `suspects` are found.
+    Even then, ACLs may deny single topics to the user. If the user has DESCRIBE on the cluster, these ACLs are read.
+    Otherwise, only denied topics in `suspects` are found.
 
     Args:
-        suspects: topics for which the user may lack the permission DESCRIBE.
+        suspects: topics on which the user may lack DESCRIBE.
 
     Raises:
         UnreachableError: no broker answered.
@@ -273,7 +286,7 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
     patterns = await _denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
-    # Some of the ACLs may be for other users. Therefore, ask the broker about one topic for each ACL.
+    # Some of these ACLs may be for other users. To find the ACLs for this user, request one topic for each ACL.
     topics = {f"{name}{uuid4().hex}{_SUFFIX}" if prefixed else name: (name, prefixed) for name, prefixed in patterns}
     _, rows = await read_operations(pool, node, deadline, topics=topics, lane=lane)
     refused = (topics.get(row["Name"]) for row in rows if row["ErrorCode"] == TOPIC_AUTHORIZATION_FAILED)
@@ -283,10 +296,13 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
 async def read_operations(
     pool: Pool, node: int, deadline: Deadline, *, topics: Iterable[str] = (), lane: Lane = Lane.BULK
 ) -> tuple[frozenset[str] | None, list[dict[str, Any]]]:
-    """Ask one broker for the authorized operations on the cluster, with a Metadata request. Raises `ClientError`.
+    """Ask one broker which operations the user may perform on the cluster. Raises `ClientError`.
+
+    The question is sent in a Metadata request, which may also name topics.
 
     Returns:
-        The operations, or None if the broker does not report them; and one response row per topic.
+        `(operations, rows)`: the names of the operations, or None if the broker does not report them, and the row of
+        each topic in the response.
     """
     version = min(await pool.version(node, METADATA, timeout=deadline.left(), lane=lane), _LAST_WITH_OPERATIONS)
     with_operations = version >= _FIRST_WITH_OPERATIONS
@@ -304,9 +320,10 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
     """Return the names and prefixes of topics that ACLs deny to at least one user. Raises `ClientError`.
 
     Returns:
-        Pairs `(topic name, False)` and `(prefix, True)`. None if the ACLs cannot be read, or if no ACL allows all
-        topics. In the second case, access may come from `allow.everyone.if.no.acl.found`, which applies only to
-        topics without any ACL.
+        Pairs `(topic name, False)` for literal ACLs, and `(prefix, True)` for prefixed ACLs. None if the ACLs cannot be
+        read, or if no ACL allows all topics (`*`). In the second case, users may have access only because of
+        `allow.everyone.if.no.acl.found`. This setting does not cover topics with any ACL, so that even an ACL that
+        allows a topic to another user can deny it to this user.
     """
     try:
         denied, allowed = await asyncio.gather(
@@ -327,7 +344,7 @@ def _has(resource: dict[str, Any], operations: frozenset[int]) -> bool:
 async def _read_acls(
     pool: Pool, node: int, deadline: Deadline, lane: Lane, *, name: str | None, pattern: int, permission: int
 ) -> list[dict[str, Any]] | None:
-    """Request the topic ACLs that match the arguments. Return one row per resource, or None if refused."""
+    """Request the topic ACLs that match the arguments. Return one row per resource, or None after an error code."""
     request = {
         "ResourceTypeFilter": _TOPIC,
         "ResourceNameFilter": name,

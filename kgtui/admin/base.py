@@ -1,9 +1,9 @@
 """The interface `GroupAdmin`: async methods to list, describe, read and delete the groups of one cluster.
 
-- Methods that read return an `Answer`, with rows and a fault for everything that could not be read. They raise
-  `UnreachableError` only if nothing could be read.
+- Methods that read return an `Answer`, with the rows that could be read, and one fault per broker or group that failed.
+  They raise `UnreachableError` only if nothing could be read.
 - Methods that write return one `Outcome` per group.
-- `timeout` is the time limit of the whole call, in seconds. A broker that has not answered by then becomes a fault.
+- `timeout` is the time limit of the whole call, in seconds. A broker that has not answered by then causes a fault.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ class ListingDelta:
         updated: group id → listing, for new and changed groups.
         removed: ids of groups that the broker no longer lists.
         total: number of groups that the broker lists now.
-        took_ms: time from the request until the response was decoded, in milliseconds.
+        took_ms: time from the beginning of the poll until the response was decoded, in milliseconds.
         states_listed: whether the response contains states (since ListGroups v4, Kafka 2.6).
         throttle_ms: how long the broker throttles kgtui because of a quota, in milliseconds.
-        state_since: group id → time at which its current state began, in seconds since the epoch, or None if unknown.
-            Contains only changed times. Empty for a live broker, because brokers do not report this time.
+        state_since: group id → time at which the group's current state began, in seconds since the epoch, or None if
+            unknown. Contains only groups for which this time has changed. Empty for a live broker, because brokers do
+            not report the time.
         state_search: the time span of a recording from which `state_since` was computed; None for a live broker.
     """
 
@@ -70,17 +71,17 @@ class ListingFeed(Protocol):
 class GroupAdmin(Protocol):
     """Administration of the groups of one cluster.
 
-    The rows of an `Answer` have the type in brackets: `Answer[Mapping[str, Listing]]` maps each group id to a
-    `Listing`.
+    The type in brackets after `Answer` is the type of `Answer.rows`. For example, the rows of an
+    `Answer[Mapping[str, Listing]]` map each group id to a `Listing`.
 
-    Implementations: `KafkaGroupAdmin` for a cluster, `ReplayAdmin` for a recording, and a test double.
+    Implementations are `KafkaGroupAdmin` for a live cluster, `ReplayAdmin` for a recording, and a test double.
     """
 
     async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:
         """Return the cluster id, the brokers, the controller and the finalized features.
 
         Raises:
-            UnreachableError: no broker answered. The error lists each address and its error.
+            UnreachableError: no broker answered. The error contains each address that was tried, with the reason.
         """
         ...
 
@@ -133,7 +134,9 @@ class GroupAdmin(Protocol):
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
-        """Return the log start and log end offset of each partition, from the partition leaders.
+        """Read the log start and log end offset of each partition from the leader of the partition.
+
+        If a leader did not answer, its partitions are missing, and a fault names the broker.
 
         Args:
             starts: whether log starts are read too. If False, every `log_start` is None, and half as many requests are
@@ -149,17 +152,19 @@ class GroupAdmin(Protocol):
         precision: float = PRECISION,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
-        """Return when the records on both sides of each committed offset were written.
+        """Return when the last consumed and the first unread record of each partition were written.
 
-        Up to 20 ListOffsets requests are sent to each leader. These requests need only the permission DESCRIBE on the
-        topics. The times are right only if timestamps in a partition do not decrease. `RecordTime.reason` says why a
-        time is unknown.
+        These are the records just before and at the committed offset. Their times are found with up to 20 ListOffsets
+        requests to each leader, and a few more after errors. The requests need only DESCRIBE on the topics. The times
+        are correct only if the timestamps in a partition never decrease from one record to the next.
+        `RecordTime.reason` says why a time is unknown.
 
         Args:
             positions: partition → committed offset and log bounds, for partitions with unread records.
             rules: topic → its configs, from `retention`. Compacted topics are not searched. Topics with tiered storage
                 are searched only on Kafka 4.0 and newer.
-            precision: accepted uncertainty as a fraction of the record's age. Less than one second is always accepted.
+            precision: accepted uncertainty of a time, as a fraction of the record's age. An uncertainty of less than
+                one second is always accepted.
         """
         ...
 
@@ -173,18 +178,20 @@ class GroupAdmin(Protocol):
         ...
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return the retention time of these topics, and of the offsets of Empty groups.
+        """Return how long the records of these topics, and the committed offsets of Empty groups, are kept.
 
-        Topics whose configs the user may not read are missing, and have a fault.
+        If the configs of a topic cannot be read, its retention time is missing, and a fault contains the reason.
         """
         ...
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the user's permissions (KIP-430). Brokers leave out groups and topics that the user may not describe.
+        """Return the permissions of kgtui's user (KIP-430).
+
+        They are needed because brokers silently leave out groups and topics on which the user lacks DESCRIBE.
 
         Args:
-            max_age: maximum age of a cached result in seconds. If a broker has begun or stopped refusing requests, no
-                cached result is used.
+            max_age: maximum age of a cached result, in seconds. The cached result is also not used if brokers have
+                since begun or stopped refusing requests.
 
         Raises:
             UnreachableError: no broker answered.

@@ -35,7 +35,7 @@ OFFSETS_MINUTES = "offsets.retention.minutes"
 _UNLIMITED_MS = 1_000 * 365 * 86_400_000
 """Shortest `retention.ms` that counts as unlimited: 1,000 years, in milliseconds.
 
-Instead of -1, some topics have the largest 64-bit number.
+Kafka's value for unlimited is -1, but some topics have the largest 64-bit integer instead.
 """
 _RETENTION_KEYS = [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY, REMOTE_STORAGE]
 """Names of the topic configs from which `TopicRules` are computed."""
@@ -76,7 +76,10 @@ _TYPES = {
 async def group_configs(
     pool: Pool, nodes: Sequence[int], groups: Sequence[str], deadline: Deadline
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
-    """Ask the brokers for the configs of groups, and return the first successful response."""
+    """Ask the brokers for the configs of groups, and return the first successful response, sorted by config name.
+
+    If all brokers fail, the answer has a fault for each group.
+    """
     try:
         return await _first(nodes, partial(read_configs, pool, groups=groups, deadline=deadline), deadline)
     except KgtuiError as error:
@@ -84,7 +87,9 @@ async def group_configs(
 
 
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
-    """Ask the brokers for the retention of topics and offsets, with up to `TOPICS_PER_REQUEST` topics per request.
+    """Ask the brokers how long records of topics and committed offsets are kept.
+
+    Each request names up to `TOPICS_PER_REQUEST` topics.
 
     If no broker answers a request, the remaining topics are skipped, and the answer has a fault.
     """
@@ -109,7 +114,8 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
     """Call `ask` for each broker, `HEAD_START` seconds apart, and return the first result.
 
-    If all calls fail, raise the error of the first broker.
+    If all calls fail, raise the error of the first broker. If no call succeeds before the deadline, raise
+    `DeadlineError`.
     """
     try:
         async with asyncio.timeout(deadline.left()):
@@ -141,7 +147,7 @@ async def read_configs(
     failed: list[Fault] = []
     for result in reply.value["Results"]:
         group, code = result["ResourceName"], result["ErrorCode"]
-        # Brokers before Kafka 4.0 do not know the resource type group, and return INVALID_REQUEST (observed on 3.9.2).
+        # Brokers before Kafka 4.0 do not know the resource type GROUP, and return INVALID_REQUEST (observed on 3.9.2).
         if code == INVALID_REQUEST and group:
             failed.append(
                 not_supported("reading group configs is not supported by this broker", broker=node, group=group)
@@ -156,9 +162,9 @@ async def read_configs(
 async def read_retention(
     pool: Pool, node: int, *, topics: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
 ) -> Answer[Retention]:
-    """Read the retention of topics and offsets from one broker.
+    """Ask one broker how long records of topics and committed offsets are kept.
 
-    The retention of offsets is a broker config, so other brokers may have other values.
+    The retention time of committed offsets is a broker config, so it may differ between brokers.
     """
     asked = [(BROKER_RESOURCE, str(node), [OFFSETS_MINUTES])]
     asked += [(TOPIC_RESOURCE, topic, _RETENTION_KEYS) for topic in topics]
@@ -201,7 +207,12 @@ def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
 
 
 def _topic_rules(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> TopicRules:
-    """Return the rules by which a topic deletes records. `values` has the integers in `configs`, by config name."""
+    """Return the rules by which a topic deletes records.
+
+    Args:
+        values: config name → value, for the configs with integer values.
+        configs: all configs of the topic, as in the DescribeConfigs response.
+    """
     texts = {row["Name"]: str(row["Value"]) for row in configs}
     policy = texts.get(CLEANUP_POLICY, "delete")
     milliseconds = values.get(RETENTION_MS, -1)

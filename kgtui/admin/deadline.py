@@ -6,7 +6,7 @@ import time
 
 
 class Deadline:
-    """The time by which a call must have ended. All steps of the call share one `Deadline`.
+    """The time by which a call must have ended. All steps of the call use the same `Deadline`.
 
     Args:
         timeout: seconds from now.
@@ -18,14 +18,17 @@ class Deadline:
         self._steps = steps
 
     def left(self) -> float:
-        """Return the number of seconds left, at least 0.001, so that a late step fails with a timeout."""
+        """Return the number of seconds left.
+
+        The result is at least 0.001, so that a step that begins after the deadline fails with a normal timeout.
+        """
         return max(self.at - time.monotonic(), 0.001)
 
     def step(self) -> float:
         """Return the time limit of the next step, in seconds.
 
-        The remaining time is divided equally among the remaining steps. The last step, and every step after it, gets
-        all of the remaining time.
+        The remaining time is divided equally among the remaining steps. The last step gets all of the remaining time,
+        and so does every further step if this method is called more often than planned.
         """
         seconds = (self.at - time.monotonic()) / max(self._steps, 1)
         self._steps -= 1

@@ -1,7 +1,8 @@
 """Decode the responses of the describe RPCs into `GroupDescription`.
 
-In classic groups, metadata and assignment of a member are bytes in the format of the group's protocol: consumer,
-Connect or schema registry. The broker does not check them. Damaged or unknown bytes are kept undecoded.
+In classic groups, the metadata and the assignment of a member are bytes in the format of the group's protocol type:
+consumer, Connect or schema registry. Brokers do not check these bytes. Metadata that is damaged or in an unknown format
+is kept undecoded.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
     Metadata that cannot be decoded is stored in `Member.undecoded`.
 
     Args:
-        leader_url: REST address of the leader worker of a Connect group.
+        protocol: protocol type of the group, such as `consumer` or `connect`.
+        leader_url: REST address of the leader worker of a Connect group, or None.
     """
     metadata, assigned = bytes(row["MemberMetadata"]), bytes(row["MemberAssignment"])
     values: dict[str, Any] = {}
@@ -99,8 +101,8 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
     assignment = connect.decode_assignment(assigned)
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
-    # `had`: the connectors and tasks that the worker reported when it joined. In cooperative rebalancing (KIP-415), the
-    # leader sends only changes to them.
+    # `had` contains the connectors and tasks that the worker reported when it joined the group. In cooperative
+    # rebalancing (KIP-415), the leader sends only the changes to these connectors and tasks.
     had = _units(subscription.allocation.assigned if subscription.allocation else ())
     revoked = _units(assignment.revoked)
     running = (had - revoked) | _units(assignment.assigned)
@@ -138,7 +140,7 @@ def _registry_node(metadata: bytes, assigned: bytes) -> RegistryNode | None:
 
 
 NO_OPERATIONS_GIVEN = -2147483648
-"""Value of the field for authorized operations if the broker did not send them."""
+"""Value of the bit field for authorized operations in a response if the broker did not report the operations."""
 
 _OPERATIONS = {
     3: "READ",
@@ -154,7 +156,7 @@ _OPERATIONS = {
 }
 """Code in Kafka's enum `AclOperation` → name.
 
-The code is the position of a bit in the field for authorized operations.
+The code is also the position of the operation's bit in the bit field for authorized operations.
 """
 
 _MEMBER_TYPES = {0: "classic", 1: "consumer"}
@@ -162,7 +164,7 @@ _TOPOLOGY_STATUS = {1: "not stored", 2: "error", 3: "available"}
 
 
 def operations(bits: int) -> frozenset[str] | None:
-    """Convert the bit field of authorized operations into names. None if the broker did not send operations."""
+    """Convert the bit field of authorized operations into names. Return None if the broker did not report them."""
     if bits == NO_OPERATIONS_GIVEN:
         return None
     return frozenset(name for code, name in _OPERATIONS.items() if bits >> code & 1)
@@ -206,7 +208,7 @@ def classic_group(row: Row, node: int, source: str) -> GroupDescription:
 
 
 def _newer_member(row: Row, protocol: str | None) -> dict[str, Any]:
-    """Decode the fields that members of consumer, share and streams groups have in common."""
+    """Return the arguments for `Member` that are the same for consumer, share and streams groups."""
     return {
         "member_id": row["MemberId"],
         "client_id": row["ClientId"],
@@ -329,5 +331,6 @@ DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
 }
 """Group type → function that decodes one group of the describe response.
 
-Its arguments are the group's row, the id of the broker that answered, and the RPC with its version.
+The function's arguments are the group's row in the response, the id of the broker that answered, and the RPC with its
+version, such as `ShareGroupDescribe v1`.
 """

@@ -4,12 +4,12 @@ How the right RPC is found:
 - The newest response to ListGroups contains the type of most groups. The RPC of this type is tried first.
 - Error 69 (GROUP_ID_NOT_FOUND) means that the group may have another type. Error 35 (UNSUPPORTED_VERSION) means that
   the group type is disabled. After either error, the RPC of the next type is tried, as in Kafka's admin client.
-- Before v6, DescribeGroups returns the state `Dead` without an error for every unknown group. `Dead` therefore does not
-  prove that the group is missing.
+- Before v6, DescribeGroups returns the state `Dead` without an error for every group that is not a classic group.
+  `Dead` therefore does not prove that the group does not exist.
 - A group that no RPC has found is looked up with ListGroups, unless the RPCs have proven that it does not exist.
 
-The broker returns error 29 (TOPIC_AUTHORIZATION_FAILED) for a consumer, share or streams group with a topic that the
-user may not describe. The response then lacks state, epochs and members (observed on 4.3.1).
+If the user lacks DESCRIBE on a topic of a consumer, share or streams group, the broker returns error 29
+(TOPIC_AUTHORIZATION_FAILED) for the group. The response then lacks state, epochs and members (observed on Kafka 4.3.1).
 """
 
 from __future__ import annotations
@@ -40,11 +40,14 @@ NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
 """Error codes after which the RPC of the next group type is tried."""
 
 ROWS_PER_SLICE = 100
-"""Number of groups and members that are decoded, in a few milliseconds, before other tasks may run."""
+"""Number of groups and members that are decoded before other tasks may run. This takes a few milliseconds."""
 
 _APIS_BY_NAME = {api.name: api for api in APIS.values()}
 RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry in RANKED_TYPES}
-"""Group type → API that describes groups of this type, in the order in which groups of unknown type are tried."""
+"""Group type → API that describes groups of this type.
+
+For a group of unknown type, the APIs are tried in the order of this mapping.
+"""
 
 
 @dataclass(slots=True)
@@ -53,8 +56,10 @@ class _Search:
 
     Attributes:
         types_left: group types whose RPC has not been tried yet, the most likely type first.
-        disabled: group types whose RPC the broker lacks, or has answered with error 35 (UNSUPPORTED_VERSION).
-        inconclusive: whether the group may exist although no RPC has found it.
+        disabled: group types whose RPC the broker does not support, or has answered with error 35
+            (UNSUPPORTED_VERSION).
+        inconclusive: whether the group may exist although no RPC has found it, for example because its type is not
+            known to kgtui.
     """
 
     types_left: list[str]
@@ -63,7 +68,7 @@ class _Search:
 
     @property
     def proven_missing(self) -> bool:
-        """Whether the RPCs of all group types have answered that the group does not exist."""
+        """Whether the answers of the RPCs prove that the group does not exist."""
         return not self.disabled and not self.inconclusive
 
 
@@ -72,7 +77,7 @@ class Describer:
 
     Args:
         lister: searches the response to ListGroups for groups that no describe RPC has found.
-        type_of: returns the type of a group in the newest response to ListGroups, or None.
+        type_of: returns the type of a group according to the newest response to ListGroups, or None if unknown.
     """
 
     def __init__(self, pool: Pool, lister: Lister, type_of: Callable[[str], str | None]) -> None:
@@ -105,7 +110,7 @@ class Describer:
 
     @staticmethod
     def _next_round(searches: Mapping[str, _Search]) -> dict[str, list[str]]:
-        """Return group type → groups to request next with the RPC of this type."""
+        """Choose the next type to try for each group. Return group type → ids of the groups to try it for."""
         asked: dict[str, list[str]] = {}
         for group, search in searches.items():
             if search.types_left:
@@ -122,7 +127,7 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Describe groups with one RPC. Add the results to `batch`, and remove these groups from `searches`."""
+        """Describe groups with one RPC. Add the results to `batch`, and remove groups with a result from `searches`."""
         api = RPCS[group_type]
         ids = "Groups" if api is DESCRIBE_GROUPS else "GroupIds"
         request = {ids: list(names), "IncludeAuthorizedOperations": True}
@@ -181,7 +186,10 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Send ListGroups to find groups that no describe RPC has found, unless all of them are proven missing."""
+        """Look up groups that no describe RPC has found with ListGroups, and add a result for each group to `batch`.
+
+        ListGroups is not sent if the describe RPCs have proven that none of the groups exists.
+        """
         undecided = [group for group, search in searches.items() if not search.proven_missing]
         listed = await self._lister.find(node, undecided, deadline, lane) if undecided else {}
         for group, search in searches.items():
@@ -207,7 +215,7 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """Mark a description that has only data from ListGroups as not authoritative, so that no action relies on it."""
+    """Mark a description with data only from ListGroups as not authoritative, so that no action relies on it."""
     return replace(
         description,
         type=group_type,

@@ -1,4 +1,4 @@
-"""The results of the group reader (`kgtui.admin.reading`): rows and faults of each step."""
+"""`GroupsRead`: the data that `kgtui.admin.reading` has read about groups, and the faults of each step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
-"""Names of the steps in which groups are read. A recording stores each fault with its step."""
+"""Names of the steps in which groups are read. A recording stores each fault with the name of its step."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,11 +31,13 @@ class GroupsRead:
     If a group could not be read, it is missing, and `faults` contains the reason.
 
     Attributes:
-        committed, share: group id → its committed offsets, or its share-partition start offsets.
-        bounds: the log bounds of the partitions of all groups.
-        hidden: group id → topics in which offsets may be hidden from the user; empty if these topics are unknown.
-        faults: `(step, fault)` in the order in which the steps ended. `fault.group` is None if the fault concerns a
-            broker or the cluster.
+        committed: group id → the group's committed offsets.
+        share: group id → the share-partition start offsets of a share group.
+        bounds: partition → its log start and log end offset, for the partitions of all groups.
+        hidden: group id → topics in which offsets may be hidden from the user; an empty tuple if these topics are
+            unknown.
+        faults: pairs `(step, fault)` in the order in which the steps ended. `fault.group` is None if the fault concerns
+            a broker or the cluster.
     """
 
     descriptions: dict[str, GroupDescription] = field(default_factory=dict)
@@ -66,14 +68,14 @@ class GroupsRead:
 
     @property
     def general_faults(self) -> tuple[Fault, ...]:
-        """The faults that do not concern a single group, such as the fault of a broker."""
+        """The faults that concern a broker or the cluster instead of a single group."""
         return tuple(fault for _, fault in self.faults if fault.group is None)
 
     def offsets_of(self, group: str) -> GroupOffsets | None:
-        """Return the offsets of a group with log bounds, or None if no offsets were read.
+        """Return the offsets of a group with the log bounds of the partitions, or None if no offsets were read.
 
-        The log bounds include partitions that a member owns, but for which the group has no committed offset. For a
-        topic that the user may not describe, the log bounds contain the error code, because offsets may be hidden.
+        The log bounds include partitions that a member owns, but for which the group has no committed offset. If the
+        user lacks DESCRIBE on a topic, its log bounds contain the error code, because its offsets may be hidden.
         """
         share = self.share.get(group)
         if share is not None:
@@ -95,14 +97,17 @@ class GroupsRead:
         return {group: rows for group in groups if (rows := self.offsets_of(group)) is not None}
 
     def lag_of(self, group: str) -> LagTotal:
-        """Sum the lag of all partitions of a group. The log end offsets must have been read before."""
+        """Sum the lag of the partitions in which a group has an offset. The log end offsets must have been read before.
+
+        `total_of` also counts partitions that members own, but in which the group has no offset.
+        """
         sums = summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
         return replace(sums, hidden=True) if group in self.hidden or self.hidden_topics(group) else sums
 
     def total_of(self, group: str) -> LagTotal | None:
         """Return the total lag of a group; None if no offsets were read.
 
-        The result is the same as `lag_of_group(self.offsets_of(group))`, but faster.
+        The result is the same as that of `lag_of_group(self.offsets_of(group))`, but is computed faster.
         """
         committed = self.committed.get(group)
         if group in self.share:
@@ -123,8 +128,8 @@ class GroupsRead:
     def hidden_topics(self, group: str) -> tuple[str, ...]:
         """Return the known names of the topics whose offsets are hidden from the user, sorted.
 
-        These are the topics in `self.hidden`. If the group was described and log ends were read, topics that members
-        read but the user may not describe are added.
+        These are the topics in `self.hidden`. If the group was described and log end offsets were read, the result also
+        contains the topics that members read, but on which the user lacks DESCRIBE.
         """
         known, topics = self.hidden.get(group, ()), self._without_offsets(group)
         if not topics:
@@ -139,7 +144,7 @@ class GroupsRead:
         return None if rows is None else (row.topic for row in rows)
 
     def partitions(self) -> set[TopicPartition]:
-        """Return the partitions whose log bounds are read.
+        """Return the partitions whose log bounds must be read.
 
         A partition is included if it has an offset, is owned by a member, or is in `permission_checks()`.
         """
@@ -150,13 +155,13 @@ class GroupsRead:
     def permission_checks(self) -> set[TopicPartition]:
         """Return partition 0 of each topic that members read, but in which their group has no offset.
 
-        If the broker refuses to return the log bounds of this partition, it may also have left out offsets in the
-        topic.
+        If the broker refuses to return the log bounds of this partition, the user lacks DESCRIBE on the topic. The
+        broker may then also have left out the group's offsets in the topic.
         """
         return {(topic, 0) for group in self.committed for topic in self._without_offsets(group)}
 
     def note_members(self, group: str) -> None:
-        """Cache which partitions and topics the members of one group read, for later calls of `partitions`."""
+        """Compute which partitions and topics the members of one group read, and cache them for `partitions`."""
         if group in self.committed:
             self._owned(group)
             self._without_offsets(group)

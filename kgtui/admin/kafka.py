@@ -149,7 +149,8 @@ class KafkaGroupAdmin:
         merged: dict[str, Listing] = {}
         for answer in answers:
             if not isinstance(answer, Fault):
-                # If a group is moving between two brokers, both may list it. Use the listing of the higher node id.
+                # If a group is moving between two brokers, both may list it. Then use the listing of the broker with
+                # the higher id.
                 merged |= answer
         self._listings |= merged
         merged, more = await self._complete(merged, deadline)
@@ -165,7 +166,10 @@ class KafkaGroupAdmin:
     async def _list_broker(
         self, node: int, deadline: Deadline, types: Collection[str] | None, states: Collection[str] | None
     ) -> dict[str, Listing] | Fault:
-        """List the groups of one broker. Repeat the request while the broker is loading its groups."""
+        """Return group id → listing for the groups of one broker, or a fault if they could not be listed.
+
+        The request is repeated while the broker is loading its groups.
+        """
         pause = FIRST_PAUSE
         while True:
             try:
@@ -182,7 +186,11 @@ class KafkaGroupAdmin:
     async def _complete(
         self, listings: dict[str, Listing], deadline: Deadline
     ) -> tuple[dict[str, Listing], tuple[Fault, ...]]:
-        """Describe the groups whose listing lacks state or type. Return the completed `listings`, and faults."""
+        """Describe the groups whose listing lacks the state or type, because the broker is old.
+
+        Returns:
+            `(listings, faults)`: the listings with the missing values filled in, and the faults of the descriptions.
+        """
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
         if not lacking:
             return listings, ()
@@ -359,7 +367,7 @@ def connect(
     Args:
         seeds: addresses of bootstrap servers, such as `broker-1:9092`.
         properties: Java client properties for TLS and the login, as in a `--command-config` file.
-        client_id: name in the brokers' logs and quotas. The property `client.id` overrides it.
+        client_id: name of this client in the brokers' logs and quotas. The property `client.id` overrides it.
 
     Raises:
         ConfigError: a seed is not an address, or a property is invalid or not supported.

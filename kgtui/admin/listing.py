@@ -39,9 +39,10 @@ _CHUNKS_PER_SLICE = 500
 """Number of chunks of rows that are compared or split before other tasks may run."""
 
 _MISSES_TO_STOP = 16
-"""After this many successive chunks that the new list lacks, the rest of the list is decoded and not compared.
+"""Number of successive chunks of the last list that may be missing in the new list.
 
-The broker has then probably changed the order of its groups, so that no chunks are equal.
+If more are missing, the broker has probably changed the order of its groups, so that no chunks are equal. The new list
+is then decoded without further comparisons.
 """
 
 _Chunk = tuple[bytes, int]
@@ -94,14 +95,15 @@ class Interner:
 
 
 class Lister:
-    """Lists the groups of one broker, and fills the pool's coordinator cache."""
+    """Lists the groups of a broker. `listings` also stores their coordinators in the pool's cache."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.comparing = asyncio.Lock()
         """Allows only one comparison of two lists at a time.
 
-        A comparison runs in short slices. Because of this lock, a key press waits for at most one slice.
+        A comparison runs in short slices, between which key presses are handled. Without this lock, the slices of
+        several comparisons could run one after the other before a key press is handled.
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
@@ -148,7 +150,7 @@ class Lister:
         types: Collection[str] | None = None,
         states: Collection[str] | None = None,
     ) -> dict[str, Listing]:
-        """Return the listing of every group of a broker, by group id. Raises `ClientError`."""
+        """Return group id → listing for every group of a broker. Raises `ClientError`."""
         intern = await self.interner(node, deadline, lane)
         reply = await self.request(node, deadline, lane, decode_list_groups, types=types, states=states)
         listings = _listings(reply, node, intern)
@@ -158,12 +160,12 @@ class Lister:
     async def find(
         self, node: int, groups: Collection[str], deadline: Deadline, lane: Lane = Lane.BULK
     ) -> dict[str, Listing]:
-        """Return the listings of these groups by group id. Unlisted groups are left out. Raises `ClientError`."""
+        """Return group id → listing for those of `groups` that the broker lists. Raises `ClientError`."""
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            # Usually, none of these groups exists any more. If the response contains none of their ids, do not decode
-            # its rows.
+            # Usually, none of these groups exists any more. If the response contains none of their ids, its rows need
+            # not be decoded.
             if not any(encoded in body for encoded in encoded_ids.values()):
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
@@ -182,8 +184,8 @@ def _listings(reply: Reply[tuple[int, int, list[GroupRow]]], node: int, intern: 
 class KafkaListingFeed:
     """Lists the groups of one broker repeatedly, and decodes only the rows that have changed.
 
-    The last list is kept as chunks of encoded rows, in the broker's order, which rarely changes. A chunk that is the
-    same in the new list is skipped without splitting it into rows.
+    The last list is kept as chunks of encoded rows. A chunk that also occurs in the new list is not split into rows.
+    Most chunks do, because brokers rarely change the order of their groups.
 
     Args:
         learn: called with the differences and the broker's id after each poll.
@@ -253,9 +255,12 @@ class KafkaListingFeed:
 async def _skip_known(
     known: Sequence[_Chunk], rows: ListGroupsRows
 ) -> tuple[list[_Chunk], list[bytes], Sequence[_Chunk]]:
-    """Skip chunks in a new list that equal chunks of the last list, in the same order.
+    """Compare a new list with the chunks of the last list, and skip the rows of the new list that equal a chunk.
+
+    Equal chunks are found only if they are in the same order in both lists.
 
     Returns:
+        Three lists:
         - the chunks of the new list, up to and including the last equal chunk
         - the rows in these chunks that are not in an equal chunk
         - the chunks of the last list that have no equal chunk

@@ -33,10 +33,14 @@ GROUPS_PER_REQUEST = 200
 """Maximum number of groups in one OffsetFetch request (KIP-709)."""
 
 PARTITIONS_PER_REQUEST = 20_000
-"""Maximum number of partitions in a ListOffsets request, and intended number in an OffsetFetch response."""
+"""Maximum number of partitions in one ListOffsets request.
+
+It is also the approximate number of partitions in one OffsetFetch response. Each request names as many groups as
+probably have this number of partitions together.
+"""
 
 PARTITIONS_PER_SLICE = 500
-"""Number of partitions of an OffsetFetch response that are processed, in about 2 ms, before other tasks may run."""
+"""Number of partitions of an OffsetFetch response that are processed (in about 2 ms) before other tasks may run."""
 
 BATCHED_FROM = 8
 """First version of OffsetFetch that accepts several groups in one request (KIP-709, Kafka 3.0)."""
@@ -48,10 +52,10 @@ CONCURRENT_REQUESTS = 4
 """Maximum number of concurrent requests to a broker that accepts only one group per request."""
 
 ATTEMPTS = 4
-"""Maximum number of attempts to read a log bound. The last error code becomes the result."""
+"""Maximum number of attempts to read a log bound. If all fail, the result contains the last error code."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""Reactions to the error code of a partition after which the request for this partition is repeated."""
+"""If the error code of a partition has one of these reactions, the request for this partition is repeated."""
 
 
 class OffsetReader:
@@ -65,7 +69,8 @@ class OffsetReader:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        # Node id → number of groups in the next OffsetFetch request, computed from the size of the last response.
+        # Node id → number of groups in the next OffsetFetch request. It is computed from the number of partitions in
+        # the last response.
         self._batch_sizes: dict[int, int] = {}
 
     async def committed(
@@ -104,10 +109,10 @@ class OffsetReader:
         *,
         last: bool,
     ) -> None:
-        """Read the offsets of several groups with one request. If it times out, send one for each half.
+        """Read the offsets of several groups with one request, and add them to `batch`.
 
-        A request may use half of the remaining time. For a single group in the `last` batch, it may use all of this
-        time.
+        If the request times out, each half of the groups is read with another request. A request may use half of the
+        remaining time. If it names only one group and no request follows it (`last`), it may use all of the time.
         """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
         timeout = deadline.left() if last and len(groups) == 1 else deadline.left() / 2
@@ -148,7 +153,10 @@ class OffsetReader:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Send one request per group, a few at the same time. Brokers before 3.0 accept only one group per request."""
+        """Send one request per group, up to `CONCURRENT_REQUESTS` at the same time, and add the offsets to `batch`.
+
+        Brokers before Kafka 3.0 accept only one group per request.
+        """
         gate = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
         async def one(group: str) -> None:
@@ -240,7 +248,7 @@ _MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)  # The result for a partiti
 
 
 class BoundsReader:
-    """Reads the log bounds of any number of partitions."""
+    """Reads the log bounds (log start and log end offset) of any number of partitions."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -248,7 +256,7 @@ class BoundsReader:
     async def read(
         self, partitions: Iterable[TopicPartition], deadline: Deadline, lane: Lane = Lane.BULK, *, starts: bool = True
     ) -> Answer[dict[TopicPartition, PartitionBounds]]:
-        """Return the log bounds by partition.
+        """Return partition → log bounds.
 
         If a leader did not answer, its partitions are missing, and a fault names the broker.
 
@@ -281,8 +289,8 @@ class BoundsReader:
     ) -> list[TopicPartition]:
         """Send one round of requests to the leaders, and return the partitions to request again.
 
-        With `refresh`, leaders are looked up again. In the `last` round, no request is repeated: errors become results
-        or faults.
+        With `refresh`, the leaders are looked up again instead of taken from the cache. In the `last` round, the result
+        is empty, because error codes are stored in `bounds`, and exceptions in `faults`.
         """
         try:
             topics = {topic for topic, _ in todo}
@@ -322,9 +330,10 @@ class BoundsReader:
         return again
 
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
-        """Forget a leader that did not answer, and return whether to send its requests to new leaders.
+        """Remove a leader that did not answer from the cache, and return whether to send its requests to new leaders.
 
-        After a timeout, the result is False, because no time is left.
+        After a timeout, the result is False, because no time is left. It is also False if the same leader was removed
+        only shortly before.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False
@@ -334,7 +343,7 @@ class BoundsReader:
     async def _ask(
         self, node: int, rows: Sequence[TopicPartition], timestamps: Sequence[int], deadline: Deadline, lane: Lane
     ) -> dict[int, _Offsets] | KgtuiError:
-        """Ask a leader for the offsets at each timestamp.
+        """Ask a leader for the offsets at each timestamp. Return timestamp → offsets, or the error.
 
         Each timestamp needs a separate request, because a request may contain a partition only once.
         """
@@ -355,7 +364,12 @@ def _merge(
     *,
     last: bool,
 ) -> list[TopicPartition]:
-    """Add results to `bounds`, and return partitions with a retriable error, unless the round is the `last` one."""
+    """Add the log bounds in the responses of one leader to `bounds`.
+
+    Returns:
+        The partitions with a retriable error, which must be requested again. In the `last` round, the list is empty,
+        because these errors are added to `bounds` too.
+    """
     starts, ends = result.get(EARLIEST), result[LATEST]
     again = []
     for tp in rows:

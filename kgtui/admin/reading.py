@@ -41,7 +41,7 @@ _GROUPS_PER_SLICE = 50
 """Number of groups whose members are examined before other tasks may run."""
 
 _CONCURRENT_SEARCHES = 8
-"""Maximum number of concurrent calls of `GroupAdmin.record_times`."""
+"""Maximum number of concurrent calls of `GroupAdmin.record_times` in `read_record_times`."""
 
 
 class Logs(Enum):
@@ -51,7 +51,7 @@ class Logs(Enum):
     COMMITTED_ENDS = "committed ends"
     """Log end offsets of the partitions with a committed offset, and of `GroupsRead.permission_checks`.
 
-    The total lag needs no other log end offsets, because brokers compute the lag of share groups.
+    They are sufficient for the total lag of every group, because brokers compute the lag of share groups themselves.
     """
     ENDS = "ends"
     """Log end offsets of every partition that has an offset or is owned by a member."""
@@ -88,15 +88,18 @@ async def read_groups(
     """Read descriptions, offsets and configs at the same time, and then the log bounds of their partitions.
 
     Args:
-        deadline: its next step limits the requests for descriptions, offsets and configs. The step after it limits the
-            requests for log bounds.
-        offsets: group id → newest listing, for groups whose offsets are read.
-        every_offset: whether to include groups whose `Listing.has_offsets` is False.
+        deadline: the time limit. One step of it is for descriptions, offsets and configs, and the next step is for log
+            bounds.
+        describe: ids of the groups to describe.
+        offsets: group id → newest listing, for the groups whose offsets are read.
+        configs: ids of the groups whose configs are read.
+        logs: which log bounds are read.
+        every_offset: whether to read offsets even of groups whose `Listing.has_offsets` is False.
         separately: whether the error of a failed call becomes one fault per group. By default, the error is raised.
-        log_timeout: time limit for reading the log bounds, in seconds; by default the limit of the next step of
-            `deadline`.
-        described: group id → earlier description. The log bounds of the partitions that its members own are read too.
-        on_described: called with the descriptions as soon as they arrive.
+        log_timeout: time limit for reading the log bounds, in seconds; None means one step of `deadline`.
+        described: group id → description from an earlier read. The log bounds of the partitions that the members in it
+            own are read too.
+        on_described: called with the new descriptions as soon as they arrive.
 
     Raises:
         UnreachableError: no broker was reachable for descriptions, offsets or configs. If none is reachable for log
@@ -144,7 +147,10 @@ async def _call(
     separately: bool,
     on_answer: Callable[[_Rows[T]], None] | None = None,
 ) -> _Rows[T]:
-    """Call a method of `GroupAdmin` with ids of groups. Without ids, return an empty answer and send no request."""
+    """Call a method of `GroupAdmin` with ids of groups. Without ids, return an empty answer and send no request.
+
+    If the call fails, the error becomes one fault per group if `separately`, and is raised otherwise.
+    """
     try:
         answer: _Rows[T] = await method(ids, timeout=timeout) if ids else Answer({})
     except KgtuiError as error:
@@ -163,7 +169,12 @@ async def read_in_full(
     *,
     on_described: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
 ) -> GroupsRead:
-    """Read the descriptions, offsets and log bounds of groups with `read_groups`."""
+    """Read the descriptions, offsets and log bounds of groups, even of groups that usually have no offsets.
+
+    Args:
+        groups: group id → newest listing.
+        on_described: called with the descriptions as soon as they arrive.
+    """
     return await read_groups(
         admin,
         deadline,
@@ -191,9 +202,10 @@ async def read_record_times(
     Args:
         groups: group id → offsets and lag of its partitions.
         rules: topic → its configs. With None, the configs are read first.
-        precision: accepted uncertainty of the times, as a fraction of the record's age.
-        limit: maximum number of partitions in all groups together. Groups with the same committed offset in a partition
-            share one search.
+        precision: accepted uncertainty of a time, as a fraction of the record's age.
+        limit: maximum number of partitions in all groups together. If several groups have the same committed offset in
+            a partition, the times are searched only once.
+        timeout: time limit of all searches together, in seconds.
     """
     deadline, gate = Deadline(timeout), asyncio.Semaphore(_CONCURRENT_SEARCHES)
     positions: dict[str, dict[TopicPartition, LogPosition]] = {}
@@ -226,7 +238,10 @@ async def read_record_times(
 def _without_repetition(
     groups: Iterable[Mapping[TopicPartition, LogPosition]],
 ) -> list[dict[TopicPartition, LogPosition]]:
-    """Distribute all positions over as few mappings as possible, each with at most one position per partition."""
+    """Distribute the different positions of all groups over as few mappings as possible.
+
+    Each mapping has at most one position per partition, so that one call of `record_times` can search for it.
+    """
     searches: list[dict[TopicPartition, LogPosition]] = []
     by_partition: dict[TopicPartition, set[LogPosition]] = {}
     for lagging in groups:
@@ -267,10 +282,13 @@ async def read_by_coordinator(
     """Read the offsets and log bounds of all groups, and describe some of them. Errors become faults.
 
     All coordinators are asked at the same time. Each coordinator gets its batches one after the other. A batch may use
-    half of the remaining time, and the last batch four fifths. A coordinator that does not answer is not asked again.
+    half of the remaining time, and the last batch of a coordinator four fifths. A coordinator that does not answer is
+    not asked again.
 
     Args:
         groups: node id of a coordinator → ids of its groups.
+        listings: group id → newest listing.
+        describe: ids of the groups to describe.
         owned: partitions that members own. Their log bounds are read even if no offset is committed.
         group_batch: maximum number of groups per batch.
         log_batch: maximum number of partitions per call for log bounds.
@@ -325,7 +343,7 @@ async def _read_logs(
     starts: bool = True,
     harmless: type[KgtuiError] = KgtuiError,
 ) -> None:
-    """Read log bounds, and add them to `read`. Errors of the class `harmless` become faults; others are raised."""
+    """Read log bounds, and add them to `read`. An error of the class `harmless` becomes a fault; others are raised."""
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)
     except harmless as error:

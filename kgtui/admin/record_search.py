@@ -1,6 +1,6 @@
-"""Search by interpolation for the times of the records on both sides of a committed offset.
+"""Find out by interpolation when the last consumed and the first unread record of a partition were written.
 
-This module sends no requests. Its caller sends ListOffsets requests, and passes on the answers.
+This module sends no requests. Its caller sends the ListOffsets requests, and passes the answers to this module.
 
 ListOffsets returns the offset and timestamp of the first record that is not older than a requested timestamp. Each
 answer narrows the time range in which the searched record was written:
@@ -8,8 +8,9 @@ answer narrows the time range in which the searched record was written:
 - An answer with a higher offset gives an upper limit of the time.
 - An answer with the offset of the searched record gives its exact time.
 
-The search assumes that timestamps do not decrease, and that no offset is missing. In a compacted topic, the searched
-record may be missing. The result then lies between the times of its neighbors.
+The search assumes that timestamps never decrease from one record to the next, and that no offset is missing in the log.
+In a compacted topic, the searched record may be missing. The result then lies between the times of the records just
+before and after it.
 """
 
 from __future__ import annotations
@@ -26,18 +27,22 @@ ROUNDS = 20
 """Maximum number of requests for one search. After them, the time range found so far is the result."""
 
 _AHEAD_MS = 3_600_000
-"""How far a record's timestamp may be in the future, in milliseconds. Brokers from Kafka 4.0 on have the same limit."""
+"""How far a record's timestamp may be in the future, in milliseconds. A later timestamp ends the search without result.
+
+Since Kafka 4.0, brokers have the same limit by default (`message.timestamp.after.max.ms`).
+"""
 
 WIDTH_MS = 1000
-"""Width of the time range below which a search ends, in milliseconds."""
+"""A search ends when its time range is narrower than this number of milliseconds, whatever the precision is."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
 """If the last 4 requests have not narrowed the time range by a factor of 8, the next request bisects the time range."""
 
 _ILLINOIS_FACTOR = 0.25
-"""If two successive answers have not changed a limit, the interpolation multiplies the distance to it by this factor.
+"""Factor by which the interpolation multiplies the distance to a limit that the last two answers have not changed.
 
-This is the Illinois method. Without it, interpolation converges slowly where records are not evenly distributed.
+Each further answer that does not change the limit applies the factor again. This is the Illinois method. Without it,
+interpolation converges slowly where records are not evenly distributed over time.
 """
 
 
@@ -56,9 +61,9 @@ class _Bracket(NamedTuple):
     """The time range in which the searched record was written, in milliseconds.
 
     Attributes:
-        low: offset and timestamp of a record with a lower offset.
-        high: offset and timestamp of a record with a higher offset, or the log end offset and an upper limit of the
-            time.
+        low: offset and timestamp of a record before the searched record.
+        high: offset and timestamp of a record after the searched record. If no such record is known, the log end offset
+            and an upper limit of the time.
         below: the searched record is older than this time.
         proven: False if no answer has given an upper limit yet, so that `below` is derived from the current time.
     """
@@ -95,8 +100,8 @@ class RecordSearch:
         self._answers: list[_Answer] = []
         self._target: int | None = None
         self._widths: list[int] = []
-        # Number of successive answers that changed the same limit: positive for the lower limit, negative for the
-        # upper.
+        # Number of successive answers that changed the same limit of the time range. The number is positive for the
+        # lower limit, and negative for the upper limit.
         self._repeats = 0
         self._failed = ""
 
@@ -131,10 +136,11 @@ class RecordSearch:
         return None
 
     def answer(self, asked: int, offset: int, timestamp: int) -> None:
-        """Process the first record at or after the time `asked`.
+        """Process the answer to the request for the time `asked`.
 
         Args:
-            offset: -1 if there is no such record.
+            offset: offset of the first record at or after this time; -1 if there is no such record.
+            timestamp: timestamp of this record in milliseconds; -1 if there is no such record.
         """
         self._answers.append(_Answer(asked, offset, timestamp))
         if (asked == 0 and offset < 0) or (offset >= 0 and timestamp < 0):
@@ -168,9 +174,9 @@ class RecordSearch:
         return RecordTime(offset, self._range(self._unread), consumed, rounds=self.rounds)
 
     def _exact(self, target: int) -> int | None:
-        """Return the timestamp of the record at `target`; None if it is not known.
+        """Return the timestamp of the record at the offset `target`; None if it is not known.
 
-        If retention has just deleted the record, return the timestamp of the oldest record instead.
+        If retention has just deleted the first unread record, return the timestamp of the oldest record instead.
         """
         for one in self._answers:
             if one.offset == target or (target == self._unread and one.asked == 0 and one.offset > target):
@@ -178,7 +184,7 @@ class RecordSearch:
         return None
 
     def _bracket(self, target: int) -> _Bracket | None:
-        """Return the limits of the time of the record at `target`.
+        """Return the limits of the time of the record at the offset `target`.
 
         The result is None if the exact time is known, or if no answer has given a lower limit yet.
         """
@@ -198,15 +204,16 @@ class RecordSearch:
     def _is_precise(self, bracket: _Bracket) -> bool:
         """Return whether the time range is narrow enough for the precision.
 
-        The precision is a fraction of the record's age, for which the lowest possible age is used.
+        The precision is a fraction of the record's age. Because the age is not known exactly, the lowest possible age
+        is used.
         """
         return bracket.width < max(WIDTH_MS, self._precision * (self._now - bracket.below + 1))
 
     def _guess(self, bracket: _Bracket, target: int) -> int:
-        """Return a time just before the record at `target` was probably written, in milliseconds.
+        """Return a time just before the record at the offset `target` was probably written, in milliseconds.
 
-        ListOffsets finds the record for every timestamp after the previous record. Therefore, the guess is earlier than
-        the interpolated time by half the time between two records.
+        For every timestamp between the previous record and this record, ListOffsets returns this record. Therefore, the
+        guess is earlier than the interpolated time by half of the time between two records.
         """
         (low_offset, low_time), (high_offset, high_time) = bracket.low, bracket.high
         if len(self._widths) > _GUARD_ROUNDS and (self._widths[-1] > self._widths[-1 - _GUARD_ROUNDS] / _GUARD_FACTOR):

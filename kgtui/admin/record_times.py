@@ -57,9 +57,10 @@ class FoundOffset(NamedTuple):
 async def list_offsets(
     pool: Pool, node: int, timestamps: Mapping[TopicPartition, int], *, timeout: float, lane: Lane
 ) -> dict[TopicPartition, FoundOffset]:
-    """Ask the leader `node` for the offset of each partition at a timestamp.
+    """Ask the leader `node` for the first record at or after a timestamp, which may be different for each partition.
 
-    Includes records of open transactions (isolation level read_uncommitted).
+    Special timestamps such as `EARLIEST` are allowed. Records of open transactions count too (isolation level
+    read_uncommitted).
 
     Raises:
         ClientError, ProtocolError: the broker did not answer, or its response is damaged.
@@ -84,16 +85,16 @@ async def list_offsets(
 
 
 _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
-"""First version of ListOffsets that supports tiered storage (Kafka 3.4), and its version in Kafka 4.0.
+"""Versions of ListOffsets: the first that supports tiered storage (Kafka 3.4), and the first that Kafka 4.0 added.
 
-Before Kafka 4.0, searching remote segments blocks a request handler thread, and so delays all clients of the broker.
+Before Kafka 4.0, a search in tiered storage blocks a request handler thread, and so delays all clients of the broker.
 """
 
 _SLICE_SECONDS = 0.003
-"""Maximum time for which the searches compute before other tasks may run, in seconds."""
+"""Maximum time for which the searches compute without a pause in which other tasks may run, in seconds."""
 
 _LEADER_LOOKUPS = 4
-"""Maximum number of leader lookups in one call."""
+"""Maximum number of leader lookups in one call. After them, an error ends the search instead of another lookup."""
 
 
 class RecordTimeReader:
@@ -116,13 +117,13 @@ class RecordTimeReader:
     ) -> Answer[dict[TopicPartition, RecordTime]]:
         """Return the record times of every partition in `positions`.
 
-        At the deadline, the result is the time ranges found so far. If a leader did not answer, a fault names this
-        broker.
+        At the deadline, unfinished searches return the time ranges that they have found so far. If a leader did not
+        answer, a fault names this broker.
 
         Args:
             positions: committed offsets below the log end offset.
-            rules: topic → its configs, which say whether the topic can be searched.
-            precision: accepted uncertainty of the times, as a fraction of the record's age.
+            rules: topic → its configs, which decide whether the topic can be searched.
+            precision: accepted uncertainty of a time, as a fraction of the record's age.
         """
         now = int(time.time() * 1000)
         call = _Call(self._pool, rules, deadline, lane)
@@ -139,6 +140,7 @@ class _Call:
     """One call of `RecordTimeReader.read`.
 
     Attributes:
+        searches: partition → search, including searches that have ended.
         faults: node id → why this leader did not answer.
     """
 

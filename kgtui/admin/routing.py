@@ -1,4 +1,4 @@
-"""Send requests about groups to their coordinators in batches, and repeat them if a group has a new coordinator.
+"""Send requests about groups to their coordinators in batches, and repeat requests for groups with a new coordinator.
 
 `Router` works for every RPC that coordinators answer. Its caller passes a function that sends one batch.
 """
@@ -67,7 +67,7 @@ def fault_of_code(
 
 
 def _advice(code: int | None, operation: str) -> str:
-    """Return which permission to grant; empty if no permission is missing."""
+    """Return advice that names the permission to grant; an empty string if no permission is missing."""
     resource = _RESOURCES.get(code) if code is not None else None
     return f"grant {operation} on the {resource} to this user" if resource and operation else ""
 
@@ -100,9 +100,11 @@ class Batch(Generic[T]):
     """The results of one batch of groups. A group is in at most one of `rows`, `codes` and `faults`.
 
     Attributes:
-        codes: group id → `(error code, broker's message)`. If the code is retriable, the request is repeated.
-        faults: group id → fault. The request is not repeated.
-        error: why some groups are in none of `rows`, `codes` and `faults`.
+        rows: group id → result.
+        codes: group id → `(error code, broker's message)`. If the code is retriable, the request for the group is
+            repeated.
+        faults: group id → fault. The request for the group is not repeated.
+        error: why some groups are in none of `rows`, `codes` and `faults`; None if this is not known.
     """
 
     rows: dict[str, T] = field(default_factory=dict)
@@ -111,18 +113,19 @@ class Batch(Generic[T]):
     error: KgtuiError | None = None
 
     def without_result(self, groups: Iterable[str]) -> list[str]:
-        """Return the ids of the groups without any result."""
+        """Return the ids of the groups that are in none of `rows`, `codes` and `faults`."""
         return [g for g in groups if g not in self.rows and g not in self.codes and g not in self.faults]
 
 
 @dataclass(slots=True)
 class _Pending:
-    """The state of a request about many groups.
+    """The progress of one call of `Router.run`.
 
     Attributes:
         groups: ids of the groups that the next round requests.
-        rows, faults: group id → final result or fault.
-        again: group id → fault that is the reason for repeating the request.
+        rows: group id → final result.
+        faults: group id → final fault.
+        again: group id → fault that is the reason for requesting the group again.
         moved: ids of the groups whose coordinator must be looked up again.
         losses: group id → number of times that the connection to its coordinator was lost.
     """
@@ -155,10 +158,12 @@ class Router:
         """Send batches of groups to their coordinators until each group has a result or a fault.
 
         Args:
-            asked: what is requested, such as `describe`; messages of faults begin with it.
+            send: sends one batch; called with the coordinator's node id, the ids of the groups, and the deadline.
+            size: maximum number of groups in one batch.
+            asked: what is requested, such as `describe`. The messages of faults begin with it.
             operation: the needed ACL operation. Faults name it if the permission is missing.
             repeat: False for requests that must be executed at most once. Such a request is repeated only if the broker
-            certainly did not execute it, for example after NOT_COORDINATOR.
+                certainly did not execute it, for example after NOT_COORDINATOR.
         """
         ids = list(dict.fromkeys(groups))
         todo = _Pending(ids)
@@ -247,10 +252,10 @@ class Router:
             todo.faults[group] = fault
 
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
-        """Decide whether to repeat the request for the groups of a failed batch.
+        """Decide whether to repeat the request for `names`, the groups of a batch that failed with `error`.
 
         If the connection could not be opened, the broker cannot have executed the request. The request is then repeated
-        even if `repeat` is False.
+        even if `repeat` is False, unless the group has lost its connection more than `RECONNECTS` times.
         """
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:
