@@ -76,9 +76,9 @@ _TYPES = {
 async def group_configs(
     pool: Pool, nodes: Sequence[int], groups: Sequence[str], deadline: Deadline
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
-    """Ask the brokers for the configs of groups, and return the first successful response, sorted by config name.
+    """Ask the brokers for the configs of groups, and return the first successful response.
 
-    If all brokers fail, the answer has a fault for each group.
+    The rows map each group id to its configs, sorted by name. If all brokers fail, the answer has one fault per group.
     """
     try:
         return await _first(nodes, partial(read_configs, pool, groups=groups, deadline=deadline), deadline)

@@ -186,9 +186,9 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Look up groups that no describe RPC has found with ListGroups, and add a result for each group to `batch`.
+        """Send ListGroups to find groups that no describe RPC has found. Add a result for each group to `batch`.
 
-        ListGroups is not sent if the describe RPCs have proven that none of the groups exists.
+        ListGroups is not sent if the describe RPCs have proven that none of these groups exists.
         """
         undecided = [group for group, search in searches.items() if not search.proven_missing]
         listed = await self._lister.find(node, undecided, deadline, lane) if undecided else {}

@@ -185,7 +185,7 @@ class KafkaListingFeed:
     """Lists the groups of one broker repeatedly, and decodes only the rows that have changed.
 
     The last list is kept as chunks of encoded rows. A chunk that also occurs in the new list is not split into rows.
-    Most chunks do, because brokers rarely change the order of their groups.
+    Most chunks are the same in both lists, because brokers rarely change the order of their groups.
 
     Args:
         learn: called with the differences and the broker's id after each poll.

@@ -39,7 +39,7 @@ _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
 """If the last 4 requests have not narrowed the time range by a factor of 8, the next request bisects the time range."""
 
 _ILLINOIS_FACTOR = 0.25
-"""Factor by which the interpolation multiplies the distance to a limit that the last two answers have not changed.
+"""If the last two answers have not changed a limit of the time range, the distance to it is multiplied by this factor.
 
 Each further answer that does not change the limit applies the factor again. This is the Illinois method. Without it,
 interpolation converges slowly where records are not evenly distributed over time.

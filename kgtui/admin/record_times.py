@@ -57,9 +57,9 @@ class FoundOffset(NamedTuple):
 async def list_offsets(
     pool: Pool, node: int, timestamps: Mapping[TopicPartition, int], *, timeout: float, lane: Lane
 ) -> dict[TopicPartition, FoundOffset]:
-    """Ask the leader `node` for the first record at or after a timestamp, which may be different for each partition.
+    """Ask the leader `node` for the first record at or after a timestamp. Each partition has its own timestamp.
 
-    Special timestamps such as `EARLIEST` are allowed. Records of open transactions count too (isolation level
+    Special timestamps such as `EARLIEST` are allowed. Records of open transactions are included (isolation level
     read_uncommitted).
 
     Raises:

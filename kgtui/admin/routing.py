@@ -104,7 +104,7 @@ class Batch(Generic[T]):
         codes: group id → `(error code, broker's message)`. If the code is retriable, the request for the group is
             repeated.
         faults: group id → fault. The request for the group is not repeated.
-        error: why some groups are in none of `rows`, `codes` and `faults`; None if this is not known.
+        error: why some groups are in none of `rows`, `codes` and `faults`; None if the request succeeded.
     """
 
     rows: dict[str, T] = field(default_factory=dict)

@@ -9,12 +9,12 @@ This package may import only `kgtui.errors` and the standard library. It opens n
 | `schema` | parses a message table into `Struct` and `Field` |
 | `decoder_codegen` | generates and compiles the decoder of one version of a message |
 | `encoder_codegen` | generates and compiles the encoder of one version of a message |
-| `source_builder` | builds the Python source of a generated codec, and compiles it |
+| `source_builder` | builds the Python source of a generated decoder or encoder, and compiles it |
 | `primitives` | Kafka's primitive types, such as varints and strings, and errors for malformed data |
 | `fast_list_groups` | hand-written decoder for large ListGroups responses |
 | `fast_offsets` | hand-written decoders for large OffsetFetch and ListOffsets responses |
 | `header` | request and response headers |
-| `error_codes` | Kafka's error codes with messages, reactions and advice |
+| `error_codes` | Kafka's error codes, with their messages, the reactions of a client, and advice for the user |
 | `member_data` | metadata and assignments of members of classic groups |
 | `records` | records of `__consumer_offsets` |
 """

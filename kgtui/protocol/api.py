@@ -1,4 +1,4 @@
-"""`Message` and `Api`: encode and decode messages that are defined by tables in `messages` and `records`.
+"""`Message` and `Api`: encode and decode the messages that tables in `messages`, `member_data` and `records` define.
 
 Decoders and encoders are compiled on first use.
 """
@@ -53,7 +53,7 @@ class Message:
 
     @cached_property
     def struct(self) -> Struct:
-        """The fields of the message. The table is parsed on first use; raises ValueError if it is malformed."""
+        """The fields of the message, parsed from its table on first use. Raises ValueError if the table is invalid."""
         return parse(self.name, self._rows)
 
     def is_flexible(self, version: int) -> bool:
@@ -63,11 +63,12 @@ class Message:
     def encode(self, version: int, value: Mapping[str, Any]) -> bytes:
         """Encode a mapping from field names, spelled as in Kafka's schemas, to values.
 
-        Missing fields get their defaults. Fields that this version lacks are dropped if they are ignorable or have the
-        default.
+        Fields that `value` lacks get their default values. Fields that this version lacks are dropped if they are
+        ignorable or have their default value.
 
         Raises:
-            EncodeError: a field is unknown or must not be dropped, or a value has the wrong type.
+            EncodeError: a field is unknown or must not be dropped, a value has the wrong type, or kgtui does not
+                support the version.
         """
         encode = self._encoders.get(version)
         if encode is None:
@@ -85,11 +86,12 @@ class Message:
     def decode(self, version: int, data: bytes | memoryview, pos: int = 0) -> dict[str, Any]:
         """Decode the message at `pos`: structs become dicts, arrays become lists, and null becomes None.
 
-        Fields that this version lacks get their defaults. Unless the message is strict, unknown tagged fields and bytes
-        after the message are ignored. Bytes that are not UTF-8 become lone surrogates, which `encode` converts back.
+        Fields that this version lacks get their default values. Unless the message is strict, unknown tagged fields and
+        bytes after the message are ignored. Bytes in a string that are not UTF-8 become lone surrogates, which `encode`
+        converts back.
 
         Raises:
-            DecodeError: the frame is truncated or inconsistent.
+            DecodeError: the message is truncated or malformed, or kgtui does not support the version.
         """
         decode = self._decoders.get(version)
         if decode is None:
@@ -101,7 +103,7 @@ class Message:
         return decode(data if isinstance(data, bytes) else bytes(data), pos)
 
     def label(self, version: int) -> str:
-        """Return name and version for error messages, such as `ListGroupsRequest v4`.
+        """Return the name and the version, such as `ListGroupsRequest v4`, for error messages.
 
         Raises:
             DecodeError: kgtui does not support the version.
@@ -144,12 +146,13 @@ class Api:
         )
 
     def request_header(self, version: int) -> int:
-        """Return the version of the request header: 2 with tagged fields, otherwise 1."""
+        """Return the version of the request header: 2 if `version` of the API has tagged fields, otherwise 1."""
         return 2 if version >= self.flexible else 1
 
     def response_header(self, version: int) -> int:
-        """Return the version of the response header: 1 with tagged fields, otherwise 0.
+        """Return the version of the response header: 1 if `version` of the API has tagged fields, otherwise 0.
 
-        ApiVersions always has 0, because the client does not know the broker's versions yet (KIP-511).
+        For ApiVersions, it is always 0, because the client does not yet know which versions the broker supports
+        (KIP-511).
         """
         return 1 if version >= self.flexible and self.key != API_VERSIONS_KEY else 0

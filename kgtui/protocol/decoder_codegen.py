@@ -1,8 +1,8 @@
 """Generate and compile the decoder of one version of a message from its table.
 
-The decoder is one Python function without calls of other generated functions. One call of Python's `struct` module
-reads all consecutive fields of fixed size. An array that does not fit into the frame is rejected before it is read, as
-a protection against forged lengths.
+The decoder is one Python function that calls no other generated function. It reads all consecutive fields of fixed size
+with one call of Python's `struct` module. It rejects an array that does not fit into the frame before it reads the
+elements, as a protection against forged lengths.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Decode: TypeAlias = Callable[[bytes, int], dict[str, Any]]
 
 
 def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool = False) -> Decode:
-    """Compile the function `(data, pos)` that decodes a message of this version into a dict.
+    """Return a compiled function with the arguments `(data, pos)` that decodes a message of this version into a dict.
 
     Args:
         flexible: whether this version has compact lengths and tagged fields.
@@ -64,7 +64,7 @@ def _least_field_size(field: Field, version: int, *, flexible: bool) -> int:
 
 
 class _Decoder:
-    """Generates the source of one decoder. In the source, `p` is the position in `data`, and `end` its length."""
+    """Generates the source of one decoder. In it, `p` is the position in `data`, and `end` is the length of `data`."""
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
         self.version = version
@@ -130,9 +130,9 @@ class _Decoder:
         return name
 
     def fixed(self, run: list[Field], values: dict[str, str]) -> None:
-        """Generate one call of Python's `struct` module that reads consecutive fields of fixed size.
+        """Generate one call of Python's `struct` module that reads the consecutive fields of fixed size in `run`.
 
-        Adds field name → Python expression to `values`.
+        Adds field name → Python expression for the value to `values`.
         """
         if not run:
             return
@@ -144,7 +144,7 @@ class _Decoder:
             values[field.name] = f"uuid({name})" if field.type == "uuid" else name
 
     def value(self, field: Field) -> str:
-        """Generate the code that reads one field; return the variable that holds its value."""
+        """Generate the code that reads one field. Return the Python expression for its value."""
         if field.array:
             return self.array(field)
         if field.struct is not None:
@@ -163,7 +163,8 @@ class _Decoder:
             out.line("p += 1")
             out.line(f"if data[p - 1] > 127: {name} = None")
         else:
-            # A nullable struct begins with a marker for null: in a tagged field the varint 0, otherwise the int8 -1.
+            # A nullable struct begins with a marker, which says whether it is null. In a tagged field, the marker for
+            # null is the varint 0. Otherwise, it is the int8 -1.
             mark = out.name("n")
             out.line(f"{mark}, p = uvarint(data, p)")
             out.line(f"if not {mark}: {name} = None")
@@ -173,9 +174,10 @@ class _Decoder:
         return name
 
     def length(self, *, wide: bool) -> str:
-        """Generate the code that reads a length; return the variable that holds it, negative for null.
+        """Generate the code that reads the length of a string, bytes or an array.
 
-        In versions without compact lengths, the length has 32 bits if `wide`, otherwise 16 bits.
+        Returns the name of the variable that holds the length, which is negative for null. In versions without compact
+        lengths, the length has 32 bits if `wide`, otherwise 16 bits.
         """
         out, name = self.out, self.out.name("n")
         if self.flexible:
@@ -188,7 +190,7 @@ class _Decoder:
         return name
 
     def text(self, field: str, type_name: str, *, nullable: bool) -> str:
-        """Generate the code that reads a string or bytes; return the variable that holds the value."""
+        """Generate the code that reads a string or bytes. Return the name of the variable that holds the value."""
         out = self.out
         length, value = self.length(wide=type_name == "bytes"), out.name("v")
         out.line(f"if {length} < 0:")
@@ -246,8 +248,8 @@ class _Decoder:
     def tags(self, struct: Struct, values: dict[str, str]) -> str:
         """Generate the loop that reads the tagged fields (KIP-482).
 
-        Returns the name of the variable that holds the unknown tagged fields; `""` if the decoder is not strict. At run
-        time, the variable is None if there are no unknown tagged fields.
+        Returns the name of the variable that holds the unknown tagged fields, or an empty string if the decoder is not
+        strict. When the decoder runs, the variable is None if there are no unknown tagged fields.
         """
         out = self.out
         unknown = out.name("u") if self.strict else ""

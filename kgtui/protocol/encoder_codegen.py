@@ -20,7 +20,7 @@ Encode: TypeAlias = Callable[[Mapping[str, Any]], bytes]
 
 
 def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool = False) -> Encode:
-    """Compile the function that encodes a mapping as a message of this version.
+    """Return a compiled function that encodes a mapping as a message of this version.
 
     Args:
         flexible: whether this version has compact lengths and tagged fields.
@@ -32,8 +32,9 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 class _Encoder:
     """Generates the source of one encoder, which appends to the bytearray `out`.
 
-    Each method has an argument `value`, the name of a variable in the generated code. In the method `value`, the
-    variable holds the value of a field. In all other methods, it holds a mapping from field names to values.
+    The argument `value` of the methods is the name of a variable in the generated code. In the methods `value`, `text`
+    and `array`, this variable holds the value of one field. In the other methods, it holds a mapping from field names
+    to values.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
@@ -91,7 +92,7 @@ class _Encoder:
             self.tags(struct, value)
 
     def reject_absent(self, struct: Struct, value: str) -> None:
-        """Generate a check of the fields that this version lacks: each must have its default or be ignorable."""
+        """Generate a check of the fields that this version lacks. Each must be ignorable or have its default value."""
         for field in struct.absent(self.version):
             if field.ignorable:
                 continue
@@ -101,14 +102,14 @@ class _Encoder:
             self.out.line(f"if {is_set}: raise not_in_version(MESSAGE, {field.name!r})")
 
     def get(self, field: Field, value: str) -> str:
-        """Generate the line that assigns a field, or its default, to a new variable; return its name."""
+        """Generate the line that assigns a field, or its default, to a new variable. Return the variable's name."""
         name = self.out.name("x")
         default = self.out.constant("D", default_value(field))
         self.out.line(f"{name} = {value}.get({field.name!r}, {default})")
         return name
 
     def fixed(self, run: list[Field], value: str) -> None:
-        """Generate one call of Python's `struct` module that encodes consecutive fields of fixed size."""
+        """Generate one call of Python's `struct` module that encodes the consecutive fields of fixed size in `run`."""
         if not run:
             return
         pack = self.out.constant("P", Packing(">" + "".join(FIXED[f.type] for f in run)).pack)
@@ -190,7 +191,7 @@ class _Encoder:
                 self.text(field.name, field.type, element)
 
     def tags(self, struct: Struct, value: str) -> None:
-        """Generate the code that encodes the tagged fields (KIP-482) without their default values."""
+        """Generate the code that encodes the tagged fields (KIP-482), except fields with their default value."""
         out = self.out
         tagged = struct.tagged(self.version)
         if not tagged and not self.keeps_unknown:
@@ -216,7 +217,8 @@ class _Encoder:
     def differs(self, field: Field, expression: str, default: str) -> str:
         """Return a Python condition that is true if the value of a tagged field is not its default."""
         if field.struct is not None and not field.array:
-            # Compare with both forms of an empty array: `default` contains tuples, but a decoded struct contains lists.
+            # Compare with both forms of an empty array, because `default` contains tuples, but a decoded struct
+            # contains lists.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

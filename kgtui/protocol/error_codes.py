@@ -32,7 +32,7 @@ class Reaction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """One of Kafka's error codes."""
+    """One of Kafka's error codes, with the texts and the reaction for it."""
 
     code: int
     name: str
@@ -41,11 +41,11 @@ class ErrorCode:
     """Kafka's own message; empty for success."""
     reaction: Reaction
     advice: str
-    """What the user can do about the error, or ""."""
+    """What the user can do about the error; an empty string if there is no advice."""
 
 
-# Error codes that are not in this table have the reaction FINAL. All codes in the table, except 0 and 129, have a
-# RetriableException in Kafka's Java client.
+# Reaction → error codes. Codes that are not in this table have the reaction FINAL. For all codes in the table, except 0
+# and 129, Kafka's Java client raises a RetriableException.
 _REACTIONS = {
     Reaction.NONE: (0,),
     Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),

@@ -1,8 +1,8 @@
 """Hand-written decoder for ListGroups responses: split a response into the bytes of its rows, then decode rows.
 
-Callers compare the bytes of each row with the previous poll, and decode only changed rows. The results are the same as
-those of the generated decoder. Rows with short strings and without tagged fields are split quickly. Other rows are read
-field by field.
+Callers compare the bytes of each row with the rows of the previous response, and decode only changed rows. The results
+are the same as those of the generated decoder. Rows with short strings and without tagged fields are split quickly.
+Other rows are read field by field.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
-# First byte of a compact string → size of the string in bytes. For null and for strings of more than 126 bytes, the
-# size is huge, so that the next access raises IndexError. The row is then read field by field.
+# First byte of a compact string → size of the encoded string in bytes. For null and for strings of more than 126 bytes,
+# the size is huge, so that the next access raises IndexError. The row is then read field by field.
 _STRING_SIZES = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
 # Maximum distance, in bytes, over which `skip_known` searches for rows of an earlier response.
@@ -45,13 +45,14 @@ class ListGroupsFrame(NamedTuple):
     throttle_ms: int
     error_code: int
     rows: list[bytes]
-    """The bytes of each row, for `row_decoder`."""
+    """The encoded bytes of each row. The function from `row_decoder` decodes them."""
 
 
 def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame:
     """Split the body of a response into its rows without decoding them. Raises DecodeError.
 
-    Rows with equal bytes decode to the same group, so that callers can compare the rows of two polls.
+    Rows with equal bytes describe the same group in the same state. Therefore, callers can find the groups that have
+    changed by comparing the bytes of the rows of two responses.
     """
     message = LIST_GROUPS.response.label(version)
     data = as_bytes(body)
@@ -97,15 +98,15 @@ class ListGroupsRows:
         return self._take(min(most, self.left), _BEYOND)
 
     def skip_known(self, known: bytes, number: int) -> list[bytes] | None:
-        """Search the next 16 KiB for the rows in `known`, and continue after them.
+        """Search the next 16 KiB of the response for the rows in `known`, and skip these rows if they are found.
 
         Args:
             known: the bytes of consecutive rows from an earlier response of the same version.
             number: how many rows `known` contains.
 
         Returns:
-            The bytes of each row before the known rows, usually none. None if they were not found; nothing is then
-                skipped.
+            The bytes of each row before the known rows; usually an empty list. If the known rows are not found, the
+            result is None, and no row is skipped.
         """
         if number > self.left:
             return None
@@ -118,7 +119,7 @@ class ListGroupsRows:
             start, left = self._pos, self.left
             before = self._take(left - number, at)
             if self._pos != at:
-                # The bytes of `known` occur only inside another row, for example in a group id, so this is no match.
+                # The bytes of `known` begin in the middle of a row, for example in a group id. These are not the rows.
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)
@@ -143,8 +144,8 @@ def split_rows(version: int, data: bytes, number: int) -> list[bytes]:
 def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
     """Return the function that decodes the bytes of one row. It raises DecodeError.
 
-    The bytes after the group id are cached across rows and responses, because even a large cluster has only a few dozen
-    different ones.
+    The values after the group id are cached across rows and responses, because even a large cluster has only a few
+    dozen different combinations of these values.
     """
     message = LIST_GROUPS.response.label(version)
     tails = _TAILS.setdefault(version, {})
@@ -178,13 +179,13 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
 
 
 def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int, list[GroupRow]]:
-    """Decode the body of a response; return throttle time in ms, error code and rows. Raises DecodeError."""
+    """Decode the body of a response into `(throttle time in ms, error code, rows)`. Raises DecodeError."""
     frame = split_list_groups(version, body)
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# Version → bytes after the group id → these bytes decoded (the tail). Equal tails share one tuple in `_SHARED_TAILS`.
-# The sizes of both dicts are limited, because a broker could send arbitrary states.
+# Version → bytes of a row after the group id → the values that they encode (the tail). `_SHARED_TAILS` has one tuple
+# for all equal tails. The sizes of both dicts are limited, because a broker could send arbitrary states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 
@@ -194,7 +195,7 @@ def _strings(version: int) -> int:
 
 
 def _head(message: str, version: int, data: bytes) -> tuple[int, int, int, int]:
-    """Return the throttle time in ms, the error code, the number of rows and the position of the first row."""
+    """Read the start of a response: throttle time in ms, error code, number of rows, position of the first row."""
     pos, throttle = 0, 0
     if version >= 1:
         (throttle,) = INT32(data, 0)

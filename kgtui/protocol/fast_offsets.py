@@ -1,8 +1,8 @@
 """Hand-written decoders for OffsetFetch and ListOffsets responses.
 
 The results contain the same data as those of the generated decoders. If all partitions of a topic have metadata of the
-same length and no tagged fields, one call of Python's `struct` module decodes them. Otherwise, partitions are read one
-by one.
+same length and no tagged fields, one call of Python's `struct` module decodes them. Otherwise, the partitions are read
+one by one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CommitRow: TypeAlias = tuple[int, int, int, "str | None", int]
 """One row of an OffsetFetch response: `(partition, committed offset, leader epoch, metadata, error code)`.
 
-The offset -1 means that none is committed, and the leader epoch -1 means that it is unknown.
+The offset is -1 if no offset is committed. The leader epoch is -1 if it is unknown.
 """
 
 
@@ -80,8 +80,8 @@ class ListOffsetsResponse(TypedDict):
 
 _BATCHED = 8
 _HEAD = Struct(">iqi")
-# An OffsetFetch row consists of partition, offset and leader epoch (`_HEAD`), length of the metadata, metadata, error
-# code and tagged fields. Without metadata and tags, the row has 20 bytes (`_LEAST`).
+# A partition's row in an OffsetFetch response consists of partition, offset and leader epoch (`_HEAD`), length of the
+# metadata, metadata, error code and tagged fields. Without metadata and tagged fields, the row has 20 bytes (`_LEAST`).
 _LENGTH_AT = _HEAD.size
 _LEAST = 20
 _EMPTY = Struct(">iqixhx").iter_unpack
@@ -133,8 +133,12 @@ def _commit_topics(message: str, data: bytes, pos: int) -> tuple[list[OffsetFetc
 def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
     """Read the rows of all partitions of one topic, with one call of Python's `struct` module if possible.
 
-    This is possible if all rows have metadata of the same length and no tagged fields. One slice of the data contains
-    the metadata lengths of all rows, and another slice contains their numbers of tagged fields.
+    This is possible if all rows have the same size, because all have metadata of the same length (null and empty count
+    as the same) and no tagged fields. Slices of `data` with the size as their step then contain the metadata lengths,
+    or the numbers of tagged fields, of all rows.
+
+    Returns:
+        The rows, and the position after them.
     """
     if not number:
         return [], pos

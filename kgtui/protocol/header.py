@@ -1,4 +1,4 @@
-"""Encode and decode the headers of requests and responses (RequestHeader 1-2, ResponseHeader 0-1)."""
+"""Encode and decode the headers of requests (versions 1 and 2) and of responses (versions 0 and 1)."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def decode_request_header(data: bytes | memoryview) -> RequestHeader:
 
 
 def encode_response_header(api_or_key: Api | int, version: int, correlation_id: int) -> bytes:
-    """Encode the header of a response. If only the key of an unknown API is given, the header has no tagged fields."""
+    """Encode the header of a response. For the key of an API that kgtui does not know, it has no tagged fields."""
     api = APIS.get(api_or_key) if isinstance(api_or_key, int) else api_or_key
     tags = b"\0" if api is not None and api.response_header(version) == 1 else b""
     return _CORRELATION.pack(correlation_id) + tags
 
 
 def decode_response_header(header_version: int, data: bytes | memoryview) -> tuple[int, int]:
-    """Decode the header of a response; return the correlation id and the position of the body.
+    """Decode the header of a response into `(correlation id, position of the body)`.
 
     Raises:
         DecodeError: the frame ends inside the header.

@@ -1,6 +1,6 @@
 """Decode and encode the primitive types of Kafka's protocol, and build the errors for malformed data.
 
-The arguments `message` and `field` are names that error messages contain.
+The arguments `message` and `field` are the names of a message and of one of its fields, for the texts of errors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INT32 = Struct(">i").unpack_from
 
 
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:
-    """Read an unsigned variable-length integer; return it and the position of the next field.
+    """Read an unsigned variable-length integer at `pos`. Return it and the position of the next field.
 
     Raises:
         IndexError: the data ends inside the integer.
@@ -57,7 +57,7 @@ def uuid(data: bytes) -> UUID:
 
 
 def utf8(data: bytes, start: int, stop: int) -> str:
-    """Decode `data[start:stop]` as UTF-8. Invalid bytes become lone surrogates, so that encoding restores them."""
+    """Decode `data[start:stop]` as UTF-8. Invalid bytes become lone surrogates, from which encoding restores them."""
     raw = data[start:stop]
     try:
         return raw.decode()
@@ -66,7 +66,7 @@ def utf8(data: bytes, start: int, stop: int) -> str:
 
 
 def nullable_string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -> tuple[str | None, int]:
-    """Read a string or null; return it and the position of the next field."""
+    """Read a string or null at `pos`. Return it and the position of the next field."""
     if flexible:
         length, pos = uvarint(data, pos)
         length -= 1
@@ -82,7 +82,7 @@ def nullable_string(message: str, field: str, data: bytes, pos: int, *, flexible
 
 
 def string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -> tuple[str, int]:
-    """Read a string; return it and the position of the next field. Raises DecodeError for null."""
+    """Read a string at `pos`. Return it and the position of the next field. Raises DecodeError for null."""
     value, stop = nullable_string(message, field, data, pos, flexible=flexible)
     if value is None:
         raise is_null(message, field, stop)
@@ -90,7 +90,7 @@ def string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -
 
 
 def array_length(message: str, field: str, data: bytes, pos: int, least: int, *, flexible: bool) -> tuple[int, int]:
-    """Read the length of an array; return it and the position of the first element.
+    """Read the length of the array at `pos`. Return it and the position of the first element.
 
     Raises:
         DecodeError: the array is null, or the frame is too short for so many elements of at least `least` bytes each.
@@ -164,12 +164,12 @@ def too_long(message: str, field: str, length: int, pos: int) -> DecodeError:
 
 
 def trailing_bytes(message: str, size: int, pos: int) -> DecodeError:
-    """Build the error for bytes after the end of a strict message."""
+    """Build the error for bytes after the end of a message that is decoded strictly (see `Message.strict`)."""
     return DecodeError(f"{message} is followed by {size} bytes that do not belong to it", pos)
 
 
 def not_utf8(message: str, pos: int) -> DecodeError:
-    """Build the error for a string in a strict message that is not UTF-8."""
+    """Build the error for a string that is not UTF-8, in a message that is decoded strictly (see `Message.strict`)."""
     return DecodeError(f"{message} has a string that is not UTF-8", pos)
 
 

@@ -27,7 +27,7 @@ Row: TypeAlias = (
 )
 
 Default: TypeAlias = bool | int | str | bytes | UUID | None
-"""Type of the default values of fields that are neither structs nor arrays."""
+"""The Python types of default values, for fields that are neither structs nor arrays."""
 
 FIXED = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "uuid": "16s"}
 """Primitive type of fixed size → its format character in Python's `struct` module."""
@@ -36,10 +36,10 @@ SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "int64": 8, 
 """Primitive type of fixed size → its size in bytes."""
 
 UNKNOWN_TAGS = "unknownTaggedFields"
-"""Key under which a strict decoder stores unknown tagged fields: a dict of tag → content as bytes."""
+"""Key under which a strict decoder stores unknown tagged fields, as a dict of tag → content in bytes."""
 
 NEWEST = 32767
-"""Highest version in a range without an upper limit, such as `3+`."""
+"""`Versions.high` of a range without an upper limit, such as `3+`."""
 
 
 class Versions(NamedTuple):
@@ -107,15 +107,15 @@ class Struct:
 
 
 def parse(name: str, rows: Rows) -> Struct:
-    """Parse the rows of one struct. Raises ValueError."""
+    """Parse the rows of one struct. Raises ValueError if a row is malformed."""
     return Struct(name, tuple(_field(row) for row in rows))
 
 
 def default_value(field: Field, empty_array: Sequence[object] = ()) -> object:
     """Return the default value of a field.
 
-    For a struct, this is a dict with the defaults of its fields, and for an array, `empty_array`. If the default is
-    null, the result is None.
+    For a struct, this is a dict with the default values of its fields. For an array, it is `empty_array`. If the field
+    is null by default, the result is None.
     """
     if field.null_by_default:
         return None

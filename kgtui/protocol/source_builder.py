@@ -1,4 +1,4 @@
-"""Build the Python source of a generated codec line by line, and compile it."""
+"""Build the Python source of a generated decoder or encoder line by line, and compile it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class SourceBuilder:
     """Builds the source of one function, with the constants that the function uses.
 
-    The source is built only from kgtui's own tables, never from data of the network, so that compiling it is safe.
+    Compiling the source is safe, because it is built only from kgtui's own tables, never from data that a broker sent.
     """
 
     def __init__(self, names: Mapping[str, object]) -> None:

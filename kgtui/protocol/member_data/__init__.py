@@ -1,6 +1,6 @@
 """Decode and encode the metadata and assignments that members of classic groups exchange.
 
-Brokers pass metadata and assignments on without reading them. Each module handles one protocol type: `consumer` (also
+Brokers pass on metadata and assignments without reading them. Each module handles one protocol type: `consumer` (also
 Kafka Streams), `connect` and `schema_registry`. Decoding never raises, and returns None for empty or malformed bytes.
 This file handles the version at the start of `consumer` and `connect` data.
 """
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _VERSION = Struct(">h")
 
 HEADER_SIZE = _VERSION.size
-"""Size of the version at the start of `consumer` and `connect` data, in bytes."""
+"""Size of the version number at the start of `consumer` and `connect` data, in bytes."""
 
 
 def version_of(data: bytes) -> int | None:
-    """Return the version at the start of a member's metadata or assignment; None if it is missing or negative."""
+    """Return the version at the start of a member's metadata or assignment, or None if it is missing or negative."""
     if len(data) < HEADER_SIZE:
         return None
     version = int(_VERSION.unpack_from(data)[0])
@@ -34,12 +34,14 @@ def version_bytes(version: int) -> bytes:
 
 
 def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, Any] | None:
-    """Decode `data`, which begins with `version`. Return None if `data` matches no version of `message`.
+    """Decode `data` into a dict. Return None if `data` matches no version of `message`.
 
-    Versions newer than `message.high` are decoded as `message.high`.
+    `version` is the version at the start of `data`. If it is newer than `message.high`, `data` is decoded as
+    `message.high`.
 
-    Some clients omit the last fields of their version. Such data is decoded as an older version, but only if it ends
-    exactly where the older version ends. Without this check, damaged data could look like a member without partitions.
+    Some clients omit the last fields of the version that they write. Such data is decoded as an older version, but only
+    if it ends exactly where the older version ends. Without this check, damaged data could be decoded as a member
+    without partitions.
     """
     version = min(version, message.high)
     try:

@@ -1,8 +1,8 @@
 """Member metadata and assignments of Kafka Connect workers (protocol type `connect`).
 
-Version 0 is the eager protocol (`default`). Version 1 is incremental cooperative rebalancing (`compatible`, KIP-415).
-Version 2 adds session keys (`sessioned`, KIP-507). The fields are as in Kafka's ConnectProtocol and
-IncrementalCooperativeConnectProtocol.
+Version 0 is the eager protocol (Kafka's protocol name is `default`). Version 1 is incremental cooperative rebalancing
+(`compatible`, KIP-415). Version 2 adds session keys (`sessioned`, KIP-507). The fields are as in Kafka's classes
+ConnectProtocol and IncrementalCooperativeConnectProtocol.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# Senders may omit some of the last three fields. Therefore, version n of this table contains the first n of these
-# fields. The numbers differ from Kafka's versions.
+# Senders may omit some of the last three fields. Therefore, version n of this table contains the first n of these three
+# fields. These version numbers are not Kafka's versions.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),
@@ -56,16 +56,16 @@ class Assignment:
 
     version: int
     error: int
-    """0 for success, 1 if workers have read the configuration topic to different offsets."""
+    """0 for success, 1 if the workers have read the configuration topic up to different offsets."""
     leader: str
     """Member id of the leader."""
     leader_url: str
     config_offset: int
-    """Offset up to which the leader had read the configuration topic."""
+    """Offset up to which the leader has read the configuration topic."""
     assigned: Tasks = ()
     revoked: Tasks = ()
     delay_ms: int = 0
-    """How long tasks of a worker that left stay unassigned, in milliseconds."""
+    """How long the tasks of a worker that has left the group stay unassigned, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def decode_assignment(data: bytes) -> Assignment | None:
 
 
 def encode_subscription(value: Subscription) -> bytes:
-    """Encode the metadata of a Connect worker."""
+    """Encode the metadata of a Connect worker. Version 0 has no allocation."""
     allocation = None if value.allocation is None else encode_assignment(value.allocation)
     body = SUBSCRIPTIONS.encode(
         min(value.version, 1),

@@ -1,7 +1,7 @@
 """Member metadata and assignments of protocol type `consumer`.
 
 The messages are Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, versions 0 to 3. Kafka Streams
-uses these messages in classic groups too, but kgtui does not decode its user data.
+uses these messages in classic groups too. kgtui does not decode the user data that Kafka Streams adds to them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Subscription:
     """The subscription of a member that joins a group."""
 
     version: int
-    """Version of the subscription as the member encoded it. It may be higher than 3."""
+    """Version number that the member wrote. It may be higher than 3, the highest version that kgtui knows."""
     topics: tuple[str, ...]
     user_data: bytes | None = None
     owned: TopicPartitions = ()
@@ -78,7 +78,7 @@ def decode_subscription(data: bytes) -> Subscription | None:
 
 
 def decode_assignment(data: bytes) -> TopicPartitions | None:
-    """Decode the assignment of a member: `()` without partitions, None for empty or malformed bytes."""
+    """Decode the assignment of a member. Return `()` if it has no partitions, None for empty or malformed bytes."""
     version = version_of(data)
     value = None if version is None else decode_versioned(ASSIGNMENT, version, data)
     return None if value is None else _partitions(value["AssignedPartitions"])

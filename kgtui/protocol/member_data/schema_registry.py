@@ -1,5 +1,6 @@
-"""Member metadata and assignments of schema registries (protocol type `sr`), which are JSON without a version.
+"""Member metadata and assignments of schema registries (protocol type `sr`).
 
+They are encoded as JSON, without the binary version number with which the data of other protocol types begins.
 Some registries add or omit fields. A missing field becomes None, and an unknown field is ignored.
 """
 
@@ -21,7 +22,7 @@ class Identity:
     host: str
     port: int | None
     master_eligibility: bool | None
-    """Whether this registry may become the primary, the only one that writes schemas."""
+    """Whether this registry may become the primary, the only registry of the group that writes schemas."""
     scheme: str = "http"
     leader: bool | None = None
     """Whether this registry is the primary; None from older registries."""
@@ -33,11 +34,11 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The assignment in a group of schema registries, which names the primary."""
+    """The assignment of a schema registry. It names the primary registry of the group."""
 
     version: int | None
     error: int | None
-    """0 for success, or `DUPLICATE_URLS`."""
+    """0 for success, or `DUPLICATE_URLS`; None if the registry omitted the field."""
     master: str | None
     """Member id of the primary; None if there is no primary."""
     master_identity: Identity | None
@@ -62,12 +63,12 @@ def decode_assignment(data: bytes) -> Assignment | None:
 
 
 def encode_identity(value: Identity) -> bytes:
-    """Encode the metadata of a registry without fields that are None."""
+    """Encode the metadata of a registry as JSON. Fields that are None are left out."""
     return _json(_identity_fields(value))
 
 
 def encode_assignment(value: Assignment) -> bytes:
-    """Encode the assignment of a registry without fields that are None."""
+    """Encode the assignment of a registry as JSON. Fields that are None are left out."""
     master = value.master_identity
     return _json(
         {

@@ -7,7 +7,7 @@ This package may import `kgtui.protocol.api`. To add an API or a version, change
 | `cluster` | APIs that describe API versions, brokers, topics, coordinators and configs |
 | `groups` | APIs that list, describe and delete groups |
 | `offsets` | APIs that read committed offsets, share-partition start offsets and log offsets |
-| `security` | APIs for SASL logins and ACLs; they are not in `APIS`, because the simulator does not support them |
+| `security` | APIs for SASL logins and ACLs. The simulated cluster does not support them, so they are not in `APIS` |
 """
 
 from __future__ import annotations
@@ -26,4 +26,4 @@ __all__ = ["APIS"]
 _TABLES = [api for module in (groups, offsets, cluster) for api in vars(module).values() if isinstance(api, Api)]
 
 APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in sorted(_TABLES, key=lambda api: api.key)})
-"""API key → API, in ascending order, for every API that kgtui and the simulator support."""
+"""API key → API, in ascending order of keys, for every API that both kgtui and its simulated cluster support."""

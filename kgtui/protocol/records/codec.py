@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Message
     from kgtui.protocol.schema import Field, Struct
 
-# Keys begin with an int16, the record type. Values begin with an int16, their version.
+# A key begins with the record type, and a value with its version. Both are int16 numbers.
 _HEADER = Packing(">h")
 _HEADER_SIZE = _HEADER.size
 _read_header = _HEADER.unpack_from
@@ -32,15 +32,15 @@ class CoordinatorRecord:
 
     type: RecordType
     key: Mapping[str, Any]
-    """Field name in Kafka's schema of the key → value. Structs are dicts, and arrays are lists."""
+    """The decoded key: field name, as in Kafka's schema, → content. Structs are dicts, and arrays are lists."""
     value: Mapping[str, Any] | None
-    """Field name in Kafka's schema of the value → value; None for a tombstone.
+    """The decoded value: field name, as in Kafka's schema, → content. None for a tombstone.
 
-    Fields that the version lacks have their defaults. Unknown tagged fields, which newer brokers write, are under the
-    key `UNKNOWN_TAGS`.
+    Fields that the version lacks have their default values. Unknown tagged fields, which newer brokers write, are under
+    the key `UNKNOWN_TAGS`.
     """
     version: int | None
-    """The version of the value; None for a tombstone."""
+    """The version in which the value was encoded; None for a tombstone."""
 
     @property
     def group(self) -> str:
@@ -69,13 +69,13 @@ class DecodeFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Undecodable:
-    """A record that cannot be decoded. The pipeline stores such records in a quarantine table."""
+    """A record that cannot be decoded. The Spark pipeline stores such records in a quarantine table."""
 
     failure: DecodeFailure
     reason: str
-    """A text for the user. It contains no record data."""
+    """A message for the user. It contains no data from the record."""
     type: int | None = None
-    """The record type; None if the key is too short."""
+    """The number of the record type; None if the key is missing or too short."""
     version: int | None = None
     """The version of the value; None if the key is malformed or the value is too short."""
 
@@ -127,10 +127,14 @@ def value_message(record_type: RecordType, version: int) -> Message:
 def encode(
     record_type: RecordType, key: Mapping[str, Any], value: Mapping[str, Any] | None, *, version: int | None = None
 ) -> tuple[bytes, bytes | None]:
-    """Encode a record as `(key, value)`; the value of a tombstone is None.
+    """Encode a record as `(key, value)`, or a tombstone as `(key, None)` if `value` is None.
 
-    `version` is the version of the value, by default the newest. Raises EncodeError if this version lacks a field of
-    `value`.
+    Args:
+        version: version of the value; by default the newest.
+
+    Raises:
+        EncodeError: `value` has a field that this version lacks and that must not be dropped, or a field has the wrong
+            type.
     """
     schema = RECORD_SCHEMAS[record_type]
     written = _HEADER.pack(record_type) + schema.key.encode(KEY_VERSION, key)
@@ -151,11 +155,11 @@ def format_uuid(value: UUID) -> str:
 
 
 def as_json(record: CoordinatorRecord) -> dict[str, Any]:
-    """Convert a record to the JSON of Kafka's CoordinatorRecordJsonConverters and message formatters.
+    """Convert a record to the JSON that Kafka's console consumer prints (CoordinatorRecordJsonConverters).
 
-    The object is `{"key": {"type", "data"}, "value": {"version", "data"} or None}`. UUIDs are in Kafka's base64, and
-    bytes in standard base64. Fields that the version lacks, and tagged fields with their defaults, are omitted. Unlike
-    Kafka, kgtui prints unknown tagged fields in `unknownTaggedFields`.
+    The object is `{"key": {"type", "data"}, "value": {"version", "data"} or None}`. UUIDs are in URL-safe base64, and
+    bytes in standard base64. Fields that the version lacks, and tagged fields with their default values, are omitted.
+    Unlike Kafka, kgtui adds unknown tagged fields under `unknownTaggedFields`.
     """
     schema = RECORD_SCHEMAS[record.type]
     key = {"type": record.type.value, "data": _struct(schema.key.struct, KEY_VERSION, record.key)}
@@ -179,7 +183,7 @@ def _struct(struct: Struct, version: int, value: Mapping[str, Any]) -> dict[str,
 
 
 def unknown_tags(value: Mapping[str, Any]) -> dict[str, str]:
-    """Return the unknown tagged fields of a decoded struct: number → content in standard base64."""
+    """Return the unknown tagged fields of a decoded struct: tag, as text → content in standard base64."""
     return {str(number): b64encode(content).decode() for number, content in sorted(value.get(UNKNOWN_TAGS, {}).items())}
 
 
@@ -202,10 +206,10 @@ def _single(field: Field, version: int, value: Any) -> Any:
 
 
 Subscription: TypeAlias = consumer.Subscription | connect.Subscription | schema_registry.Identity
-"""The metadata of a consumer, Connect worker or schema registry that joined the group."""
+"""The decoded metadata of a consumer, Connect worker or schema registry that has joined the group."""
 
 Assignment: TypeAlias = consumer.TopicPartitions | connect.Assignment | schema_registry.Assignment
-"""The assignment of a consumer, Connect worker or schema registry."""
+"""The decoded assignment of a consumer, Connect worker or schema registry."""
 
 _DECODERS: dict[str, Any] = {
     "consumer": (consumer.decode_subscription, consumer.decode_assignment),
@@ -220,7 +224,7 @@ class ClassicMember:
 
     member_id: str
     instance_id: str | None
-    """Instance id of a static member (KIP-345), in record versions from 3 on; otherwise None."""
+    """Instance id of a static member (KIP-345). None for other members, and in versions of the record before 3."""
     client_id: str
     client_host: str
     rebalance_timeout_ms: int
@@ -233,7 +237,7 @@ class ClassicMember:
 
 
 def classic_members(record: CoordinatorRecord) -> tuple[ClassicMember, ...]:
-    """Decode the members in the record of a classic group; `()` for other records."""
+    """Decode the members in a GroupMetadata record. Return an empty tuple for other records and for tombstones."""
     if record.type is not RecordType.GROUP_METADATA or record.value is None:
         return ()
     decode_subscription, decode_assignment = _DECODERS.get(record.value["protocolType"], (_unknown, _unknown))

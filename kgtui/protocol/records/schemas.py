@@ -23,7 +23,7 @@ KEY_VERSION = 0
 
 
 class RecordType(IntEnum):
-    """Types of records, by the number at the start of a key (Kafka's CoordinatorRecordType). 9 and 18 are unused."""
+    """Types of records. The number is at the start of a key (Kafka's CoordinatorRecordType). 9 and 18 are unused."""
 
     LEGACY_OFFSET_COMMIT = 0
     OFFSET_COMMIT = 1
@@ -66,7 +66,8 @@ class RecordSchema:
     ) -> RecordSchema:
         """Build a schema from the tables of its key and its value.
 
-        `flexible` is the first version of the value with compact lengths and tagged fields, or None.
+        `newest_value` is the newest version of the value. `flexible` is the first version of the value with compact
+        lengths and tagged fields; None if no version has them.
         """
         name = record_type.name.title().replace("_", "")
         return cls(
@@ -89,7 +90,7 @@ TARGET_ASSIGNMENT_METADATA: Rows = (
     ("AssignmentEpoch", "int32", "0+"),
     ("AssignmentTimestamp", "int64", "0+", "tag 0, ignorable"),
 )
-"""Table of a value with the epoch of a target assignment and, since Kafka 4.3, its time (KIP-1263)."""
+"""Table of a value with the epoch of a target assignment and, since Kafka 4.3, the assignment's time (KIP-1263)."""
 
 # Tables of the records with committed offsets of classic, consumer and streams groups.
 
@@ -214,8 +215,8 @@ _CONSUMER_REGULAR_EXPRESSION: Rows = (
     ("Timestamp", "int64", "0+"),
 )
 
-# Tables of the records of share groups (KIP-932), as of Kafka 4.1. Share-partition start offsets are in the topic
-# `__share_group_state`.
+# Tables of the records of share groups (KIP-932), in the format since Kafka 4.1. Share-partition start offsets are not
+# in these records, but in the topic `__share_group_state`.
 
 _SHARE_MEMBER_METADATA: Rows = (
     ("RackId", "string", "0+", "nullable 0+"),
@@ -256,7 +257,7 @@ _SHARE_STATE_PARTITION_METADATA: Rows = (
     ("DeletingTopics", "[]TopicInfo", "0+", _SHARE_STATE_TOPIC),
 )
 
-# Tables of the records of streams groups (KIP-1071), as of Kafka 4.2.
+# Tables of the records of streams groups (KIP-1071), in the format since Kafka 4.2.
 
 _STREAMS_LAST_ASSIGNMENT_CONFIG: Rows = (
     ("Key", "string", "0+"),
@@ -357,8 +358,8 @@ _ALL = (
     _schema(RecordType.OFFSET_COMMIT, _OFFSET_COMMIT_KEY, _OFFSET_COMMIT_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.GROUP_METADATA, _CLASSIC_KEY, _CLASSIC_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.CONSUMER_GROUP_METADATA, GROUP_KEY, _CONSUMER_METADATA),
-    # Brokers from Kafka 4.1 on do not write ConsumerGroupPartitionMetadata, but a hash in ConsumerGroupMetadata
-    # (KIP-1101).
+    # Since Kafka 4.1, brokers do not write ConsumerGroupPartitionMetadata any more. Instead, they write a hash of the
+    # subscribed topics in ConsumerGroupMetadata (KIP-1101).
     _schema(RecordType.CONSUMER_GROUP_PARTITION_METADATA, GROUP_KEY, _CONSUMER_PARTITION_METADATA),
     _schema(RecordType.CONSUMER_GROUP_MEMBER_METADATA, MEMBER_KEY, _CONSUMER_MEMBER_METADATA),
     _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),
