@@ -249,8 +249,8 @@ async def read_access(pool: Pool, deadline: Deadline, suspects: Collection[str] 
     never created. If the user may describe every topic, the broker responds with UNKNOWN_TOPIC_OR_PARTITION, otherwise
     with TOPIC_AUTHORIZATION_FAILED.
 
-    Even then, ACLs may deny single topics to the user. If the user has DESCRIBE on the cluster, these ACLs are read.
-    Otherwise, only denied topics in `suspects` are found.
+    ACLs may deny single topics even to a user who may describe all others. If the user has DESCRIBE on the cluster,
+    these ACLs are read. Otherwise, only denied topics in `suspects` are found.
 
     Args:
         suspects: topics on which the user may lack DESCRIBE.
@@ -298,7 +298,7 @@ async def read_operations(
 ) -> tuple[frozenset[str] | None, list[dict[str, Any]]]:
     """Ask one broker which operations the user may perform on the cluster. Raises `ClientError`.
 
-    The question is sent in a Metadata request, which may also name topics.
+    The request is a Metadata request. It also asks for the metadata of `topics`.
 
     Returns:
         `(operations, rows)`: the names of the operations, or None if the broker does not report them, and the row of

@@ -110,7 +110,7 @@ class Describer:
 
     @staticmethod
     def _next_round(searches: Mapping[str, _Search]) -> dict[str, list[str]]:
-        """Choose the next type to try for each group. Return group type → ids of the groups to try it for."""
+        """Take the next untried type of each group. Return group type → ids of the groups to describe as this type."""
         asked: dict[str, list[str]] = {}
         for group, search in searches.items():
             if search.types_left:
