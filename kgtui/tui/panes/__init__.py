@@ -1,7 +1,8 @@
-"""The panes: widgets that each show one group of a snapshot, such as its members or its offsets.
+"""The panes: each pane is a widget that shows one kind of data about one group, such as its members or its offsets.
 
-`PANES` lists them in the order of their keys, `1` to `6`. A pane sends no requests. Its module is imported when it is
-first opened, so that the app starts faster.
+`PANES` lists the panes in the order of their keys, `1` to `6`. A pane sends no requests to the cluster, because it
+shows data that has already been read. The module of a pane is imported when the pane is created, and most panes are
+created after the app has started, so that the app starts faster.
 
 | module | contents |
 |---|---|
@@ -13,15 +14,15 @@ first opened, so that the app starts faster.
 | `assignments` | Assignments pane: current and target owners of partitions |
 | `assignment_rows` | rows and columns of the Assignments pane |
 | `offsets` | Offsets pane: committed offset, lag and owner per partition |
-| `offset_bars` | the row of a partition, and its bars for lag and lead |
+| `offset_bars` | the row of a partition, with bars for its lag and its lead (committed offset minus log start) |
 | `offset_rows` | rows and columns of the Offsets pane |
 | `history` | History pane: plots above a log of changes |
 | `history_log` | columns of the log of changes, and the summary of the History pane |
 | `config` | Config pane: configs of the group and their sources |
-| `base` | `Pane`, the base class of the panes; notices about old data; summary line |
+| `base` | `Pane`, the base class of the panes; the notice about old or missing data; the summary line |
 | `table` | table widget that draws only visible rows |
-| `row_detail` | table, and below it the full values of the current row |
-| `columns` | columns of a table, and the choice of the columns that fit |
+| `row_detail` | a table, and below it the full values of the row under the cursor |
+| `columns` | columns of a table, and the choice of the columns that fit the width of the table |
 | `cells` | `Cell`: a piece of text with a color role |
 | `text_lines` | scrolling text that can be selected with the mouse |
 """
@@ -36,12 +37,14 @@ if TYPE_CHECKING:
 
 
 class PaneEntry(NamedTuple):
-    """A pane in the list of panes.
+    """Description of a pane: its key, its titles, and the class of its widget.
 
     Attributes:
         id: id of the pane, and name of its module.
-        short: title on a narrow screen.
-        shortened: rank of the pane if titles must be shortened. The title of the pane with rank 1 is shortened first.
+        key: key that opens the pane.
+        title: title of the pane; on a narrow screen, `short` is shown instead.
+        short: title of the pane on a narrow screen.
+        shortened: rank of the title on a narrow screen. The title with rank 1 is shortened first.
         name: class name of the pane's widget.
         help: description of the key in the help screen, in one sentence.
         needs_configs: whether the monitor must read the group's configs while the pane is visible.
@@ -87,10 +90,11 @@ PANES_BY_ID = {entry.id: entry for entry in PANES}
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Return pane id → title, such as `2 Members`. Titles are shortened until all fit.
+    """Return pane id → key and title, such as `2 Members`. Titles are shortened one by one until all of them fit.
 
     Args:
-        width: terminal cells for all titles, each followed by `gap` blanks.
+        width: space for all titles together, in terminal cells.
+        gap: number of blanks after each title.
     """
     shown = {entry.id: f"{entry.key} {entry.title}" for entry in PANES}
     for entry in sorted(PANES, key=lambda entry: entry.shortened):

@@ -1,6 +1,7 @@
 """The rows and columns of the Assignments pane.
 
-There is one row per partition or task, or per member, host or rack.
+The list and the grid have one row per partition, task or connector. The tables of loads have one row per member, host
+or rack.
 """
 
 from __future__ import annotations
@@ -27,13 +28,15 @@ BAR_WIDTH = 16
 
 
 class PlacementRow(NamedTuple):
-    """A partition or task, with the names of its current and target owners.
+    """The row of a partition or task, with the names of its current and target owners.
 
     Attributes:
-        placement: the partition or task, and its status.
+        placement: the partition or task, its current and target owners, and its status.
+        owners: names of the current owners, separated by commas; empty if there are none.
+        targets: names of the owners in the target assignment, separated by commas; empty if there are none.
         waits_for: names of the members that must act before the partition or task can move to its new owner.
         lag: lag of the partition, or total lag of the partitions of the task; None if unknown.
-        scale: lag that the highest symbol in the grid stands for, equal in all rows.
+        scale: lag for which the grid shows the highest symbol. It is the same in all rows.
     """
 
     placement: Placement
@@ -54,10 +57,12 @@ class LoadRow:
     """The number of partitions or tasks of one member, host or rack.
 
     Attributes:
-        even: number of partitions or tasks in this row if all members had equally many.
-        heaviest: largest number of partitions or tasks in any row. The bar of this row has the full length.
+        load: the member, host or rack, and its number of partitions or tasks.
+        name: name of the member, host or rack.
+        even: number of partitions or tasks that this row would have if all members owned equally many.
+        heaviest: largest number of partitions or tasks in any row. A bar of full length stands for this number.
         gives_up: number of partitions or tasks that this member must revoke; 0 for a host or rack.
-        behind: whether this member has not reached the target epoch; false for a host or rack.
+        behind: whether this member has not reached the epoch of the target assignment; false for a host or rack.
     """
 
     load: Load
@@ -74,9 +79,10 @@ class LoadRow:
 
 
 def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> dict[Item, int]:
-    """Return partition or active task → lag, if it is known. A task has the total lag of its partitions.
+    """Return partition or active task → lag. Partitions and tasks with an unknown lag are left out.
 
-    If `offsets` is None (not read), the result is empty.
+    The lag of a task is the total lag of its partitions. If `offsets` is None, because the offsets have not been read,
+    the result is empty.
     """
     known = {} if offsets is None else {(row.topic, row.partition): row.lag for row in lags(offsets)}
     found = {Item(topic, part): lag for (topic, part), lag in known.items() if lag is not None}
@@ -96,8 +102,8 @@ def placement_rows(
 
     Args:
         names: member id → name.
-        unsettled: whether to return only rows whose owner differs from the target assignment.
-        lag_of: partition or task → lag.
+        unsettled: whether to leave out partitions and tasks that already have their target owner (status `SETTLED`).
+        lag_of: partition or task → lag; None to omit the lag.
     """
     lag_of = lag_of or {}
     scale = scale_of(max(lag_of.values(), default=0))
@@ -144,7 +150,11 @@ _TITLES = {"": "TOPIC", "active": "SUBTOPOLOGY", "standby": "SUBTOPOLOGY", "warm
 
 
 def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
-    """Return the columns of the list of partitions or tasks. Columns without any value are left out."""
+    """Return the columns of the list of partitions or tasks.
+
+    The column ROLE is left out for partitions. The columns TARGET and WAITS FOR are left out if the group has no target
+    assignment.
+    """
     roles = {one.item.role for one in assignment.placements}
     title = _TITLES.get(min(roles, default=""), "CONNECTOR")
     columns: list[Column[PlacementRow]] = [
@@ -220,7 +230,7 @@ def _status(row: PlacementRow) -> Cell:
 
 
 def load_columns(skew: Skew) -> list[Column[LoadRow]]:
-    """Return the columns of the loads by member, host or rack."""
+    """Return the columns of the table that shows the number of partitions or tasks per member, host or rack."""
     columns: list[Column[LoadRow]] = [
         Column("name", skew.by.upper(), lambda row: row.name, min_width=12, max_width=44, cut="middle",
                full=lambda row: Cell(row.load.name or row.name)),
@@ -250,7 +260,7 @@ def _holds_text(row: LoadRow) -> str | None:
 
 
 def holds_up_text(gives_up: int, *, behind: bool) -> str:
-    """Return why a member delays the target assignment; empty if it does not.
+    """Return why a member delays the target assignment, such as `must revoke 2, behind`; empty if it does not.
 
     Args:
         gives_up: number of partitions or tasks that the member must revoke.
@@ -265,7 +275,11 @@ def _holds(row: LoadRow) -> Cell:
 
 
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
-    """Return the summary above the table: how many partitions must move, who delays them, and who is idle."""
+    """Return the parts of the summary above the table, such as the number of partitions that must move.
+
+    Other parts are the members that these partitions wait for, the number of idle members, and the skew, which is the
+    largest load divided by the average load.
+    """
     parts: list[PaneLine] = []
     moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)
     if moving:

@@ -189,13 +189,16 @@ class AssignmentsPane(Pane):
         return legend(assignment, self._members, self._member, self._first, self._columns, scale)
 
     def on_resize(self) -> None:
-        """Draw the grid again, because a different number of members may fit."""
+        """Draw the grid again, because a different number of members may fit the new width."""
         if self._view == "grid":
             # Textual ignores layout requests during a resize, so the grid is arranged after the resize.
             self.call_after_refresh(self._arrange)
 
     def action_member(self, step: int) -> None:
-        """Choose the member `step` columns to the right, and scroll to its column."""
+        """In the grid, choose the member `step` columns to the right, or to the left if `step` is negative.
+
+        If the column of the member is not visible, scroll to it. In other views, the key has no effect in this pane.
+        """
         if self._view != "grid":
             raise SkipAction
         self._member = max(0, min(self._member + step, len(self._members) - 1))
@@ -217,7 +220,7 @@ class AssignmentsPane(Pane):
 LONGEST_MEMBER_TITLE = 4
 """Maximum width of the title of a member's column in the grid, in terminal cells.
 
-A title is the end of the member's name, such as `-10`. If titles of this width are not unique, numbers are the titles.
+A title is the end of the member's name, such as `-10`. If these ends are not unique, the titles are numbers.
 """
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
@@ -258,7 +261,10 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return unique titles of equal length: the ends of the names, or numbers if the ends would be too long."""
+    """Return one unique title per name: the last characters of the name, equally many for all names.
+
+    If more than `LONGEST_MEMBER_TITLE` characters would be necessary, the titles are numbers, beginning with 1.
+    """
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_MEMBER_TITLE + 1):
         ends = [name[-length:] for name in shown]
@@ -273,8 +279,8 @@ def grid_columns(
     """Return the columns of the grid, and the number of members that have a column.
 
     Args:
-        first: index of the member in the first column.
-        room: width for all columns, in terminal cells.
+        first: index of the leftmost member that has a column.
+        room: width that is available for all columns, in terminal cells.
     """
     item: Column[PlacementRow] = Column(_NAME, "ITEM", item_name, min_width=14, max_width=44, cut="middle")
     width = max((cell_len(member.title) for member in members), default=1)
@@ -305,10 +311,11 @@ def item_name(row: PlacementRow) -> str:
 
 
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
-    """Return the symbol that says whether the member owns, must revoke or will get the partition.
+    """Return the symbol that says whether the member owns, must revoke or will get the partition of the row.
 
-    If the member owns the partition, the height of the symbol shows the lag. A lag of at least half of `row.scale` has
-    a warning color.
+    If the member owns the partition, the height of the symbol shows the lag. The symbol has a warning color if the lag
+    is at least half of `row.scale`. If the member has nothing to do with the partition, the cell is empty, unless the
+    member is idle or its assignment was not reported.
     """
     placement = row.placement
     has = member.member_id in placement.owners
@@ -355,7 +362,7 @@ def legend(
 
     Args:
         at: index of the chosen member.
-        first: index of the member in the first column.
+        first: index of the leftmost member that has a column.
         count: number of members that have a column.
         scale: lag of the highest symbol; 0 if no partition has a known lag above 0.
     """

@@ -1,4 +1,4 @@
-"""`Pane`, the base class of the panes, and the two widgets at its top: notice and summary."""
+"""`Pane`, the base class of the panes, and two widgets at the top of a pane: the notice and the summary line."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""If a group has at most this many items, such as members, `Pane.prepare` runs in the event loop.
+"""Maximum number of items, such as members, for which `Pane.prepare` runs in the event loop.
 
-For more items, `Pane.prepare` runs in a thread, because it takes longer.
+For a group with more items, `Pane.prepare` takes longer, so it runs in a thread.
 """
 
 
 class AutoHeightText(Static, NoRelayout):
-    """A few lines of text. The widget is hidden while it has no text.
+    """A widget with a few lines of text. The widget is hidden while it has no text.
 
-    Ages such as `12 s ago` change with every snapshot. A layout redraws the whole screen, so it is requested only when
-    the number of lines or the width changes.
+    The text changes with every snapshot, because it contains ages such as `12 s ago`. A layout would redraw the whole
+    screen, so the widget requests a layout only if its width or its number of lines has changed.
     """
 
     DEFAULT_CSS = """
@@ -65,13 +65,13 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (0, 0)
 
     def wrapped_lines(self, width: int) -> list[PaneLine]:
-        """Return lines of at most `width` terminal cells; an empty list hides the widget."""
+        """Return the text, wrapped to lines of at most `width` terminal cells. An empty list hides the widget."""
         raise NotImplementedError
 
     def write(self) -> None:
         """Wrap the text to the current width and show it, or hide the widget if there is no text."""
-        # A hidden widget has width 0, so wrap its text to the width of its parent. Otherwise, a second layout would be
-        # necessary when the widget becomes visible.
+        # A hidden widget has width 0, so its text is wrapped to the width of its parent. Otherwise, the text would have
+        # to be wrapped again, in a second layout, when the widget becomes visible.
         parent_width = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or parent_width or 80)
         lines = self.wrapped_lines(width)
@@ -94,7 +94,7 @@ class Notice(AutoHeightText):
         self._shown_lines: list[PaneLine] = []
 
     def set_lines(self, lines: list[PaneLine]) -> None:
-        """Show these lines, wrapped. An empty list hides the notice."""
+        """Show these lines, wrapped to the width of the notice. An empty list hides the notice."""
         if lines != self._shown_lines:
             self._shown_lines = lines
             self.write()
@@ -117,10 +117,10 @@ class Pane(Vertical):
     reading_name: ClassVar[str] = "the group"
     """Name of this pane's data in the placeholder, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """The command of Kafka's own tools that shows the same data, and that the user can copy."""
+    """Selects the command of Kafka's own tools that shows the same data as the pane. The user can copy the command."""
 
     shows_faults: ClassVar[bool] = False
-    """Whether the pane itself lists the faults of the group. If so, the notice omits the faults."""
+    """Whether the pane lists the faults (errors) of the group. If so, the notice at the top does not explain them."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
@@ -131,14 +131,14 @@ class Pane(Vertical):
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
         self.command_config: str | None = None
-        """Path of the client properties file in the Kafka commands that are shown; None to omit the option."""
+        """Path for the option `--command-config` in the Kafka commands that the pane shows; None to omit the option."""
         self.series: SeriesStore | None = None
-        """Lag samples per group. Trends are computed from them."""
+        """Lag samples of all groups, from which trends are computed."""
         self.replay_position: ReplayPosition | None = None
         """The displayed position in a recording; None for a live cluster."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show a group of a snapshot. If another group was shown before, reset cursor and scroll position."""
+        """Show a group of a snapshot, or no group if `group` is None. If the group differs, scroll to the top."""
         other = group != self.group
         self.snapshot, self.group = snapshot, group
         if self.is_mounted:
@@ -161,7 +161,8 @@ class Pane(Vertical):
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         """Return the parts of the snapshot that the pane shows.
 
-        Unchanged data is the same object in the next snapshot. The pane is drawn again only if an object differs.
+        Data that has not changed is the same object in the next snapshot. The pane is therefore drawn again only if one
+        of the returned objects is not identical to the object from the snapshot that was drawn before.
         """
         return (self.readings.get(group),)
 
@@ -170,15 +171,15 @@ class Pane(Vertical):
         return 0
 
     def prepare(self, snapshot: Snapshot, group: str) -> Any:
-        """Compute what `draw` shows. May run in a thread, so it must not use widgets."""
+        """Compute and return what `draw` shows. This method may run in a thread, so it must not use widgets."""
         raise NotImplementedError
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
-        """Show what `prepare` returned. `fresh` is true if another group was shown before."""
+        """Show what `prepare` returned. `fresh` is true if the pane showed another group, or no group, before."""
         raise NotImplementedError
 
     def clear(self) -> None:
-        """Empty the pane, because no group is selected."""
+        """Empty the pane, because no group is selected, or because the data of the group is not available yet."""
         raise NotImplementedError
 
     def focus_target(self) -> Widget:
@@ -251,7 +252,7 @@ def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
 
 
 def join_with_dots(parts: Iterable[Cell | Sequence[Cell]]) -> PaneLine:
-    """Join parts of a line into one line, with ` · ` between them."""
+    """Join the parts of a line into one line, in which they are separated by ` · `."""
     cells: list[Cell] = []
     for part in parts:
         if cells:
@@ -297,7 +298,8 @@ def reading_notices(
 
     Args:
         readings: group id → the data that the pane shows.
-        faults_below: whether the pane itself lists the faults. If so, the lines only say how old the data is.
+        faults_below: whether the pane lists the faults (errors) below these lines. If so, the lines say how old the
+            data is, but do not explain the faults.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)
@@ -313,7 +315,9 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """Return a text such as `reading the members…`; empty if the data has been read or cannot be read.
+    """Return a text such as `reading the members…` until the data has been read; then an empty string.
+
+    The result is also empty if the data cannot be read, or if the group is no longer listed.
 
     Args:
         readings: group id → the data that the pane shows.
@@ -374,5 +378,5 @@ def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
 
 
 def single_line(message: str) -> str:
-    """Replace line breaks with blanks; error messages of brokers may have several lines."""
+    """Replace line breaks with blanks, because error messages of brokers may have several lines."""
     return " ".join(message.split())

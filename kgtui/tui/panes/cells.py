@@ -1,7 +1,7 @@
 """Cells: the pieces of text from which panes are drawn.
 
-Each cell has a role: a theme variable `$kg-…` without the `$`, or empty for the normal text color. Text may come from
-the cluster, so its control characters are escaped before it is drawn.
+Each cell has a color role: the name of a theme variable, such as `kg-error` for `$kg-error`, or an empty string for the
+normal text color. Text may come from the cluster, so its control characters are escaped before it is drawn.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
 
 
 def event_text(event: Event, *, with_kind: bool = True) -> SafeText:
-    """Return the text of an event without control characters. In ASCII mode, it has no arrow symbol.
+    """Return the text of an event, with control characters escaped. In ASCII mode, `→` is replaced with `->`.
 
-    If `with_kind` is false, another column shows the kind, and the text does not name it.
+    Args:
+        with_kind: whether the text names the kind of the event; false if another column shows the kind.
     """
     content = event.text if with_kind else event.detail
     return SafeText(text.plain(content.replace("→", text.marks().arrow)))
@@ -165,8 +166,9 @@ def format_ranges(parts: tuple[int, ...]) -> str:
 def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
     """Wrap cells into lines of at most `width` terminal cells.
 
-    A cell longer than a line is broken between words, or within a word that is longer than a line. A cell that ends
-    with a blank, but does not begin with one, is a label: it stays on the line of the next cell.
+    A cell that is longer than a line is broken between two words. A word that is longer than a line is broken as well.
+    A cell that ends with a blank, but does not begin with one, is a label. No line break follows a label, so that the
+    label is on the same line as the cell that it belongs to.
     """
     lines: list[list[Cell]] = [[]]
     used = 0

@@ -28,9 +28,11 @@ class Column(Generic[RowT]):
 
     Attributes:
         id: identifies the column when rows are sorted, and in Textual messages.
-        value: returns the value for a row. The widest value determines the width of the column.
+        value: returns the value for a row; None if the row has no value. The widest value determines the width of the
+            column.
         render: returns the cell for a row; None to draw the value as it is.
-        rank: 0 for a column that is always shown. On a narrow screen, columns with the highest ranks are left out.
+        rank: 0 for a column that is always shown. On a narrow screen, the columns with the highest ranks are left out
+            first.
         right: whether the column is right-aligned, as numbers are. A right-aligned column is never narrowed.
         min_width: smallest width of a left-aligned column, in terminal cells.
         max_width: largest width, in terminal cells.
@@ -39,7 +41,7 @@ class Column(Generic[RowT]):
         if_values: whether the column is shown only if at least one row has a value in the column.
         not_over: ids of more important columns. This column is shown only if these columns have their full width.
         full: returns the cell for the detail area below the table; None to use the cell of the table.
-        field: the field of `kgtui.model.fields` that the column shows; None if it shows no such field.
+        field: the field of `kgtui.model.fields` that the column shows; None if the column shows another value.
     """
 
     id: str
@@ -83,7 +85,7 @@ def field_column(
     """Return a column with the name, title and format of a field of `kgtui.model.fields`.
 
     Args:
-        record_of: returns the object from which the field reads its value, or None for a blank cell.
+        record_of: returns the object of a row from which the field reads its value, or None for a blank cell.
         value: returns the value of a row; None to use the value of the field.
         render: returns the cell of a row; None to use the field's format.
 
@@ -133,11 +135,11 @@ def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
 def fit_columns(
     columns: Sequence[Column[RowT]], preferred: Mapping[str, int], room: int
 ) -> list[tuple[Column[RowT], int]]:
-    """Choose the columns that fit, and return (column, width in terminal cells) for each of them.
+    """Choose the columns that fit the table, and return (column, width in terminal cells) for each chosen column.
 
     Args:
-        preferred: column id → width at which no value is cut off.
-        room: width for all columns, in terminal cells.
+        preferred: column id → width at which no value is cut off (`preferred_width`).
+        room: width that is available for all columns, in terminal cells.
     """
     shown = [column for column in columns if preferred[column.id] or not column.if_values]
     for column in reversed(shown[:]):
@@ -164,7 +166,12 @@ def fit_columns(
 def _most_important(
     columns: Sequence[Column[RowT]], least: Callable[[Column[RowT]], int], room: int
 ) -> list[Column[RowT]]:
-    """Return the columns that fit. Lower ranks have priority, and columns of rank 0 are always included."""
+    """Return the columns that fit. Columns with lower ranks have priority, and columns of rank 0 are always included.
+
+    Args:
+        least: returns the smallest allowed width of a column, in terminal cells.
+        room: width that is available for all columns, in terminal cells.
+    """
     shown: list[Column[RowT]] = []
     for column in sorted(columns, key=lambda column: column.rank):
         # If a wide column does not fit, a narrow column with a higher rank may still fit.

@@ -39,7 +39,8 @@ class ConfigRow:
 
     Attributes:
         config: name, value and source.
-        applies: whether the configuration affects groups of the type of this group.
+        applies: whether the configuration has an effect on groups of this type. For example, `share.…` has no effect
+            on consumer groups.
     """
 
     config: GroupConfig
@@ -67,7 +68,7 @@ def _name(row: ConfigRow) -> Cell:
 
 
 def value_of(config: GroupConfig) -> str | None:
-    """Return the value, or `(hidden)` for a sensitive configuration; None if it is not reported."""
+    """Return the value, or `(hidden)` for a sensitive configuration; None if the broker did not report the value."""
     return "(hidden)" if config.sensitive else config.value
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
 """Time spans of the plots, in seconds. Key `v` switches to the next one.
 
-In a live session, plots cannot begin before the start of kgtui.
+On a live cluster, a plot may cover less time, because it cannot begin before kgtui was started.
 """
 
 SHORTEST_SPAN = 60.0
@@ -50,8 +50,10 @@ class HistoryPlotRequest(NamedTuple):
     Attributes:
         since: time at the left edge.
         until: time at the right edge.
-        newest: time of the newest lag sample; None in a recording.
-        at: the replayed time, marked with a vertical line; None in a live session.
+        newest: time of the newest lag sample; None if a recording is shown.
+        at: the displayed time of a recording, marked with a vertical line; None for a live cluster.
+        width: width of the plots, in terminal cells.
+        height: height of the plots, in lines.
         utc: whether the time axis is in UTC.
     """
 
@@ -66,7 +68,7 @@ class HistoryPlotRequest(NamedTuple):
 
 
 class ChangeTable(LineTable[Change]):
-    """The log of changes to the group. Enter shows the recording at the time of a change."""
+    """The log of changes to the group. Enter shows the recording at the time of the change under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select_cursor", "Go to this time", id="open", show=False)
@@ -84,7 +86,7 @@ class ChangeTable(LineTable[Change]):
 
 
 class HistoryPane(Pane):
-    """Pane with plots of a group above the log of its changes, live or in a recording."""
+    """Pane with plots of a group above the log of its changes, for a live cluster or a recording."""
 
     reading_name: ClassVar[str] = "the group"
 
@@ -126,7 +128,7 @@ class HistoryPane(Pane):
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
-        """Do nothing, because the worker `_draw_requests` reads the data."""
+        """Do nothing, because the worker `_draw_requests` reads and prepares the data of this pane."""
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
@@ -210,7 +212,7 @@ class HistoryPane(Pane):
             self.busy = False
 
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
-        """Return the history of the requested group. The history that was last read from a recording is cached."""
+        """Return the history of the requested group. The last history that was read from a recording is cached."""
         if self.replay_position is None:
             series = self.series.get(request.group) if self.series is not None else None
             hidden = self.snapshot is not None and may_hide_topics(self.snapshot, request.group)
@@ -254,15 +256,15 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 
 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
-    """Return start and end of the plots during a replay. All times are in seconds.
+    """Return (start, end) of the plots while a recording is shown, in seconds since the epoch.
 
     The result changes only when `at` has advanced by a quarter of `span`, so that the recording is rarely read.
 
     Args:
-        at: the replayed time. It is in the third quarter of the plots, except near the ends of the recording.
-        span: time span of the plots.
-        first: start of the recording.
-        last: end of the recording.
+        at: the displayed time. It is in the third quarter of the plots, except near the ends of the recording.
+        span: time span of the plots, in seconds.
+        first: time at which the recording begins.
+        last: time at which the recording ends.
     """
     quarter = span / 4
     since = (at // quarter - 2) * quarter

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import Change, GroupTimeline
 
 MOST_MEMBERS_NAMED = 100
-"""Maximum number of members that joined, and of members that left, whose names the detail area shows."""
+"""The detail area names at most this many members that joined, and at most this many members that left."""
 
 
 def _role(change: Change) -> str:
@@ -39,7 +39,10 @@ def _state(state: str | None) -> str:
 
 
 def _state_text(change: Change) -> SafeText:
-    """Return the state after a change, such as `Stable`, or both states, such as `Empty → Stable`."""
+    """Return the state after a change, such as `Stable`, or both states, such as `Empty → Stable`.
+
+    For an event, return the kind of the event.
+    """
     before, now = change.before, change.now
     if change.event is not None:
         return SafeText(change.event.kind.value)
@@ -84,12 +87,12 @@ def _pair_text(change: Change, name: str) -> str:
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Return the text of a change: members that joined, members that left, and how far offsets were rewound.
+    """Return the details of a change: members that joined or left, and by how many records offsets were set back.
 
-    If the change is an event, return the text of the event.
+    For an event, return the text of the event.
 
     Args:
-        most: maximum number of members that joined, and of members that left, whose names are shown.
+        most: the text names at most this many members that joined, and at most this many members that left.
     """
     if change.event is not None:
         return event_text(change.event, with_kind=False)
@@ -138,9 +141,10 @@ COLUMNS: tuple[Column[Change], ...] = (
 
 
 def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> list[Change]:
-    """Return the changes, but with the names of the members that joined or left instead of their ids.
+    """Return the changes, with names instead of the ids of the members that joined or left.
 
-    `members` are the present members. Their client ids become a part of the names.
+    Args:
+        members: the current members of the group. The names of these members contain their client ids.
     """
     every = list(changes)
     ids = {one for change in every for one in (*change.now.joined, *change.now.left)}
@@ -158,7 +162,7 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    """Return title → time in seconds since the epoch, None if unknown. A title is, for example, `last progress`."""
+    """Return title → time in seconds since the epoch; None if unknown. An example of a title is `last progress`."""
     return {
         f"{snapshot.state_of(group)} since": snapshot.state_since.get(group),
         "last progress": facts.last_progress(snapshot, group),
@@ -167,10 +171,10 @@ def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
 
 
 def history_summary(timeline: GroupTimeline, times: Mapping[str, float | None]) -> list[PaneLine]:
-    """Return the parts of the summary, such as the number of rebalances and the length of gaps.
+    """Return the parts of the summary, such as the number of rebalances, and for how long nothing was recorded.
 
     Args:
-        times: the result of `observed_times`; empty in a recording.
+        times: the result of `observed_times`; empty if a recording is shown.
     """
     changes = timeline.changes
     known = [change for change in changes if change.before is not None]

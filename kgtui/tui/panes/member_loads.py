@@ -1,4 +1,4 @@
-"""The row of a member, with bars for its partitions, their lag, and records read per second."""
+"""The row of a member, with bars for its number of partitions, for its lag, and for the records it reads per second."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 BAR_WIDTH = 5
-"""Width of the bars, in terminal cells."""
+"""Width of a bar without the number to its left, in terminal cells."""
 
 LOAD_WIDTH = 11
-"""Width of a number with its bar, in terminal cells."""
+"""Width of a column with numbers and bars, in terminal cells."""
 
 _HOT = 2.0
 """A load of more than this many times the average of all members is highlighted."""
@@ -72,15 +72,15 @@ class MemberLoad(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """The row of a member, or of a streams process above its members.
+    """One row of the Members pane: a member, or a Kafka Streams process whose members follow in the rows below.
 
     Attributes:
-        member: the member; in the row of a process, its first member.
+        member: the member; in the row of a process, the first member of the process.
         target_epoch: epoch of the target assignment. A member with an older epoch is highlighted.
         group_type: type of the group. A member with another protocol is highlighted.
         threads: all members of the process; empty in the row of a member.
-        load: load of the member; None in the row of a process.
-        holds_up: why the member delays the target assignment; empty if it does not.
+        load: partitions, lag and read rate of the member; None in the row of a process.
+        holds_up: why the member delays the target assignment; empty if the member does not delay it.
         name: the shortest name that distinguishes the member (`kgtui.model.member_names`).
     """
 
@@ -104,7 +104,8 @@ def member_loads(
 ) -> dict[str, MemberLoad]:
     """Return member id → load, for all members of a group.
 
-    If `offsets` is None (not read), lags are unknown. If `health` is None (group not read in full), rates are unknown.
+    If `offsets` is None, because no offsets have been read, all lags are unknown. If `health` is None, because the
+    group has not been read in full, all rates are unknown.
     """
     members = description.members or ()
     owners = owners_by_partition(description)
@@ -135,7 +136,7 @@ def _compared(values: Mapping[str, float | None]) -> dict[str, RelativeLoad]:
 
 
 def load_columns(rows: Sequence[MemberRow]) -> list[Column[MemberRow]]:
-    """Return the columns for lag and rate, if at least one member has a value."""
+    """Return the columns for lag and read rate. A column is left out if its value is unknown for all members."""
     columns: list[Column[MemberRow]] = []
     if any(row.load is not None and row.load.lag.value is not None for row in rows):
         columns.append(_load_column("lag", "  LAG", lambda load: load.lag, 2))
@@ -178,6 +179,6 @@ def _count(row: MemberRow) -> Cell:
 
 
 def holds_up(blocker: Blocker) -> str:
-    """Return why a member delays the target assignment, such as `must revoke 2, behind`."""
+    """Return why a member delays the target assignment, such as `must revoke 2, behind` or `must take 3`."""
     held = holds_up_text(blocker.gives_up, behind=blocker.behind != 0)
     return held or (f"must take {blocker.waiting}" if blocker.waiting else "")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgtui.tui.panes.member_loads import MemberLoad
 
 HEX_BYTES = 64
-"""Number of bytes of a member's metadata that are shown in hexadecimal, if kgtui cannot decode the metadata."""
+"""Maximum number of bytes that are shown in hexadecimal, if kgtui cannot decode the metadata of a member."""
 
 
 def member_rows(
@@ -44,13 +44,13 @@ def member_rows(
     blockers: Sequence[Blocker] = (),
     loads: Mapping[str, MemberLoad] = MappingProxyType({}),
 ) -> list[MemberRow]:
-    """Return one row per member. Members that delay the target assignment come first, the worst at the top.
+    """Return one row per member. Members that delay the target assignment come first, in the order of `blockers`.
 
-    All other members are sorted by client id, host and member id. In a streams group, each process has a row above its
-    members.
+    All other members are sorted by client id, host and member id. In a streams group, each process has a row above the
+    rows of its members.
 
     Args:
-        blockers: the members that delay the target assignment, the worst first.
+        blockers: the members that delay the target assignment, and how many partitions or tasks wait for them.
         loads: member id → load of the member.
     """
     target_epoch = description.assignment_epoch if description.assignment_epoch is not None else description.group_epoch
@@ -79,7 +79,7 @@ Columns = list[Column[MemberRow]]
 
 
 def member_columns(description: GroupDescription, rows: Sequence[MemberRow] = ()) -> Columns:
-    """Return the columns for the group's type and protocol, without empty columns."""
+    """Return the columns for the group's type and protocol, without columns that would be empty for all members."""
     if description.kind == "connect":
         return [*connect_columns(), _host(4), _id(5)]
     if description.kind == "sr":
@@ -218,7 +218,7 @@ def _hex(row: MemberRow) -> str | None:
 
 
 def streams_columns() -> Columns:
-    """Return the columns for streams members: process, numbers of tasks, and records to restore."""
+    """Return the columns for streams members: process, number of tasks per role, and number of records to restore."""
     return [
         Column("process", "PROCESS / THREAD", _thread_name, _thread, min_width=16, max_width=44, cut="middle"),
         _role("active", "ACTIVE", 0),
@@ -274,7 +274,7 @@ def row_restore_lag(row: MemberRow) -> int | None:
 
 
 def member_restore_lag(streams: StreamsMember) -> int | None:
-    """Return how many records a member must still restore; 0 without standby and warm-up tasks.
+    """Return how many records a member must still restore; 0 if the member has no standby or warm-up tasks.
 
     The result is the sum of (task end offset - task offset), as defined in KIP-1071. It is None if no task has both
     offsets.
@@ -292,7 +292,7 @@ def _restoring(row: MemberRow) -> Cell:
 
 
 def connect_columns() -> Columns:
-    """Return the columns for Connect workers: URL, leader, connectors and tasks."""
+    """Return the columns for Connect workers, such as URL, number of connectors and number of tasks."""
     return [
         Column("url", "WORKER", lambda row: _worker(row).url, min_width=26, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_worker(row).leader).text, lambda row: _leads(_worker(row).leader),
@@ -311,7 +311,7 @@ def connect_columns() -> Columns:
 
 
 def registry_columns() -> Columns:
-    """Return the columns for schema registry nodes: URL, leader, eligible to lead, error code."""
+    """Return the columns for schema registry nodes: URL, whether the node leads and may lead, and error code."""
     return [
         Column("url", "NODE", lambda row: _node(row).url, min_width=16, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_node(row).leader).text, lambda row: _leads(_node(row).leader),

@@ -1,4 +1,7 @@
-"""The row of a partition in the Offsets pane, with bars for its lag and its lead."""
+"""The row of a partition in the Offsets pane, with bars for its lag and its lead.
+
+The lead of a partition is the number of records between the log start and the committed offset.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +19,24 @@ LAG_BAR, LEAD_BAR = 6, 8
 """Widths of the bars for lag and lead, in terminal cells."""
 
 _LOW_LEAD = 0.1
-"""A lead below this fraction of the log has a bar in a warning color."""
+"""If the lead of a partition is less than this fraction of its log, the bar for the lead has a warning color."""
 
 
 class OffsetRow(NamedTuple):
-    """The row of a partition, or of a topic with its total. A topic has the partition −1.
+    """One row of the Offsets pane: a partition, or a topic with the total lag of its partitions.
 
     This is a named tuple, because thousands of rows are created at each refresh, and named tuples are created fast.
 
     Attributes:
+        partition: number of the partition; −1 in the row of a topic.
         lag: offsets and lag of the partition; None in the row of a topic.
-        owner: client id of the owner; `3 members` if three members own the partition.
-        topic_total: lag of all partitions of the topic; None in the row of a partition.
+        owner: name of the owner (`kgtui.model.member_names`), or for example `3 members` if three members own the
+            partition; None if no member owns it.
+        member_id: member id of the owner; several ids are separated by commas. None if no member owns the partition.
+        topic_total: total lag of all partitions of the topic; None in the row of a partition.
         lost: number of records that expired before the group read them.
         share: whether the group is a share group.
-        scale: lag of a full bar, equal in all rows.
+        scale: lag for which the bar is full. It is the same in all rows.
     """
 
     topic: str
@@ -68,7 +74,10 @@ def _full_lag_bar(row: OffsetRow) -> Cell:
 
 
 def lead_fraction(row: OffsetRow) -> float | None:
-    """Return the position of the group in the log: 0 at the log start, 1 at the log end; None if unknown."""
+    """Return the lead as a fraction of the log: 0 if the group reads at the log start, 1 if it reads at the log end.
+
+    None if the offsets are unknown, or if the log is empty.
+    """
     one = row.lag
     if one is None or one.lead is None or one.log_start is None or one.log_end is None or one.log_end <= one.log_start:
         return None

@@ -1,4 +1,4 @@
-"""The rows and columns of the Offsets pane: one row per partition, and one per topic with its total lag."""
+"""The rows and columns of the Offsets pane: one row per partition, and one row per topic with the topic's total lag."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _DATE_SHOWN_AFTER = 43_200.0
 
 
 CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
-"""Ids of the columns by which key `s` sorts the table, in this order."""
+"""Ids of the columns that key `s` sorts the table by. Each press of the key sorts by the next of these columns."""
 
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
 """Ids of the columns that are sorted by descending value. All other columns are sorted by ascending value.
@@ -55,7 +55,10 @@ delete unread records of its partition.
 
 
 def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) -> list[OffsetRow]:
-    """Return one row per partition that has an offset or an owner, sorted by topic and partition."""
+    """Return one row per partition that has an offset or an owner, sorted by topic and partition.
+
+    If `description` is None, because the group has not been described, the rows have no owners.
+    """
     owners, share = owners_by_partition(description), bool(offsets.share)
     names = member_names((description.members if description is not None else None) or ())
     rows, found = [], lags(offsets)
@@ -76,12 +79,12 @@ def filter_and_sort(
 ) -> list[OffsetRow]:
     """Return the matching rows in the given order.
 
-    If rows are sorted by topic, each topic has a row with its total above its partitions.
+    If the rows are sorted by topic, a row with the total lag of each topic precedes the rows of the topic's partitions.
 
     Args:
-        order: id of the column to sort by.
+        order: id of the column to sort by. Rows without a value in this column come last.
         lagging: whether to return only partitions for which `is_lagging` is true.
-        filter_text: text that topic, owner or note must contain; empty for all rows.
+        filter_text: text that topic, owner or note must contain, ignoring case; empty to return all rows.
     """
     kept = [row for row in rows if (not lagging or is_lagging(row)) and _matches(row, filter_text)]
     if order == "topic":
@@ -93,7 +96,10 @@ def filter_and_sort(
 
 
 def is_lagging(row: OffsetRow) -> bool:
-    """Return whether a partition has lag, lost records, or a committed offset but an unknown lag."""
+    """Return whether a partition has lag or lost records, or an unknown lag although it may have a committed offset.
+
+    For the row of a topic, return True.
+    """
     one = row.lag
     return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")
 
@@ -121,7 +127,7 @@ def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descendin
 
 
 def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
-    """Return a function from a row to its sort key. Rows without a value (None) come last."""
+    """Return a function from a row to its sort key. The key is None if the row has no value in the column."""
     if column_id == "note":
         return lambda row: _note_text(row) or None
     values: dict[str, Callable[[OffsetRow], Any]] = {column.id: column.value for column in offset_columns(share=False)}
@@ -140,7 +146,8 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
 
     Args:
         share: whether the group is a share group. Share groups have start offsets instead of committed offsets.
-        timed: whether times of unread records are known. If not, there are no columns for age and expiry.
+        timed: whether the times at which unread records were written are known. If not, the columns for the age and
+            the expiry of unread records are left out.
     """
 
     position = partition_fields.START_OFFSET if share else partition_fields.COMMITTED
@@ -226,7 +233,7 @@ def _lead(row: OffsetRow) -> Cell:
 
 
 def _seconds_unread(row: OffsetRow) -> int | None:
-    """Return the age of the first unread record in seconds, or an upper bound of the age; None if unknown."""
+    """Return the age of the first unread record of a partition in seconds, or an upper bound; None if unknown."""
     written = row.lag.times.unread if row.lag is not None and row.lag.lag and row.lag.times is not None else None
     return None if written is None else round(max(text.display_settings().now() - written.earliest, 0.0))
 
@@ -237,7 +244,8 @@ def _age(row: OffsetRow) -> Cell:
         return Cell("")
     if seconds is None:
         return unknown_cell() if row.lag.times is not None else Cell("")
-    # If the group has read more records since the age was determined, the age is only an upper bound.
+    # If the group has read more records since the age was determined, another record is now the first unread one, and
+    # the age is only an upper bound.
     return Cell(("" if row.lag.exact_times else text.marks().at_most) + duration(seconds))
 
 
@@ -301,7 +309,8 @@ def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine
     """Return the parts of the summary: total lag, lost records, number of partitions, and why lags are unknown.
 
     Args:
-        hidden: whether brokers may have left out partitions, because permissions are missing.
+        rows: the rows of all partitions, without rows of topics.
+        hidden: whether brokers may have left out partitions, because the user lacks permissions.
     """
     summed = total(row.lag for row in rows if row.lag is not None)
     lag = text.lag(summed.lag, hidden or summed.lower_bound)

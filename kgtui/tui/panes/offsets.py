@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 
 class OffsetsPane(Pane):
-    """Pane with one row per partition, and one per topic. The rows can be sorted and filtered."""
+    """Pane with one row per partition. The user can sort and filter the rows.
+
+    If the rows are sorted by topic, a row with the total lag of each topic precedes the rows of the topic's partitions.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "sort", "Sort", id="sort", tooltip=f"Sort partitions by {joined(CYCLED_COLUMNS)}."),
@@ -158,7 +161,7 @@ class OffsetsPane(Pane):
         self.table.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable escape while the filter line is closed, so that the app handles the escape key."""
+        """Disable the action `drop_filter` while the filter line is hidden, so that the app handles the escape key."""
         return action != "drop_filter" or self.has_class("-filtering")
 
     def _sort_by(self, column: str, *, descending: bool | None = None) -> None:

@@ -56,11 +56,12 @@ _OLD_VERDICT_SECONDS = 60.0  # A health verdict that is older than this many sec
 
 
 def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
-    """Return the symbol and the color role of a verdict.
+    """Return (symbol, color role) of a verdict.
 
     Args:
         status: name of a `GroupStatus`.
-        problem: whether the group has a problem. If not, and if the status is not OK, the symbol is `?`.
+        problem: whether the group has a problem. If it has no problem, but its status is not OK either, the symbol is
+            `?`.
     """
     if not problem and status != GroupStatus.OK.name:
         return text.marks().unknown, MUTED
@@ -77,7 +78,7 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
     name = diagnosis.name
     mark, role = mark_and_role(judgment.status.name, problem=judgment.kind is not None)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # The verdict ignores topics that the user may not describe, so it is shown with a question mark.
+        # The verdict ignores topics on which the user lacks DESCRIBE, so it is shown with a question mark.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if judgment.since is None and judgment.after is not None and judgment.kind in (Problem.UNUSED, Problem.EMPTY):
@@ -89,7 +90,7 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
         seconds = snapshot.taken_at - (health.read_at or 0.0)
         if seconds > _OLD_VERDICT_SECONDS:
             cells.append(note(f"as of {duration(seconds)} ago", WARN))
-    # If there is no problem, no reason is shown here. The field `undecided` says what is missing for a verdict.
+    # Without a problem, no reason is shown here, because the field `undecided` says what is missing for a verdict.
     why = diagnosis.why if judgment.kind is not None else ""
     yield Field("verdict", (tuple(cells), (Cell(single_line(why)),)) if why else (tuple(cells),))
     if diagnosis.also:
@@ -104,7 +105,10 @@ LABEL = 13
 
 
 def layout_sections(parts: list[Section], width: int) -> list[PaneLine]:
-    """Lay out sections in lines of at most `width` terminal cells. Each label is followed by its wrapped text."""
+    """Lay out sections in lines of at most `width` terminal cells: labels on the left, wrapped text on the right.
+
+    An empty line precedes the title of a section.
+    """
     lines: list[PaneLine] = []
     for part in parts:
         if part.title:
@@ -120,7 +124,7 @@ def layout_sections(parts: list[Section], width: int) -> list[PaneLine]:
 
 
 class OverviewPane(Pane):
-    """Pane with the most important facts about a group, and the Kafka command that shows its state."""
+    """Pane with the most important facts about a group, and with the Kafka command that shows the group's state."""
 
     reading_field: ClassVar[str] = "details"
     reading_name: ClassVar[str] = "the description"
@@ -161,8 +165,8 @@ class OverviewPane(Pane):
         return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
     def _show_notices(self, lines: list[PaneLine]) -> None:
-        # The notice is a part of the text. A separate `Notice` widget would change the layout at each move of the
-        # cursor to a group with faults.
+        # The notice is a part of the text. A separate `Notice` widget would cause a layout of the screen whenever the
+        # cursor moves to a group with faults.
         self._notice_lines = lines
 
     def draw(self, prepared: tuple[GroupOffsets | None, OffsetSummary | None], *, fresh: bool) -> None:
@@ -206,8 +210,8 @@ def overview_sections(
 
     Args:
         offset_summary: totals of the group's offsets; None if they have not been read.
-        command_config: path of the client properties file for the Kafka command; None to omit it.
-        series: lag samples per group. The trend is computed from them if the snapshot contains no trend.
+        command_config: path of the client properties file in the Kafka command; None to omit the option.
+        series: lag samples of all groups. The trend is computed from them if the snapshot contains no trend.
         placeholder: text that is shown until the group has been described.
     """
     # `overview_health` is imported here, so that kgtui starts faster.

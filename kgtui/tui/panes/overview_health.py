@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""Maximum age of the lag samples from which the trend is computed, in seconds."""
+"""Time span in seconds, up to the newest lag sample. The trend is computed from the samples in this time span."""
 STEADY = 0.05
-"""If the lag changes by fewer records per second than this, the trend is shown as `steady`."""
-_DATE_SHOWN_AFTER = 43_200.0  # Times that are at least this many seconds away are shown with their date.
+"""If the lag rises or falls by fewer records per second than this, the trend is shown as `steady`."""
+_DATE_SHOWN_AFTER = 43_200.0  # Times that are at least this many seconds from now are shown with their date.
 _MOST_MEMBERS_NAMED = 3  # Maximum number of members that the field `held up by` names.
 
 
@@ -64,7 +64,7 @@ def health_fields(
     if health is not None:
         yield from _loss(health)
         yield from _rebalances(health)
-        # During a rebalance, the field `who` at the top already names the members that delay it.
+        # During a rebalance, the field `who` at the top already names the members that delay the rebalance.
         if snapshot.judgment(group).kind is not Problem.REBALANCING:
             yield from _held_up(health)
         yield from _empty(snapshot, group, health)
@@ -73,7 +73,10 @@ def health_fields(
 
 
 def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Yield the time of the last observed progress and, on a live cluster, of the first read of the group."""
+    """Yield the field `progress`: when a committed offset of the group was last observed to move forward.
+
+    On a live cluster, the field also says when kgtui read the group for the first time.
+    """
     at, first = facts.last_progress(snapshot, group), facts.first_seen(snapshot, group)
     if first is None:
         return
@@ -83,9 +86,10 @@ def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
 
 
 def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Field]:
-    """Yield the trend of the lag and, if it falls, when it will reach zero.
+    """Yield the field `trend`: how fast the lag rises or falls and, if it falls, when it will reach 0.
 
-    Until the group has been read in full twice, the trend comes from the sweep.
+    The trend comes from the first of these sources that has one: full reads of the group, the lag samples in `series`,
+    and the background reads of all groups.
     """
     rate, span, gone, health = None, 0.0, None, snapshot.health.get(group)
     if health is not None and health.trend is not None:
@@ -114,7 +118,7 @@ def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Fi
 
 
 def time_text(at: float, *, seconds: bool = False) -> str:
-    """Format a time as `01:29` or, with seconds, `01:29:04`. If it is at least 12 hours away, add the date."""
+    """Format a time as `01:29` or, with seconds, as `01:29:04`. Add the date if it is at least 12 hours from now."""
     near = abs(at - text.display_settings().now()) < _DATE_SHOWN_AFTER
     if seconds:
         return text.clock(at) if near else text.date_seconds(at)
@@ -198,9 +202,9 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 
 
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
-    """Yield `Empty for`: since when the group is Empty, and when its offsets may expire.
+    """Yield the field `Empty for`: how long the group has been Empty, and when its offsets may expire.
 
-    Nothing is yielded if the expiry is unknown and the field `state` already shows since when the group is Empty.
+    The field is left out if the expiry is unknown and the field `state` already shows since when the group is Empty.
     """
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):
@@ -293,7 +297,7 @@ def _count(value: int, *, lower_bound: bool) -> Cell:
 
 
 def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
-    """Yield the fields of the section `If deleted`: what a deletion of the group would lose."""
+    """Yield the fields of the section `If deleted`: the offsets that would be lost, and what prevents a deletion."""
     if offset_summary is None:
         yield one_line_field("offsets", *missing_cells(snapshot, group))
     elif offset_summary.committed:

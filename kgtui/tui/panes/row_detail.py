@@ -35,14 +35,17 @@ class RowDetail(VerticalScroll, can_focus=False):
         yield Static()
 
     def describe(self, columns: tuple[Column[RowT], ...], row: RowT | None, width: int) -> None:
-        """Show a row, wrapped to `width` terminal cells; None for no row."""
+        """Show the values of a row, wrapped to `width` terminal cells. If `row` is None, hide the detail area."""
         self.set_class(row is not None, "-visible")
         lines = detail_lines(columns, row, max(16, width - 2)) if row is not None else []
         self.query_one(Static).update(to_content(lines))
 
 
 def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> list[PaneLine]:
-    """Format a row as `title value   title value …`, without empty values, and wrap it."""
+    """Format a row as `title value   title value …`, wrapped to lines of `width` terminal cells.
+
+    Columns without a value in this row are left out.
+    """
     cells: list[Cell] = []
     for column in columns:
         value = column.full_cell(row)
@@ -52,7 +55,7 @@ def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> li
 
 
 class DetailedTable(Vertical, Generic[RowT]):
-    """A table and a detail area. The detail area is hidden if the pane has few lines."""
+    """A table with a detail area below it. The detail area is hidden if this widget is lower than 12 lines."""
 
     DEFAULT_CSS = """
     DetailedTable { height: 1fr; }

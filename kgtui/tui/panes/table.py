@@ -55,9 +55,9 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     """
     | key | does |
     |---|---|
-    | up, k / down, j | one row |
-    | pageup / pagedown | one page |
-    | home, g / end, G | first and last row |
+    | up, k / down, j | move the cursor by one row |
+    | pageup / pagedown | move the cursor by one page |
+    | home, g / end, G | go to the first or to the last row |
     """
 
     DEFAULT_CSS = """
@@ -82,7 +82,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     FIXED_LINES = 1
 
     class CursorMoved(Message):
-        """The cursor has moved to another row, or the content of the row under the cursor has changed."""
+        """Posted when the cursor has moved to another row, or when the rows or columns of the table were replaced."""
 
         def __init__(self, table: LineTable[Any]) -> None:
             super().__init__()
@@ -94,7 +94,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             return self.table
 
     class HeadingPressed(Message):
-        """The user has clicked the title of a column."""
+        """Posted when the user has clicked the title of a column."""
 
         def __init__(self, table: LineTable[Any], column: str) -> None:
             super().__init__()
@@ -148,14 +148,17 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         return tuple(column.id for column, _ in self._fitted)
 
     def set_placeholder(self, content: str) -> None:
-        """Set the text of an empty table. It is not escaped, so it must not come from the cluster."""
+        """Set the text that is shown while the table has no rows.
+
+        The text is not escaped, so it must not come from the cluster.
+        """
         if content != self._placeholder:
             self._placeholder = content
             if not self._rows:
                 self.refresh()
 
     def set_sorted(self, column: str, *, descending: bool) -> None:
-        """Highlight the title of the column that the rows are sorted by."""
+        """Highlight the title of the column by which the caller has sorted the rows."""
         if self.sorted_by != (column, descending):
             self.sorted_by = (column, descending)
             self.refresh()
@@ -171,8 +174,9 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         """Show these rows, and replace the columns if `columns` is not None.
 
         Args:
-            fresh: whether the rows belong to another group. If so, go to the first row and recompute the widths.
-            at_top: whether the cursor stays in the first row, even if that is now another row.
+            fresh: whether the rows belong to another group. If so, the cursor goes to the first row, and the widths of
+                the columns may shrink.
+            at_top: whether the cursor goes to the first row. By default, the cursor stays on the row with the same key.
         """
         old, at = self._rows, self.cursor
         if columns is not None:
@@ -227,7 +231,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         return min(at, len(self._rows) - 1)
 
     def _changed_rows(self, old: Sequence[RowT]) -> Iterator[int]:
-        """Yield the indexes of the visible rows that differ from the rows at the same indexes before."""
+        """Yield the index of each visible row that differs from the row with the same index in `old`."""
         top = self.scroll_offset.y
         for index in range(top, top + self._lines):
             if old[index : index + 1] != self._rows[index : index + 1]:
@@ -294,7 +298,11 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.cursor = event.y - 1 + self.scroll_offset.y
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y` of the widget: the heading, or the scrolled row."""
+        """Render line `y` of the widget.
+
+        Line 0 shows the titles of the columns, or the placeholder of a table without rows. The other lines show the
+        rows that are scrolled into view.
+        """
         width = self.size.width
         index = y - 1 + self.scroll_offset.y
         if not self._rows and y == 0 and self._placeholder:
@@ -324,9 +332,10 @@ FittedColumns = list[tuple[Column[RowT], int]]
 def heading_strip(
     fitted: FittedColumns[RowT], sorted_by: tuple[str, bool] | None, style: Style, chosen: Style
 ) -> Strip:
-    """Render the titles of the columns that fit, each with its width.
+    """Render the line with the titles of the columns.
 
     Args:
+        fitted: (column, width in terminal cells) of each column that fits the table.
         sorted_by: (id of the sorted column, whether the order is descending); None if the rows are not sorted.
         style: style of the titles.
         chosen: style of the sorted column's title.
@@ -340,11 +349,12 @@ def heading_strip(
 
 
 def row_strip(fitted: FittedColumns[RowT], row: RowT, base: Style, role_style: Callable[[str], Style] | None) -> Strip:
-    """Render one row in the columns that fit, each with its width.
+    """Render one row of a table.
 
     Args:
+        fitted: (column, width in terminal cells) of each column that fits the table.
         base: style of the row.
-        role_style: role of a cell → its color; None to give all cells the style `base`.
+        role_style: returns the style for the color role of a cell; None to draw all cells in the style `base`.
     """
     segments: list[Segment] = []
     for column, width in fitted:

@@ -47,9 +47,9 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
     """
     | key | does |
     |---|---|
-    | up, k / down, j | one line |
-    | pageup / pagedown | one page |
-    | home, g / end, G | first and last line |
+    | up, k / down, j | scroll by one line |
+    | pageup / pagedown | scroll by one page |
+    | home, g / end, G | scroll to the first or to the last line |
     """
 
     def __init__(self, *, id: str | None = None, focus: bool = True) -> None:  # noqa: A002 - Textual's name
@@ -62,8 +62,8 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
     def columns(self) -> int:
         """Width of a line in terminal cells, without the scroll bar.
 
-        A hidden widget keeps its last width. Otherwise, its text would be wrapped to a few cells, and flash when it is
-        shown again.
+        While the widget is hidden, this is its last width. Otherwise, the text would be wrapped to a few cells, and the
+        user would see this for a moment when the widget is shown again.
         """
         self._last_columns = self.scrollable_content_region.width or self._last_columns
         return self._last_columns
@@ -82,8 +82,8 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # A hidden widget has height 0, but the cache may still contain rendered lines, so compare the cached lines as
-        # well.
+        # A hidden widget has height 0, but its cache may contain lines from the time when it was visible. These lines
+        # are compared as well, so that the cache contains no old text.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:
