@@ -7,11 +7,11 @@ widgets, but neither the main screen nor the app.
 |---|---|
 | `delete` | confirms and executes a deletion |
 | `delete_table` | fields and tables of the delete dialogs; the dialog with the results of a deletion |
-| `explain` | the verdict on a group, what its errors and state mean, and what to do |
+| `explain` | explains the verdict, the errors and the state of a group, and what to do |
 | `export` | writes the incident report of a group |
-| `recordings` | record, open a recording, go to a time |
+| `recordings` | three dialogs: record the cluster, open a recording, go to a time in a recording |
 | `columns` | chooses the columns of the tree |
 | `clusters` | chooses another configured cluster |
 | `copied` | shows a copied command, so that it can be selected by hand |
-| `prompt` | base class of dialogs that ask for text; status line for errors |
+| `prompt` | base class of dialogs with text fields; the status line that shows errors |
 """

@@ -35,13 +35,13 @@ CONFIG_EXAMPLE = """\
 """Example of configured clusters in `config.toml`."""
 
 MAX_WIDTH = 100
-"""Maximum width of the dialog, in cells."""
+"""Maximum width of the dialog, in terminal cells."""
 FRAME_WIDTH = 6
-"""Width of border, padding and scroll bar together, in cells."""
+"""Width of border, padding and scroll bar together, in terminal cells."""
 
 
 class ClusterDialog(ModalScreen["Session | None"]):
-    """Lists the configured clusters. Dismissed with a session on the chosen cluster, or None."""
+    """Lists the configured clusters. Dismissed with a `Session` of the chosen cluster; None to keep the open one."""
 
     DEFAULT_CSS = f"""
     ClusterDialog {{
@@ -152,9 +152,10 @@ class ClusterDialog(ModalScreen["Session | None"]):
 
 
 def cluster_rows(clusters: Sequence[ClusterChoice], open_name: str, width: int) -> list[Content]:
-    """Return a heading and one row per cluster. `width` is in terminal cells.
+    """Return a heading and one row per cluster, each `width` terminal cells wide.
 
-    The row of the cluster `open_name` is marked. Names have the same colors as in the header.
+    The row of the cluster with the name `open_name` is marked. The name of each cluster has the same color as in the
+    header of the main screen.
     """
     badges = [_badge(choice) for choice in clusters]
     badge_width = min(max(7, *(cell_len(badge) for badge, _ in badges)), max(16, width // 2))

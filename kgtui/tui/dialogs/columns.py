@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ColumnsDialog(ModalScreen[None]):
-    """Lists all columns of the tree. A mark shows whether a column is shown.
+    """Lists all columns of the tree. The mark `[x]` before a column means that the tree shows this column.
 
     Args:
         columns: ids of the shown columns, the most important one first.

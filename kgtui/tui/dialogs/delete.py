@@ -56,9 +56,9 @@ _LINES_WITHOUT_DETAILS = 13
 
 
 MOST_REPLANNED_GROUPS = 100
-"""Maximum number of groups in a dialog that makes a new plan when one of its groups changes.
+"""Maximum number of groups for which the dialog plans the deletion again when one of the groups changes.
 
-A dialog with more groups keeps its first plan, because each plan sends several requests to the cluster.
+For more groups, the dialog keeps its first plan, because each plan sends several requests to the cluster.
 """
 
 
@@ -106,7 +106,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     """
 
     class Planned(Message):
-        """Posted when the plan is ready."""
+        """Posted when the deletion has been planned."""
 
         def __init__(self, plan: Plan) -> None:
             super().__init__()
@@ -289,7 +289,10 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
     def on_key(self, event: events.Key) -> None:
-        """Send a typed character to the text field if a button has the focus. Initially, Cancel has the focus."""
+        """Insert a typed character into the text field and focus this field, if a button has the focus.
+
+        When the dialog opens, the button `Cancel` has the focus, so the user can begin to type immediately.
+        """
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
             return

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class DeleteResultDialog(ModalScreen[None]):
-    """Shows the result for each group, failures first, and the paths of backups and audit log."""
+    """Shows the result of a deletion for each group, failures first, and the paths of backups and audit log."""
 
     DEFAULT_CSS = """
     DeleteResultDialog { align: center middle; }
@@ -88,7 +88,7 @@ class DeleteResultDialog(ModalScreen[None]):
 
 
 LABEL_WIDTH = 12
-"""Width of the label of a field, in cells."""
+"""Width of the label of a field, in terminal cells."""
 
 _STATUS_ROLES = {
     DeletionStatus.DELETED: OK,
@@ -137,7 +137,7 @@ def columns(details_title: str) -> tuple[Column[DeleteRow], ...]:
 
 
 class DeleteTable(DetailedTable[DeleteRow]):
-    """A table with one row per group, and the full text of the selected row below it."""
+    """A table with one row per group, and below the table the full text of the row under the cursor."""
 
     def __init__(self, rows: Sequence[DeleteRow] = (), details_title: str = "WHY, OR WHAT IS LOST") -> None:
         super().__init__(LineTable(columns(details_title), lambda row: row.group, id="lines"), id="many")
@@ -149,7 +149,7 @@ class DeleteTable(DetailedTable[DeleteRow]):
 
 @dataclass(frozen=True, slots=True)
 class ObservedGroups:
-    """Observations about the groups of a plan. All times are in seconds since the epoch.
+    """What kgtui has observed about the groups of a deletion plan. All times are in seconds since the epoch.
 
     Attributes:
         now: current time.
@@ -164,13 +164,13 @@ class ObservedGroups:
     appeared: Collection[str] = ()
 
     def safety_of(self, line: Allowed | Refused) -> Safety:
-        """Return whether it is safe to delete the group in a line of the plan, and why."""
+        """Return whether it is safe to delete a group, and why. `line` is the decision of the plan about this group."""
         group = line.group
         return safety_of(line, now=self.now, empty_since=self.empty_since.get(group), appeared=group in self.appeared)
 
 
 def plan_rows(made: Plan, observed: ObservedGroups) -> list[DeleteRow]:
-    """Return the rows of a plan, refused groups last."""
+    """Return one table row per group of a deletion plan, refused groups last."""
     allowed = [
         DeleteRow(
             line.group,
@@ -186,7 +186,7 @@ def plan_rows(made: Plan, observed: ObservedGroups) -> list[DeleteRow]:
 
 
 def result_rows(results: Results) -> list[DeleteRow]:
-    """Return one row per result, failures first."""
+    """Return one table row per group with the result of its deletion, failures first."""
     ordered = sorted(results.by_group.values(), key=lambda result: _WORST_FIRST.index(result.status))
     return [
         DeleteRow(
@@ -201,7 +201,7 @@ def result_rows(results: Results) -> list[DeleteRow]:
 
 
 def plan_summary(made: Plan, folder: StateFolder, observed: ObservedGroups) -> Content:
-    """Return the lines above a table of several groups: how many groups are safe to delete, and what is lost."""
+    """Return the lines above a table of several groups: how many are safe to delete, and what a deletion would lose."""
     allowed, refused = made.allowed, made.refused
     answers = [observed.safety_of(line).answer for line in allowed]
     counts = [
@@ -238,10 +238,10 @@ def _time_text(at: float, now: float) -> str:
 def group_details(
     line: Allowed | Refused, folder: StateFolder, commands: list[CommandLine], width: int, observed: ObservedGroups
 ) -> Content:
-    """Return the details of one group: whether deleting is safe, and what will be lost.
+    """Return the details of one group: whether it is safe to delete the group, and what will be lost.
 
     Args:
-        line: the line of the plan for the group.
+        line: the decision of the deletion plan about the group.
         commands: commands of Kafka's own tools that would delete the same group.
         width: width of a line in terminal cells.
     """

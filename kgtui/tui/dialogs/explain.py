@@ -64,7 +64,7 @@ def _title(explanation: Explanation) -> Cell:
 
 
 class ExplainDialog(ModalScreen[None]):
-    """Shows a title and explanations. The explanations do not change while the dialog is open."""
+    """Shows explanations below the title `subject`. The explanations do not change while the dialog is open."""
 
     DEFAULT_CSS = """
     ExplainDialog { align: center middle; }
@@ -99,7 +99,9 @@ class ExplainDialog(ModalScreen[None]):
     def about_group(cls, snapshot: Snapshot, group: str, *, refused: tuple[str, str] | None = None) -> ExplainDialog:
         """Create a dialog that explains a group's verdict, errors, unknown values and state.
 
-        If `refused` is the name of an unavailable action and a reason, the dialog explains this reason first.
+        Args:
+            refused: (name of an action that is not available now, reason). The dialog then explains this reason before
+                everything else. None if no action was refused.
         """
         explanations = explain_group(snapshot, group, time_text)
         return cls(group, [explain_refusal(*refused), *explanations] if refused is not None else explanations)

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 
 class ExportDialog(ModalScreen["Path | None"]):
-    """Asks for the format and writes the file. Dismissed with the path of the file, or None if nothing was written.
+    """Asks for a file format, and writes the data of a group to a file.
 
-    The file contains data of the snapshot that `screen` showed when the dialog was opened.
+    The data is from the snapshot that `screen` showed when the dialog was opened. The dialog is dismissed with the path
+    of the file, or with None if no file was written.
     """
 
     DEFAULT_CSS = """
@@ -87,7 +88,7 @@ class ExportDialog(ModalScreen["Path | None"]):
         self.dismiss(self.written)
 
     def action_write(self, form: ExportFormat) -> None:
-        """Write the file in the chosen format."""
+        """Write the file in the format `form`."""
         self._write(form)
 
     @work(exclusive=True, group="export", exit_on_error=False, description="export")

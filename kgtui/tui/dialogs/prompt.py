@@ -45,7 +45,8 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
     Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows it and stays open.
 
     Attributes:
-        action_done: asyncio event that is not set while `submit` runs. Keys that the user types meanwhile wait for it.
+        action_done: asyncio event that is set unless `submit` is running. Keys that the user types while `submit` is
+            running are held back until the event is set.
     """
 
     PROMPT_TITLE: ClassVar[str]

@@ -29,9 +29,11 @@ TYPING_PAUSE = 0.2
 
 
 class RecordDialog(TextPrompt[None]):
-    """Asks for a folder, and starts to record the session's cluster into it.
+    """Asks for a folder, and starts to record the open cluster into this folder.
 
-    `on_change` is called after the recording has started or ended.
+    Args:
+        session: the open cluster with its settings.
+        on_change: called after the recording has started, and after it has ended.
     """
 
     PROMPT_TITLE = "Record"
@@ -70,9 +72,9 @@ class RecordDialog(TextPrompt[None]):
 
 
 def _usable_folder(folder: str) -> LakePath:
-    """Return the path of a folder that can be recorded into.
+    """Check that kgtui can record into a folder, and return the path of the folder.
 
-    Raises `LakeError` if the folder has files but is not a lake, or if a required Python package is missing.
+    Raises `LakeError` if the folder contains files but no recording, or if a required Python package is missing.
     """
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
@@ -84,10 +86,13 @@ def _usable_folder(folder: str) -> LakePath:
 
 
 class OpenRecordingDialog(TextPrompt["Session"]):
-    """Asks for a recording and a time, and opens it. Dismissed with its session, or None if canceled.
+    """Asks for a recording and a time, and opens the recording at this time.
+
+    Dismissed with a `Session` that shows the recording, or None if the user canceled.
 
     Args:
-        lake: initial text of the folder field; None for the result of `lake_of`, the default lake of the session.
+        session: the open cluster with its settings.
+        lake: initial text of the folder field; None to use the default folder for the open cluster (`lake_of`).
         at: initial value of the time field, in seconds since the epoch; None leaves the field empty.
     """
 
@@ -174,7 +179,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
 
 class TimeDialog(TextPrompt[bool]):
-    """Asks for a time in the open recording, and moves the replay there. Dismissed with True, or None if canceled."""
+    """Asks for a time, and shows this time of the open recording. Dismissed with True, or None if the user canceled."""
 
     PROMPT_TITLE = "Go to a time"
 
@@ -191,7 +196,7 @@ class TimeDialog(TextPrompt[bool]):
         return ("enter goes there", "esc closes")
 
     async def submit(self) -> bool:
-        """Go to the time in the field. Raises `KgtuiError` if the time is invalid."""
+        """Go to the time that the user has typed. Raises `KgtuiError` if the time is invalid."""
         await self._position.go_to(self.query_one(Input).value)
         return True
 
