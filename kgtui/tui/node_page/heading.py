@@ -62,7 +62,7 @@ class PageTitle(LineWidget):
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the title for a line of this width."""
+        """Return the parts of a title line that is `width` terminal cells wide."""
         if not self._title:
             return []
         groups = f"{plural(self._groups, 'group')} "
@@ -71,23 +71,23 @@ class PageTitle(LineWidget):
 
 
 class PartTabs(LineTabs):
-    """The line with the titles of the parts (tables) of the page. Some titles are followed by a number of rows."""
+    """The line with the titles of the tables of the page. The number of rows follows the titles of some tables."""
 
     def __init__(self) -> None:
         super().__init__(PARTS[0].id)
         self._counts: dict[str, int] = {}
 
     def show(self, counts: dict[str, int]) -> None:
-        """Set the number of rows that is shown after the title of a part.
+        """Set the numbers that are shown after the titles of some tables.
 
         Args:
-            counts: id of a part → number of its rows. Other titles have no number.
+            counts: id of a part (table) → number of its rows. The titles of all other parts have no number.
         """
         self._counts = counts
         self.redraw()
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return part id → title. If the long titles do not fit, all titles are short."""
+        """Return part id → title, such as `1 Needs attention 3`. If not all long titles fit, all titles are short."""
         shown = self._numbered([part.title for part in PARTS])
         if sum(len(title) + 1 for title in shown.values()) > width:
             return self._numbered([part.short for part in PARTS])

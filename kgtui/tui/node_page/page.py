@@ -1,4 +1,4 @@
-"""The node page: problems, changes, brokers, and groups by type and state."""
+"""The page of the cluster or of a tree node: problems, changes, brokers, and groups by type and state."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 MOST_EVENTS = 1_000
 """Maximum number of events in the table of changes."""
 ROWS_PER_GROUP = 2
-"""Maximum number of rows per group in the table of changes. Older events of the group share one more row."""
+"""Maximum number of rows per group in the table of changes. One more row shows how many older events the group has."""
 SPARKLINE_POINTS = 12
-"""Number of values in a sparkline. Each value is the sum over all groups of the page in one snapshot."""
+"""Maximum number of values in a sparkline. Each value is the sum over all groups of the page in one snapshot."""
 TALL_PAGE_LINES = 28
 """Minimum height of a page that shows all tables below each other, in lines. A lower page shows one table at a time."""
 SLICE_SECONDS = 0.004
-"""Maximum time for which the computation of the page blocks the event loop, in seconds."""
+"""Maximum time for which the computation of the page blocks the event loop without a break, in seconds."""
 GROUPS_PER_SECOND = 20_000
 """Maximum number of groups that are processed for the page per second, on average.
 
-A page about 100,000 groups is therefore computed only every 5 s. If a page is about more groups than this number, the
-sums of lags and rates are computed less often than the page (see `GROUPS_SUMMED_PER_SECOND`).
+A page about 100,000 groups is therefore computed only every 5 s. On a page about more than `GROUPS_PER_SECOND` groups,
+the sums of lags and rates are computed even less often (see `GROUPS_SUMMED_PER_SECOND`).
 """
 
 
@@ -63,7 +63,7 @@ class PageSubject:
     Attributes:
         path: path of the node; None for the whole cluster.
         title: name of the cluster or node. Control characters in it are not escaped yet.
-        parts: sorted lists that together contain the ids of all groups.
+        parts: sorted lists that together contain the ids of all groups of the page.
     """
 
     path: Path | None
@@ -72,7 +72,10 @@ class PageSubject:
 
 
 SHORTEST_PAUSE = 1.0
-"""Minimum pause after a computation of the page, in seconds. Another subject or a changed problem ends the pause."""
+"""Minimum pause after a computation of the page, in seconds.
+
+The pause ends early if the page must show other groups, or if the problem of a group has changed.
+"""
 
 
 class ProblemTable(LineTable[tables.ProblemRow]):
@@ -114,7 +117,7 @@ class RecentEventTable(LineTable[EventRow]):
     """
 
     def action_choose(self) -> None:
-        """Post `GroupChosen`, so that the screen goes to the group of the event. Events of brokers have no group."""
+        """Post `GroupChosen`, so that the screen goes to the group of the event. Events of brokers are ignored."""
         if self.row is not None and self.row.event.group is not None:
             self.post_message(NodePage.GroupChosen(self.row.event.group, "open"))
 
@@ -126,7 +129,8 @@ class _Sums:
     Attributes:
         at: time of the newest snapshot whose values were added, in seconds since the epoch.
         lag: total lag in records per snapshot, oldest first.
-        written, consumed: records written and consumed per second, one value per snapshot, oldest first.
+        written: records written per second, one value per snapshot, oldest first.
+        consumed: records consumed per second, one value per snapshot, oldest first.
     """
 
     at: float = 0.0
@@ -135,9 +139,13 @@ class _Sums:
     consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
 
     def add(self, at: float, summary: GroupSetSummary) -> None:
-        """Add the values of the snapshot with time `at`, if they are new.
+        """Add the values of a snapshot, unless they have been added already.
 
-        If a replay has gone back to an earlier time, the old values are removed first.
+        If `at` is earlier than the time of the previous snapshot, because a replay has gone back, the values of all
+        previous snapshots are removed.
+
+        Args:
+            at: time of the snapshot, in seconds since the epoch.
         """
         if at == self.at:
             return
@@ -151,7 +159,7 @@ class _Sums:
 
 
 class NodePage(Vertical):
-    """The page of the cluster or of a tree node. A tall page shows all tables, a low page only the table in front."""
+    """The page of the cluster or of a tree node. A tall page shows all tables, and a low page shows one of them."""
 
     DEFAULT_CSS = """
     NodePage {
@@ -169,7 +177,7 @@ class NodePage(Vertical):
     """
 
     class GroupChosen(Message):
-        """The user chose a group in a table of the page.
+        """Posted when the user has chosen a group in a table of the page.
 
         Attributes:
             action: `open` to go to the group, `explain`, or `acknowledge`.
@@ -228,7 +236,7 @@ class NodePage(Vertical):
         """Show a set of groups in a snapshot.
 
         Args:
-            problems: problems of all groups. Acknowledged problems are hidden.
+            problems: the problems of all groups. The page does not show acknowledged problems.
             acknowledged: number of acknowledged problems.
         """
         if self._since is None and snapshot.swept:
@@ -252,7 +260,7 @@ class NodePage(Vertical):
         self._urgent.set()
 
     def bring(self, part: str) -> None:
-        """Bring a part (a table) to the front, and focus it if the page has the focus."""
+        """Bring a table to the front, and focus it if the page has the focus. `part` is the id of a `PagePart`."""
         for entry in PARTS:
             self.query_one(f"#page-{entry.id}").set_class(entry.id == part, "-front")
         self.query_one("#page-reason").set_class(part == PARTS[0].id, "-front")
@@ -304,9 +312,10 @@ class NodePage(Vertical):
                 await asyncio.wait_for(self._urgent.wait(), pause)
 
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
-        """Return the last summary if its sums can be used again; otherwise None.
+        """Return the last summary if its sums of lags and rates can be used again; otherwise None.
 
-        They can be used if the last summary is about the same groups and is recent (`GROUPS_SUMMED_PER_SECOND`).
+        The sums can be used again if there are more than `GROUPS_PER_SECOND` groups, and if the summary is about the
+        same node and is recent enough (see `GROUPS_SUMMED_PER_SECOND`).
         """
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None
@@ -372,7 +381,9 @@ def no_problem_placeholder(summary: GroupSetSummary) -> str:
 def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float | None) -> str:
     """Return the text for a set of groups without problems: how many were read, and for how long they were observed.
 
-    `since` is the time of the first snapshot with a read group, in seconds since the epoch; None if there is none.
+    Args:
+        since: time of the first snapshot in which at least one group had been read, in seconds since the epoch; None if
+            there is no such snapshot yet.
     """
     read = f"{text.exact(summary.read)} of {plural(summary.groups, 'group')} read"
     if summary.oldest_read is None or since is None:

@@ -29,7 +29,7 @@ SHORTEST_PAUSE = 1.0
 
 
 class RightSide(Vertical):
-    """Shows the panes of a group or the page of a node, and keeps all problems current.
+    """Shows the panes of a group or the page of a node, and keeps the list of problems of all groups current.
 
     Args:
         detail: the panes of a group.
@@ -44,7 +44,7 @@ class RightSide(Vertical):
     """
 
     class ProblemsChanged(Message):
-        """The problems have been computed again, or the user has acknowledged a problem."""
+        """Posted when the problems have been computed again, and when the user has acknowledged a problem."""
 
     def __init__(self, detail: GroupDetail, index: ProblemIndex) -> None:
         super().__init__(id="right")
@@ -58,7 +58,7 @@ class RightSide(Vertical):
 
     @property
     def counts(self) -> Mapping[Problem, int]:
-        """Problem → number of groups. Acknowledged problems are counted; unused groups (`ONLY_COUNTED`) are not."""
+        """Problem → number of groups, including acknowledged problems, but without unused groups (`ONLY_COUNTED`)."""
         return self._problems.counts
 
     def compose(self) -> ComposeResult:
@@ -113,7 +113,10 @@ class RightSide(Vertical):
         self._detail.display = panes
 
     def acknowledge(self, group: str) -> bool:
-        """Hide a group's problem until the problem or the status changes. Return False if the group has no problem."""
+        """Hide the problem of a group until the problem or the status of the group changes.
+
+        Return False if there is nothing to hide, because the group needs no attention or its problem is already hidden.
+        """
         judgment = self._problems.judgments.get(group)
         if judgment is None or judgment.kind in ONLY_COUNTED or group in self._acknowledged:
             return False

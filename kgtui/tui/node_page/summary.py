@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.tui.problem_index import Problems
 
 GROUPS_PER_SLICE = 250
-"""Number of groups that are added up in one slice, before other tasks run. A slice takes less than 1 ms."""
+"""Number of groups that are added up before other tasks of the event loop may run. This takes less than 1 ms."""
 
 MOST_PROBLEMS = 400
 """Maximum number of groups in the table of problems. The number in the title of the table counts all problems."""
@@ -34,16 +34,17 @@ class GroupSetSummary:
     Attributes:
         groups: number of groups.
         read: number of groups whose offsets have been read.
-        oldest_read: time of the oldest read of offsets, in seconds since the epoch; None if none have been read.
+        oldest_read: earliest of the times at which the offsets of each group were last read, in seconds since the
+            epoch; None if no offsets have been read.
         problems: (group id, judgment) of the first `MOST_PROBLEMS` groups with a problem, the most severe first.
         problem_counts: problem → number of groups, the most severe problem first.
         counted: problem that needs no attention (`ONLY_COUNTED`) → number of groups. `problems` and `problem_counts`
             omit these problems.
         states: (label of type and protocol, state) → number of groups.
         lag: sum of the known lags in records; None if no lag is known.
-        lag_unknown: number of groups with a partly unknown lag.
-        written: records written per second to the partitions of the groups; None if unknown for all.
-        consumed: records consumed per second; None if unknown for all.
+        lag_unknown: number of groups whose lag is unknown, at least in some partitions.
+        written: records written per second to the partitions of the groups; None if unknown for all groups.
+        consumed: records that the groups consume per second; None if unknown for all groups.
     """
 
     groups: int = 0
@@ -59,7 +60,7 @@ class GroupSetSummary:
     consumed: float | None = None
 
     def add(self, snapshot: Snapshot, ids: Sequence[str]) -> None:
-        """Add the values of some groups to all attributes except the problems. Deleted groups are ignored."""
+        """Add the values of some groups to all attributes except those about problems. Deleted groups are ignored."""
         listed = [group for group in ids if group in snapshot.groups]
         self.groups += len(listed)
         self._count_states(snapshot, listed)
@@ -86,7 +87,7 @@ class GroupSetSummary:
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
             # Check cheap conditions first, because `facts.may_hide_topics` is slow. If all cheap conditions are false,
-            # the function would return False.
+            # `may_hide_topics` would return False.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1
@@ -116,8 +117,8 @@ def summary_steps(
         parts: sorted lists that together contain the ids of all groups of the set.
         problems: the problems of all groups of the snapshot.
         all_groups: whether the set contains all groups of the snapshot.
-        earlier: an earlier summary of the same groups, from which all values except problems are copied; None to
-            compute all values.
+        earlier: an earlier summary of the same groups, from which all values except those about problems are copied;
+            None to compute all values.
     """
     summary = GroupSetSummary() if earlier is None else replace(earlier)
     found: dict[Problem, list[str]] = defaultdict(list)

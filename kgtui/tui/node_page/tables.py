@@ -1,4 +1,4 @@
-"""Rows and columns of the page's tables: problems, changes, brokers, and groups by type and state."""
+"""Rows and columns of the tables on the node page: problems, changes, brokers, and groups by type and state."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ class ProblemRow(NamedTuple):
 
     Attributes:
         lag: total lag in records; None if unknown.
-        progress: time of the last observed progress, in seconds since the epoch; None if there was none.
+        progress: time at which a committed offset was last observed to move forward, in seconds since the epoch; None
+            if this was never observed.
         first_seen: time of the first read of the group, in seconds since the epoch; None if the group was not read.
         lag_age: age of the lag in seconds if the group cannot be read; otherwise None.
-        lags: total lag in records at each of the last reads, oldest first.
+        lags: total lag in records at each of the last reads of the group, oldest first.
     """
 
     group: str
@@ -47,7 +48,11 @@ class ProblemRow(NamedTuple):
 
 
 def problem_rows(snapshot: Snapshot, problems: Iterable[tuple[str, Judgment]]) -> list[ProblemRow]:
-    """Return one row per problem (group id, judgment), in the same order."""
+    """Return one row per group that has a problem, in the order of `problems`.
+
+    Args:
+        problems: (group id, judgment about the group).
+    """
     rows = []
     for group, judgment in problems:
         summary = snapshot.summaries.get(group)
@@ -78,7 +83,7 @@ def _since(row: ProblemRow) -> str:
 
 
 def _short_time(at: float) -> str:
-    """Format a time as `01:29`, or as `11-23 01:29` if it is at least 12 hours away."""
+    """Format a time as `01:29`, or as `11-23 01:29` if it is at least 12 hours from now."""
     shown = time_text(at)
     return shown if len(shown) <= len("01:29") else text.day_minutes(at)
 
@@ -148,7 +153,8 @@ class BrokerRow:
     """A broker, and how many groups it coordinates.
 
     Attributes:
-        age: time since its last response, in seconds; None if it has never responded.
+        groups: number of groups that the broker coordinates.
+        age: time since the last response of the broker, in seconds; None if the broker has never responded.
     """
 
     status: BrokerStatus
@@ -176,7 +182,7 @@ def _answer(row: BrokerRow) -> Cell:
 
 
 def _response_time(milliseconds: float | None) -> str:
-    # The exact time of a fast response would be drawn again after each poll.
+    # For fast responses, the exact time is not shown, because it would have to be drawn again after each poll.
     if milliseconds is None:
         return "no response yet"
     return "<100 ms" if milliseconds < 100 else text.milliseconds(milliseconds)
@@ -196,7 +202,7 @@ class StateRow(NamedTuple):
     """The number of groups with one type and protocol in each state.
 
     Attributes:
-        label: type and protocol; `all` for the last row, the sum.
+        label: type and protocol; `all` in the last row, which contains the sums of the other rows.
         counts: state → number of groups.
     """
 
@@ -210,7 +216,7 @@ class StateRow(NamedTuple):
 
 
 def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], list[Column[StateRow]]]:
-    """Return rows and columns of the table of types and states. Only states that a group has are columns.
+    """Return rows and columns of the table of types and states. There is a column for each state that any group has.
 
     Args:
         states: (label of type and protocol, state) → number of groups.
@@ -225,7 +231,7 @@ def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], 
     rank = {state: number for number, state in enumerate(STATES)}
     found = sorted({state for _, state in states}, key=lambda state: (rank.get(state, len(rank)), state))
     columns: list[Column[StateRow]] = [Column("type", "type", lambda row: row.label, min_width=28, max_width=28)]
-    # Rank states by their number of groups: a narrow screen leaves out the columns with the highest ranks first.
+    # The state with the most groups gets the lowest rank, because a narrow screen leaves out the highest ranks first.
     frequent = [state for state, _ in all_types.most_common()]
     columns += [_state_column(state, frequent.index(state) + 1) for state in found]
     columns.append(Column("total", "total", lambda row: text.exact(row.total), right=True))
