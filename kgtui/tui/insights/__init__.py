@@ -1,4 +1,4 @@
-"""The Insights screen shows findings: problems of groups that Spark has found in a recording.
+"""The Insights screen shows findings: problems of groups that a Spark job has found in a recording.
 
 | module | contents |
 |---|---|
@@ -7,6 +7,6 @@
 | `findings` | rows and sentences about findings; marks the groups of a finding in the tree |
 | `finding_plot` | the plot of the lag and rates of a finding's group |
 
-Lake tables are read in a thread, without a JVM. `kgtui.insights` and `kgtui.lake` are imported when tables are read, so
-that kgtui starts faster.
+The Delta tables with the findings are read in a thread, without a JVM. `kgtui.insights` and `kgtui.lake` are imported
+when these tables are read, so that kgtui starts faster.
 """

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 SHORTEST_SPAN, USUAL_SPAN, LONGEST_SPAN = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
 """Minimum, usual and maximum time span of the plot, in seconds.
 
-The plot covers 1.5 times the duration of the problem, or the usual span if the duration is unknown.
+The plot covers 1.5 times the duration of the problem, within these limits, or the usual time span if the duration is
+unknown.
 """
 
 MOST_TIMELINES = 64
-"""Maximum number of groups whose history is cached, so that their plots are not read from the lake again."""
+"""Maximum number of plots whose data is cached, so that the data need not be read again when the cursor returns."""
 
 
 class FindingPlotRequest(NamedTuple):
@@ -38,6 +39,9 @@ class FindingPlotRequest(NamedTuple):
         since: time at the left edge.
         until: time at the right edge.
         mark: time at which the problem began, marked in the plot; None if unknown.
+        width: width of the plot, in terminal cells.
+        height: height of the plot, in lines.
+        utc: whether the time axis is in UTC.
     """
 
     group: str
@@ -67,7 +71,7 @@ class FindingPlot(TextLines):
 
     @property
     def gold(self) -> Gold | None:
-        """The reader of the gold tables; None if the lake has no gold tables."""
+        """Reads the gold tables, which a Spark job has computed from the recording; None if the folder is no lake."""
         return self._gold
 
     @gold.setter
@@ -76,12 +80,12 @@ class FindingPlot(TextLines):
 
     @property
     def span(self) -> str:
-        """The time span of the plot as part of a title, such as `: last 1 d`."""
+        """The end of the title, with the time span of the plot, such as `: last 1 d`; empty if there is no plot."""
         request = self.request
         return "" if request is None else f": last {text.age(request.until - request.since)}"
 
     def show_finding(self, group: str | None, finding: Finding | None, as_of: float | None) -> None:
-        """Show the plot for a group of a finding. If an argument is None, show no plot.
+        """Show the plot for a group of a finding. If any argument is None, show no plot.
 
         `as_of` is the time at the right edge, in seconds since the epoch.
         """
@@ -142,7 +146,10 @@ class FindingPlot(TextLines):
 
 
 def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline | None:
-    """Read a group's history from the gold tables; None if they contain no lag of the group. Raises `LakeError`."""
+    """Read the history of a group from the gold tables; None if these tables contain no lag of the group.
+
+    Raises `LakeError` if the tables cannot be read.
+    """
     history = gold.lag_histories({group}, since=utc_datetime(since), until=utc_datetime(until)).get(group)
     return None if history is None else history.timeline(since, until)
 

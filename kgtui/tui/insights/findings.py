@@ -1,4 +1,4 @@
-"""The texts of the Insights screen: rows and descriptions of findings, and warnings about gold tables.
+"""The texts of the Insights screen: rows and descriptions of findings, and warnings about the tables with the findings.
 
 This module also marks the groups of a finding in the tree, so that the user can delete unused groups.
 """
@@ -46,8 +46,9 @@ class FindingRow(NamedTuple):
     """One finding in the table of findings.
 
     Attributes:
-        number: rank of the finding by urgency, from 0, the most urgent. It identifies the row.
-        as_of: time of the newest data in the lake's tables, in seconds since the epoch; None if they are empty.
+        number: rank of the finding by urgency; 0 is the most urgent finding. The number identifies the row.
+        as_of: time of the newest data in the tables with the findings, in seconds since the epoch; None if these tables
+            are empty.
         marked: whether the finding is about unused groups, and all these groups are marked in the tree.
     """
 
@@ -116,7 +117,7 @@ def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLin
 
     Args:
         width: width of each line in terminal cells.
-        most: maximum number of lines, at least four. Longer texts end with an ellipsis.
+        most: maximum number of lines; must be at least 4. Texts that are too long end with an ellipsis.
     """
     finding = row.finding
     since = _since(row, short=width < NARROW)
@@ -160,10 +161,13 @@ def _start(sentence: str) -> str:
 
 
 def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> tuple[bool, str]:
-    """In the tree, mark the groups of a finding, or unmark them if all are marked.
+    """Mark the groups of a finding in the tree or, if all of them are marked, unmark them.
 
-    `recorded` is the id of the recorded cluster, if known. Return whether a mark has changed, and a message for the
-    user.
+    Return (whether a mark has changed, message for the user).
+
+    Args:
+        main: the main screen with the tree.
+        recorded: id of the recorded cluster; None if unknown.
     """
     why = _why_not(row, main, recorded)
     if why:
@@ -179,9 +183,10 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
 
 
 def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
-    """Return a warning if the findings are about another cluster; otherwise an empty text.
+    """Return a warning if the findings are about another cluster than the main screen; otherwise an empty string.
 
-    `recorded` is the id of the recorded cluster, if known.
+    Args:
+        recorded: id of the recorded cluster; None if unknown. Without this id, there is no warning.
     """
     live = main.snapshot.cluster.cluster_id
     if recorded is None or live is None or recorded == live:
@@ -204,17 +209,21 @@ def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
 
 
 OLD_SECONDS = 3_600.0
-"""Maximum age of the newest data in seconds. If it is older, the findings are shown as old."""
+"""Maximum age of the newest data, in seconds. If the newest data is older, the age is shown in a warning color."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""Maximum number of seconds by which the newest data of a table may be older than the newest data of another table.
+"""Maximum number of seconds by which the newest data of one table may be older than the newest data of all tables.
 
-A table that exceeds the limit is shown as outdated. The limit is two days, because some tables contain only whole days.
+If a table exceeds this limit, a warning says that it is outdated. The limit is two days, because some tables contain
+only whole days.
 """
 
 
 def findings_summary(found: Insights, now: float) -> list[PaneLine]:
-    """Return the summary line: findings per severity, age of the newest data, age of the oldest table."""
+    """Return the parts of the summary: findings per severity, age of the newest data, age of the oldest table.
+
+    `now` is in seconds since the epoch.
+    """
     counts = [(severity, sum(1 for one in found.findings if one.severity is severity)) for severity in Severity]
     parts: list[PaneLine] = [
         (Cell(f"{text.exact(count)} {one.value}", SEVERITY_ROLES[one]),) for one, count in counts if count
@@ -280,17 +289,18 @@ def _broken(error: str) -> bool:
 
 
 def pipeline_command(path: LakePath) -> str:
-    """Return the command line that computes the tables of a lake."""
+    """Return the command line that computes the tables with the findings from the recording in the folder `path`."""
     return join(("kgtui", "pipeline", "run", f"--lake={path}"))
 
 
 def no_findings_lines(
     which: LakeChoice, error: str, *, recorded: bool, seeds: Sequence[str], width: int
 ) -> list[PaneLine]:
-    """Return lines that say why there are no findings, and what to do about it.
+    """Return lines that say why there are no findings, and how to create findings.
 
     Args:
-        which: the lake. If the user did not choose it, the lines explain what a lake is.
+        which: the lake, which is the folder with the recording and the tables. If the user did not choose the lake, the
+            lines explain what a lake is.
         error: why the tables could not be read.
         recorded: whether the lake contains a recording.
         seeds: bootstrap servers of the cluster.

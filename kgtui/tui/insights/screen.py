@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 DETAILS_DELAY = 0.1
-"""Delay before the details of a finding are read, in seconds.
+"""Delay in seconds between a move of the cursor to a finding and the display of the finding's details.
 
-Because of the delay, no details are read while the user holds down a cursor key.
+Because of this delay, no details are read while the user holds down a cursor key.
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
@@ -66,7 +66,7 @@ class FindingText(TextLines):
         self._row: FindingRow | None = None
 
     def show(self, row: FindingRow | None) -> None:
-        """Show the description of a finding; None for no text."""
+        """Show the description of a finding, or no text if `row` is None."""
         self._row = row
         self._write()
 
@@ -80,9 +80,9 @@ class FindingText(TextLines):
 
 
 class InsightsScreen(ModalScreen["str | None"]):
-    """Shows findings (problems of groups) that Spark has computed from a recording.
+    """Shows findings (problems of groups) that a Spark job has computed from a recording.
 
-    Dismissed with the id of the group to go to, or None.
+    Dismissed with the id of the group to which the main screen shall go, or with None.
     """
 
     DEFAULT_CSS = """
@@ -132,7 +132,11 @@ class InsightsScreen(ModalScreen["str | None"]):
     """
 
     def __init__(self, main: ClusterScreen) -> None:
-        """Create the screen. In the tree of the screen `main`, the user can mark the groups of a finding."""
+        """Create the screen.
+
+        Args:
+            main: the main screen. The user can mark the groups of a finding in its tree.
+        """
         super().__init__(classes="-reading")
         self._main = main
         self._lake = lake_of(main.session)
@@ -170,10 +174,10 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     @property
     def group(self) -> str | None:
-        """The id of the group in the plot, to which enter goes; None if there is no finding.
+        """The id of the group that the plot shows, and to which the enter key goes; None if there is no finding.
 
-        If the evidence has the focus, this is the group in the selected row of the evidence. Otherwise, it is the first
-        group of the finding that still exists.
+        If the evidence has the focus, this is the group in the row under the cursor. Otherwise, it is the first group
+        of the finding that still exists or, if none exists, the first group of the finding.
         """
         row = self.findings.row
         if row is None:
@@ -190,7 +194,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.action_again()
 
     def action_again(self) -> None:
-        """Read the lake's tables again."""
+        """Read the tables with the findings again."""
         where = text.plain(str(self._lake.path), max(self.app.size.width - 44, 16), cut="middle")
         self.query_one("#box").border_title = Content(f"Insights: {where} ({self._lake.reason})")
         self.findings.set_placeholder(f"reading the tables{text.marks().ellipsis}")
@@ -286,7 +290,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.dismiss(None)
 
     def action_kind(self) -> None:
-        """Show only findings of the next kind; after the last kind, show all."""
+        """Show only findings of the next kind. After the last kind, show the findings of all kinds again."""
         found = self._read.insights
         existing_kinds = {finding.kind for finding in found.findings} if found is not None else set()
         kinds: list[Kind | None] = [None, *(kind for kind in Kind if kind in existing_kinds)]
@@ -330,7 +334,10 @@ class InsightsScreen(ModalScreen["str | None"]):
             self._notify(f"{name} {'did not exist at this time' if replaying else 'no longer exists on this cluster'}")
 
     def action_mark(self) -> None:
-        """In the tree, mark the unused groups of the finding for a deletion. If all are marked, unmark them."""
+        """Mark the unused groups of the finding in the tree, so that the user can delete them.
+
+        If all of them are marked, unmark them. For a finding that is not about unused groups, only show a message.
+        """
         row = self.findings.row
         if row is not None:
             changed, message = toggle_marks(row, self._main, self._read.cluster)

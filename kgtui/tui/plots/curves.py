@@ -33,7 +33,7 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
         curves: values of each curve, `VALUES_PER_CELL` per terminal cell. NaN interrupts the curve.
         width: width of each line in terminal cells.
         rows: number of lines.
-        top: value at the upper edge; the lower edge is 0.
+        top: value at the upper edge of the plot. The value at the lower edge is 0.
     """
     first, second = ("*", "+") if text.display_settings().ascii else ("braille", "•")
     plot = unlimited_plot(width, rows)
@@ -57,7 +57,7 @@ def is_second(character: str) -> bool:
 
 
 def _known_stretches(values: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
-    """Yield (index of the first value, values) for each stretch without NaN."""
+    """Yield (index of the first value, values) for each longest sequence of consecutive values without NaN."""
     stretch: list[float] = []
     for index, value in enumerate((*values, math.nan)):
         if not math.isnan(value):

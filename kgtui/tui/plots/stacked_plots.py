@@ -33,14 +33,14 @@ _CLOCK_WITH_DATE = 86_400.0
 
 
 _AVERAGED_SECONDS = 10.0
-"""A plotted rate is an average over this many seconds, or over the time of one plotted value, whichever is longer."""
+"""Time in seconds over which a plotted rate is averaged, unless one plotted value stands for a longer time."""
 
 
 class StackedPlot(NamedTuple):
     """One of the plots, such as the plot of the lag.
 
     Attributes:
-        labels: labels to the left of the lines, from top to bottom; the last lines may have no label.
+        labels: labels to the left of the lines, from top to bottom. There may be fewer labels than lines.
         rows: lines of the plot, from top to bottom.
     """
 
@@ -62,13 +62,13 @@ def plot_lines(
 
     Args:
         with_curves: whether to draw curves (`curves.available`) instead of bars.
-        at: time to mark with a vertical line, in seconds since the epoch. The labels have the values at this time;
-            if `at` is None, the latest values.
-        since: time to mark if `at` is None, such as the start of a problem.
+        at: time to mark with a vertical line, in seconds since the epoch. The labels show the values at this time. If
+            `at` is None, the labels show the latest values.
+        since: time to mark if `at` is None, such as the start of a problem, in seconds since the epoch.
         states: whether to draw the plots of states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
-    # Members, time axis, states and changes need one line each. Lag and rates share the other lines.
+    # Members, time axis, states and changes need one line each. Lag and rates are drawn in the remaining lines.
     free_lines = max(height, MIN_LINES) - (4 if states else 2)
     plots = (
         _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)
@@ -122,9 +122,9 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return the moving averages of the write rate and of the read rate, `cells` values each.
+    """Return two lists of `cells` values: the moving averages of the write rate and of the read rate.
 
-    Clients commit only every few seconds, so unaveraged read rates would often be 0.
+    Clients commit only every few seconds, so a read rate that is not averaged would often be 0.
     """
     averaged = math.ceil(_AVERAGED_SECONDS * cells / max(timeline.until - timeline.since, 1e-9))
     return [smooth(resample(timeline, values, cells, "mean"), averaged) for _, values, _ in _flows(timeline)]
@@ -183,8 +183,8 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Plot the state of the group over time.
 
-    If the group had several states in the time of one cell, the cell shows a rebalancing state, if there was one.
-    Otherwise, it shows a state other than Stable.
+    If the group had several states in the time that one cell stands for, the cell shows a rebalancing state if there
+    was one. Otherwise, the cell shows the first state other than Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
@@ -209,7 +209,7 @@ def _state_mark_of(states: Sequence[str | None]) -> tuple[str, str]:
 
 
 def _changes(timeline: GroupTimeline, plot_width: int, at: float | None) -> StackedPlot:
-    """Plot when the group changed. The label is the epoch at the time `at`, or the latest epoch."""
+    """Plot when the group changed. The label shows the epoch at the time `at`, or the latest epoch if `at` is None."""
     change_points = _by_cell(timeline, plot_width)
     last = timeline.change_point_at(timeline.until if at is None else at)
     label = _label("epoch", text.exact(last.epoch)) if last and last.epoch is not None else _label("changes", "")
@@ -283,12 +283,12 @@ Summary = Literal["largest", "mean", "last"]
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
     """Divide the timeline into `count` equal time spans, and return one value per time span.
 
-    A time span without a sample gets the last value before the time span. In a gap of the recording and after the last
-    sample, the value is NaN.
+    If there is no sample in a time span, its value is the last sample before the time span. In a gap of the recording,
+    before the first sample and after the last sample, the value is NaN.
 
     Args:
         values: one sample per time in `timeline.times`; NaN if unknown.
-        summary: how several samples in one time span are combined.
+        summary: how several samples in one time span are combined: the largest, the mean or the last of them.
     """
     buckets: list[list[float]] = [[] for _ in range(count)]
     scale = count / max(timeline.until - timeline.since, 1e-9)
@@ -317,9 +317,9 @@ def _summarize(bucket: list[float], summary: Summary) -> float:
 
 
 def smooth(values: Sequence[float], cells: int) -> list[float]:
-    """Return moving averages over a value and the `cells - 1` values before it.
+    """Return the moving averages of the values. Each average includes a value and the `cells - 1` values before it.
 
-    NaN values stay NaN, and are left out of the averages.
+    NaN values stay NaN, and are ignored when other values are averaged.
     """
     if cells <= 1:
         return list(values)
