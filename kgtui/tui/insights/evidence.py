@@ -27,7 +27,7 @@ class EvidenceRow(NamedTuple):
 
 
 class EvidenceTable(LineTable[EvidenceRow]):
-    """Shows the evidence of a finding: the table rows from which the Spark job computed the finding."""
+    """Shows the evidence of a finding: the rows of a gold table from which the finding was concluded."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "screen.choose", "Go to the group", id="open", show=False)

@@ -1,4 +1,6 @@
-"""The texts of the Insights screen: rows and descriptions of findings, and warnings about the tables with the findings.
+"""The texts of the Insights screen: rows and descriptions of findings, and warnings about gold tables.
+
+Gold tables are the tables that a Spark job computes from a recording. Findings are problems found in these tables.
 
 This module also marks the groups of a finding in the tree, so that the user can delete unused groups.
 """
@@ -47,8 +49,7 @@ class FindingRow(NamedTuple):
 
     Attributes:
         number: rank of the finding by urgency; 0 is the most urgent finding. The number identifies the row.
-        as_of: time of the newest data in the tables with the findings, in seconds since the epoch; None if these tables
-            are empty.
+        as_of: time of the newest data in the gold tables, in seconds since the epoch; None if these tables are empty.
         marked: whether the finding is about unused groups, and all these groups are marked in the tree.
     """
 
@@ -61,10 +62,12 @@ class FindingRow(NamedTuple):
 def finding_rows(
     found: Insights, group_ids: Collection[str], marked: Collection[str], kind: Kind | None = None
 ) -> list[FindingRow]:
-    """Return one row per finding of a kind, the most urgent first. If `kind` is None, return the findings of all kinds.
+    """Return one row per finding, the most urgent first.
 
-    `group_ids` are the ids of the groups that exist now. `marked` are the ids of the groups that are marked in the
-    tree.
+    Args:
+        group_ids: ids of the groups that exist now.
+        marked: ids of the groups that are marked in the tree.
+        kind: kind of the findings to return; None for all kinds.
     """
     return [
         FindingRow(number, finding, found.as_of, is_marked(finding, group_ids, marked))
@@ -76,7 +79,11 @@ def finding_rows(
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
     """Return whether a finding is about unused groups, and all of these groups that still exist are marked.
 
-    The result is false if none of the groups exists. `group_ids` are the ids of the groups that exist now.
+    If none of the groups exists any more, return False.
+
+    Args:
+        group_ids: ids of the groups that exist now.
+        marked: ids of the groups that are marked in the tree.
     """
     if finding.kind is not Kind.UNUSED or not marked:
         return False
@@ -248,7 +255,7 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
 
 
 def table_warnings(found: Insights, path: LakePath, now: float) -> list[PaneLine]:
-    """Return warnings about missing, unreadable and outdated tables, and the command that updates them.
+    """Return warnings about missing, unreadable and outdated tables, and the command that updates the tables.
 
     `now` is in seconds since the epoch.
     """
@@ -289,7 +296,7 @@ def _broken(error: str) -> bool:
 
 
 def pipeline_command(path: LakePath) -> str:
-    """Return the command line that computes the tables with the findings from the recording in the folder `path`."""
+    """Return the command line that computes the gold tables from the recording in the folder `path`."""
     return join(("kgtui", "pipeline", "run", f"--lake={path}"))
 
 
@@ -299,9 +306,9 @@ def no_findings_lines(
     """Return lines that say why there are no findings, and how to create findings.
 
     Args:
-        which: the lake, which is the folder with the recording and the tables. If the user did not choose the lake, the
-            lines explain what a lake is.
-        error: why the tables could not be read.
+        which: the lake, which is a folder with a recording and with gold tables. If the user has not chosen the lake,
+            the lines explain what a lake is.
+        error: why the gold tables could not be read.
         recorded: whether the lake contains a recording.
         seeds: bootstrap servers of the cluster.
         width: width of each line in terminal cells.

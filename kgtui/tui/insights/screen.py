@@ -1,4 +1,4 @@
-"""The Insights screen: the table of findings, and details of the current finding."""
+"""The Insights screen: the table of findings, and details of the finding under the cursor."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class FindingText(TextLines):
 
 
 class InsightsScreen(ModalScreen["str | None"]):
-    """Shows findings (problems of groups) that a Spark job has computed from a recording.
+    """Shows findings: problems of groups, found in the tables that a Spark job has computed from a recording.
 
     Dismissed with the id of the group to which the main screen shall go, or with None.
     """
@@ -124,8 +124,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     | v | show only findings of the next kind; after the last kind, show all findings again |
     | l | hide the plot and show the evidence, or show the plot again |
     | tab | move the focus to the evidence, or back to the findings |
-    | r | read the tables again |
-    | Y | copy the command line that shows more about the finding |
+    | r | read the tables again, and find problems in them |
+    | Y | copy the command line for the next step after the finding |
     | U | switch between UTC and local time |
     | escape | return from the evidence to the findings, or close the screen |
     | q, I | close the screen |
@@ -194,7 +194,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.action_again()
 
     def action_again(self) -> None:
-        """Read the tables with the findings again."""
+        """Read the gold tables again, and show the findings in them."""
         where = text.plain(str(self._lake.path), max(self.app.size.width - 44, 16), cut="middle")
         self.query_one("#box").border_title = Content(f"Insights: {where} ({self._lake.reason})")
         self.findings.set_placeholder(f"reading the tables{text.marks().ellipsis}")
@@ -312,7 +312,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.findings.refresh()
 
     def action_copy(self) -> None:
-        """Copy the command line that shows more about the current finding."""
+        """Copy the command line that the finding under the cursor recommends as the next step."""
         from kgtui.tui.dialogs.copied import CopiedDialog
 
         row = self.findings.row
@@ -322,7 +322,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.app.push_screen(CopiedDialog(command))
 
     def action_choose(self) -> None:
-        """Close the screen, and move the tree's cursor to the group of the current finding."""
+        """Close the screen, and move the tree's cursor to the group of the finding under the cursor."""
         group = self.group
         if group is None:
             return

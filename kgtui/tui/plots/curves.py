@@ -57,7 +57,7 @@ def is_second(character: str) -> bool:
 
 
 def _known_stretches(values: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
-    """Yield (index of the first value, values) for each longest sequence of consecutive values without NaN."""
+    """Split the values at NaN. Yield (index of the first value, values) for each part, without empty parts."""
     stretch: list[float] = []
     for index, value in enumerate((*values, math.nan)):
         if not math.isnan(value):
