@@ -6,13 +6,13 @@ deleted.
 
 | Problem in Textual 8.2.8 | Workaround |
 |---|---|
-| Textual writes the full style before every run of cells. | `terminal_driver.shorten_sgr` |
+| Textual writes the full style before every run of cells with the same style. | `terminal_driver.shorten_sgr` |
 | The thread that writes to the terminal ends at the first error, and the program then hangs. | `terminal_driver` |
 | If a key moves the focus, keys typed right after it still go to the previously focused widget. | `key_order` |
 | A key passes through the message queue of every ancestor before its action runs. | `key_order.run_binding` |
 | A byte that is not UTF-8, or an unexpected escape sequence, ends the program. | `terminal_driver` |
-| A second click or key that dismisses a screen removes the screen below. | `ignored_input` |
-| A key ends the program if it arrives before the list of the command palette exists or has a size. | `ignored_input` |
+| A second click or key that dismisses a screen also removes the screen below it. | `ignored_input` |
+| A key ends the program if the list of the command palette does not exist yet, or has no size yet. | `ignored_input` |
 | A search of the command palette ends the program if the palette is closed before the search ends. | `ignored_input` |
 | A list in a terminal of 5 or 7 columns ends the program, because its text has a width of 0 cells. | `narrow_text` |
 | If the worker of a completion is cancelled before it begins, Python prints a warning. | `completion` |
@@ -21,9 +21,9 @@ deleted.
 | A widget whose size changes causes another layout of the whole screen. | `rendering.NoRelayout` |
 | A strip with only one part refers to itself. Only the garbage collector can free it. | `rendering` |
 | A scroll view whose number of lines changes lays out and repaints the whole screen. | `line_view` |
-| plotext 5.3.2 limits plots to the size of the terminal that it measures. | `plot_size` |
+| plotext 5.3.2 limits plots to the terminal size that plotext has detected. | `plot_size` |
 
-From kgtui, this package imports only `config`, `errors` and `output`.
+The only packages of kgtui that this package imports are `config`, `errors` and `output`.
 
 | module | contents |
 |---|---|
@@ -33,7 +33,7 @@ From kgtui, this package imports only `config`, `errors` and `output`.
 | `narrow_text` | wraps text into lines of at least one cell |
 | `completion` | an input field that completes the typed text without a worker |
 | `crash_message` | a short message in place of Textual's traceback |
-| `rendering` | cached styles, no second layout, strips without reference cycles |
+| `rendering` | base classes of widgets that cache styles or avoid a second layout; strips without reference cycles |
 | `line_view` | a scroll view that changes its lines without another layout of the screen |
 | `plot_size` | creates plots without plotext's size limit |
 """

@@ -29,6 +29,6 @@ class CompletingInput(Input):
         super().__init__(value, **options)
 
     def watch_value(self, value: str) -> None:
-        """Find a completion for a changed text. Textual has already removed the completion of the old text."""
+        """Propose a completion for the changed text. Textual has already removed the completion of the old text."""
         typed = value.casefold()
         self._suggestion = next((text for text in self._completions if value and text.casefold().startswith(typed)), "")

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class CrashedError(Exception):
-    """Wraps an unexpected exception (its `__cause__`). Textual prints it as a short message.
+    """Wraps an unexpected exception, which is its `__cause__`. Textual prints this error as a short message.
 
     Attributes:
         report: path of the crash report; None if it could not be written.
@@ -47,7 +47,7 @@ class CrashedError(Exception):
 
 
 class CrashReportingApp(App[int]):
-    """An app that reports unexpected exceptions in a file and a short message."""
+    """An app that writes an unexpected exception to a crash report, and shows the user only a short message."""
 
     exiting = False
     """Whether the app is exiting. Exceptions during the exit are only logged."""

@@ -2,7 +2,7 @@
 
 In Textual 8.2.8, `Screen.dismiss` removes the topmost screen, even if it is called for another screen. A second click
 on the background of the command palette therefore removes the screen below the palette. A third click may find no
-screen, and cause an exception.
+screen at all, and raises an exception.
 
 An `OptionList` raises `KeyError` for a page key before it has a size. The command palette raises `NoMatches` for a key
 before its list exists, and for a search that ends after its list was removed.
@@ -38,7 +38,7 @@ METHODS_THAT_NEED_THE_LIST: dict[str, Callable[..., Any]] = {
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
-    """Patch methods of Textual, so that they ignore calls at moments when they would fail."""
+    """Patch methods of Textual, so that they do nothing when they are called at moments when they would fail."""
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(OptionList, "_move_page", _move_page)  # noqa: B010
     for name, method in METHODS_THAT_NEED_THE_LIST.items():

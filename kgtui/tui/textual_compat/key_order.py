@@ -1,9 +1,9 @@
 """Send each key to the right widget, in the typed order, even if a key moves the focus.
 
 In Textual 8.2.8, each widget has a message queue. When a key arrives, the app forwards it to the widget that has the
-focus then. Over a slow connection, several keys arrive at the same time. If the first key moves the focus, the next
-keys still go to the old widget, and letters are lost or swapped. This module therefore holds each key back until the
-widgets have handled the key before it.
+focus at that moment. Over a slow connection, several keys arrive at the same time. If the first key moves the focus,
+the next keys still go to the old widget, and letters are lost or swapped. This module therefore holds each key back
+until the widgets have handled the key before it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""Number of rounds in which the widgets empty their message queues after a key.
+"""How often this module waits, after a key, until the widgets have handled all messages in their queues.
 
-The first round handles the key itself. The second round handles a message that the key causes, such as
-`Input.Submitted`, and the third a response to this message.
+The first time, the widgets handle the key itself. The second time, they handle a message that the key has caused, such
+as `Input.Submitted`. The third time, they handle a response to this message.
 """
 
 HOLD_TIMEOUT = 3.0
@@ -40,7 +40,7 @@ Usually, widgets handle a key in a few milliseconds. Without this limit, a stuck
 ACTION_TIMEOUT = 10.0
 """Maximum time for which a key waits for a running action of the screen, in seconds.
 
-Examples are the submission of a dialog, and the selection of a filter's match on the main screen.
+For example, a dialog may be opening a recording, or the main screen may be selecting a group that matches a filter.
 """
 
 CLOSING_KEYS = frozenset({"escape", "ctrl+c", "ctrl+q"})
@@ -112,7 +112,7 @@ def _path(app: App[int]) -> list[MessagePump]:
 
 
 def _running_action(app: App[int]) -> asyncio.Event | None:
-    """Return the event that is set when the running action is done; None if no action is running."""
+    """Return the event that is set when the running action of the screen is done; None if no action is running."""
     done = getattr(app.screen, "action_done", None)
     return done if isinstance(done, asyncio.Event) and not done.is_set() else None
 
@@ -141,6 +141,6 @@ async def _all_queues_handled(path: list[MessagePump]) -> None:
 async def run_binding(app: App[Any], key: str) -> bool:
     """Run the action of a key immediately. Return whether the key has an action.
 
-    Textual 8.2.8 would first pass the key through the message queues of all ancestors.
+    Textual 8.2.8 would first pass the key through the message queues of all ancestors of the focused widget.
     """
     return await app._check_bindings(key)

@@ -1,7 +1,8 @@
-"""A scroll view of lines, whose number can change without a layout of the screen.
+"""A scroll view of lines. The number of lines can change without a layout of the screen.
 
 Textual 8.2.8 lays out and repaints the screen whenever `virtual_size` is set, or a scroll bar appears or disappears.
-Each move of the cursor would take tens of milliseconds and write tens of kilobytes.
+With Textual's own scroll view, each move of the cursor to another group would therefore take tens of milliseconds, and
+write tens of kilobytes to the terminal.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class LineView(StyleCache, ScrollView):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def refresh_if_different(self, y: int) -> None:
-        """Draw line `y` of the widget again, unless it looks as before."""
+        """Draw line `y` of the widget again, but only if the line looks different from the line that was drawn last."""
         line = self.finish_line(self.render_line(y))
         if line != self._line_cache.get(y):
             self.refresh(Region(0, y, self.size.width, 1))
@@ -113,7 +114,7 @@ class LineView(StyleCache, ScrollView):
         return lines if (first, last) == (0, self.outer_size.width) else [line.crop(first, last) for line in lines]
 
     def finish_line(self, strip: Strip) -> Strip:
-        """Pad a line to the width of the widget and its scroll bar, and convert it to colors of the terminal."""
+        """Pad a line to the width of the widget with its scroll bar, and replace colors that the terminal lacks."""
         strip = strip.adjust_cell_length(self.outer_size.width, self.base_style)
         for line_filter in self.get_line_filters():
             strip = strip.apply_filter(line_filter, self.background_colors[1])
@@ -124,7 +125,7 @@ class LineView(StyleCache, ScrollView):
         self._line_cache = shift_lines(self._line_cache, lines, self.FIXED_LINES, self.size.height)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Draw the lines that scrolling has made visible. The other lines are taken from the cache."""
+        """Draw the lines that scrolling has made visible. Lines that were visible before are taken from the cache."""
         self._move_thumb(old_value, new_value)
         if by := round(new_value) - round(old_value):
             self.shift_cached_lines(by)
@@ -139,7 +140,10 @@ class LineView(StyleCache, ScrollView):
             bar.refresh(Region(0, first, 1, last - first + 1))
 
     def _thumb(self, top: float) -> range:
-        """Return the extent of the thumb on the scroll bar, in eighths of a cell. `top` is the first visible line."""
+        """Return where the thumb of the scroll bar begins and ends, in eighths of a cell.
+
+        `top` is the number of the first visible line.
+        """
         height, lines = self.size.height, self.vertical_scrollbar.window_virtual_size
         if lines <= height:
             return range(height * 8)
@@ -170,7 +174,7 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return line number → value after the widget was scrolled.
+    """Return `by_line` with the line numbers that the values have after the widget was scrolled.
 
     Args:
         by_line: line number in the widget → value.

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 textual_wrap: Callable[..., Any] = Content._wrap_and_format
-"""Textual's own method that wraps text. The patched method calls it."""
+"""Textual's own method that wraps text. Its replacement, `wrap`, calls it."""
 
 _textual_height: Callable[..., int] = RichVisual.get_height
 
 
 def wrap_text_to_at_least_one_cell() -> None:
-    """Patch methods of Textual, so that they accept widths below 1 as if they were 1."""
+    """Patch methods of Textual, so that they handle a width below 1 like a width of 1."""
     setattr(Content, "_wrap_and_format", wrap)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(RichVisual, "get_height", _height)  # noqa: B010
 

@@ -1,4 +1,4 @@
-"""Faster rendering: cached styles, no second layout, and strips without reference cycles."""
+"""Base classes of widgets that are drawn faster, and a patch that prevents reference cycles in Textual's strips."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class StyleCache(Widget):
-    """Base class of widgets that draw their own lines. Styles are cached until theme or focus changes.
+    """Base class of widgets that draw their own lines. Computed styles are cached until the theme or the focus changes.
 
     Textual 8.2.8 clears its own cache of styles at every refresh. Computing a style takes longer than drawing a line.
     """
@@ -34,7 +34,10 @@ class StyleCache(Widget):
         return self._base_style
 
     def component_style(self, component: str) -> Style:
-        """Return the style of a component class, but without its background; `base_style` for an empty string."""
+        """Return the style of a component class, not combined with the style (such as the background) of the widget.
+
+        If `component` is an empty string, return `base_style`.
+        """
         base = self.base_style
         if not component:
             return base
@@ -65,9 +68,9 @@ class StyleCache(Widget):
 class NoRelayout(Widget):
     """Base class of widgets that do not request a second layout when a layout has changed their size.
 
-    Other widgets of Textual 8.2.8 request a second layout, because their `virtual_size` changes. Use this class only
-    for widgets that do not scroll. It must be the last base class, because Textual takes the default styles from the
-    first base class.
+    Other widgets of Textual 8.2.8 request a second layout, because their `virtual_size` changes with their size. Use
+    `NoRelayout` only for widgets that do not scroll. A widget must name `NoRelayout` as its last base class, because
+    Textual takes the default styles from the first base class.
     """
 
     virtual_size = Reactive(Size(0, 0))

@@ -1,11 +1,12 @@
 """A terminal driver that writes short frames, ignores invalid input, and survives a closed terminal.
 
 - Textual 8.2.8 writes the whole style, about 40 bytes, before each run of cells with the same style, and a reset after
-  it. This takes long over a slow connection. This driver writes only the differences, and no text color for blanks.
-- Textual's writer thread ends at the first write error, for example when an SSH connection is lost. Its queue then
-  fills up, and the program hangs.
+  the run. Over a slow connection, this takes long. This driver writes only the differences between styles, and no text
+  color for blanks.
+- Textual's writer thread ends at the first write error, for example when an SSH connection is lost. The queue of this
+  thread then fills up, and the program hangs. After a write error, this driver discards all output.
 - Textual's input thread decodes UTF-8 strictly. An invalid byte, such as an umlaut in a Latin-1 terminal, ends the
-  program. So do some escape sequences that Textual's parser does not expect.
+  program, and so does an escape sequence that Textual's parser does not expect. This driver ignores invalid input.
 """
 
 from __future__ import annotations
@@ -100,9 +101,9 @@ class LossTolerantTerminal:
 
 _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
-"""Matches a run of cells (style, text and reset), with the newlines and cursor moves after the run."""
+"""Matches a run of cells (style, text and reset), and the newlines and cursor moves that follow the run."""
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
-"""Matches an absolute cursor move at the end of a text. Cursor moves and newlines before it have no effect."""
+"""Matches an absolute cursor move at the end of a text. Moves and newlines before it need not be written."""
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
 """SGR codes that are visible on a blank: underline, reverse, strike, double underline, overline."""
@@ -122,8 +123,9 @@ _PLAIN = _Style()
 def shorten_sgr(frame: str) -> str:
     """Return a shorter frame that draws the same cells.
 
-    A frame is what Textual writes to the terminal for one update. Between two styles, the result contains only the SGR
-    codes that differ. Like each frame, it begins and ends in the terminal's default style.
+    A frame is what Textual writes to the terminal for one update. Between two runs of cells, the result contains only
+    the SGR codes for the differences between their styles. Like a frame of Textual, the result begins and ends in the
+    default style of the terminal.
     """
     written: list[str] = []
     current, end = _PLAIN, 0
