@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CompletingInput(Input):
-    """An input field that proposes a completion behind the cursor, ignoring case. Key `right` accepts it.
+    """An input field that proposes a completion of the typed text, ignoring case. Key `right` accepts the completion.
 
     Args:
         value: initial text.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""How often this module waits, after a key, until the widgets have handled all messages in their queues.
+"""Number of times that this module waits, after a key, until the widgets have handled all messages in their queues.
 
 The first time, the widgets handle the key itself. The second time, they handle a message that the key has caused, such
 as `Input.Submitted`. The third time, they handle a response to this message.
@@ -93,7 +93,7 @@ class KeyOrder:
             # If the key has opened or closed a screen, the screen that is now active must first handle its messages.
             await _wait_for_queues(_path(self._app))
         if self._held:
-            # The app calls `_send`, so that exceptions of `_send` are handled like those of the app.
+            # The app calls `_send`, so that exceptions of `_send` are handled like other exceptions in the app.
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._in_progress = None

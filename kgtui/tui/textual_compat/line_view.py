@@ -164,7 +164,7 @@ class LineView(StyleCache, ScrollView):
             self.vertical_scrollbar.window_virtual_size = lines
 
     def set_top_line(self, top: int) -> None:
-        """Scroll so that `top` is the first visible line, at most to the end. Only the scroll bar is redrawn."""
+        """Scroll so that `top` is the first visible line, but not beyond the end. Redraw only the scroll bar."""
         top = max(0, min(top, self.virtual_size.height - self.size.height))
         if top != self.scroll_offset.y:
             before = self.scroll_y

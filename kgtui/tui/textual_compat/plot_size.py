@@ -1,7 +1,8 @@
 """Create plots without the size limit of plotext.
 
-plotext 5.3.2 limits each plot to the detected size of the terminal, which may be smaller than the screen. Its public
-function `limit_size` works only for the global figure, so this module calls a private method.
+plotext 5.3.2 limits each plot to the size of the terminal that plotext detects. This size may be smaller than the
+screen of the app. The public function `limit_size` of plotext works only for plotext's global figure, so this module
+calls a private method.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def unlimited_plot(width: int, height: int) -> Plot:
-    """Create a plot of this size, in terminal cells."""
+    """Create an empty plot of `width` times `height` terminal cells, even if plotext detects a smaller terminal."""
     from textual_plotext.plot import Plot
 
     plot = Plot()

@@ -68,7 +68,7 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
 def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     """Return a function that creates a decoder for terminal input, like `codecs.getincrementaldecoder`.
 
-    The decoder ignores invalid bytes. It uses `encoding` only if the locale has no encoding.
+    The decoder ignores invalid bytes. It uses the encoding of the locale, or `encoding` if the locale says ASCII.
     """
     of_locale = codecs.lookup(locale.getencoding()).name
     return partial(codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale), errors="ignore")
@@ -110,7 +110,7 @@ _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
 
 
 class _Style(NamedTuple):
-    """A text style as SGR parameters (ECMA-48)."""
+    """A text style as SGR parameters (ECMA-48), such as `1` for bold."""
 
     attributes: frozenset[str] = frozenset()
     foreground: str = "39"
