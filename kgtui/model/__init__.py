@@ -13,18 +13,18 @@ The package imports only `kgtui.errors`, the standard library and RE2. An unknow
 | `answer` | `Answer` of a read with its `Fault`s, and `Outcome` of a write |
 | `access` | `Access`: which groups and topics the user may see |
 | `snapshot` | `Snapshot`: all data about a cluster at one time |
-| `summary` | `Summary`: the values that the sweep stores for each group |
-| `trail` | `Trail`: the last reads of a group by the sweep, in little memory |
+| `summary` | `Summary`: the values that the sweep (the background read of all groups) stores for each group |
+| `trail` | `Trail`: the last few reads of a group by the sweep, encoded as a few bytes |
 | `member_names` | short unique names of members, and the owners of partitions |
 | `facts` | looks up members, lag and topics of a group in a snapshot |
 | `fields` | the catalog of all values that kgtui shows |
 | `query` | the filter language of the terminal UI and the commands |
-| `assignment` | current and target owners of partitions, pending moves, delaying members |
+| `assignment` | current and target owners of partitions, and the members that delay a rebalance |
 | `guard` | decides whether a group may be deleted |
 | `burrow` | health verdicts by the rules of Burrow, LinkedIn's lag checker |
-| `health` | health verdict, lag trend, time lag and data loss from polled offsets |
+| `health` | health verdict, lag trend, data loss and age of the oldest unread record, from polled offsets |
 | `judgment` | `Judgment`: whether something is wrong with a group, and since when |
-| `empty_reason` | texts: why a group without members has its verdict |
+| `empty_reason` | texts that say why a group without members has a problem |
 | `series` | ring buffers with lag, members and rates of watched groups |
 | `timeline` | lag, members, rates and changes of one group over an interval, for plots |
 | `event` | events, their kinds and texts, and the log of the newest events |

@@ -23,11 +23,11 @@ class NoMatch:
     """Why no group matches a filter.
 
     Attributes:
-        meant: the filter that the user may have meant, or None.
-        word: the only word in the filter that a group id must contain; None if there is no such word, or several.
-        excluded: number of groups whose ids match the filter, but that do not match its terms about other values.
-        example: the id of one group that is counted in `excluded`; `` if `excluded` is 0.
-        similar: group ids that are similar to `word`.
+        meant: the filter that the user may have meant, or None. If it is set, no other attribute is.
+        word: the word that a group id must contain, if this is the only condition on ids in the filter; otherwise None.
+        excluded: number of groups whose ids match the filter, but whose other values, such as the lag, do not.
+        example: the id of one group that is counted in `excluded`; empty if `excluded` is 0.
+        similar: group ids that are similar to the words in the filter; empty if `excluded` is not 0.
     """
 
     meant: Query | None = None
@@ -38,7 +38,7 @@ class NoMatch:
 
 
 def no_match_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, NoMatch]:
-    """Find out why no group matches a filter. Yields after each slice of groups."""
+    """Return why no group matches a filter. Yields regularly during the search, so that other tasks can run."""
     meant = yield from meant_steps(query, snapshot)
     about_ids = [term for term in query.terms if isinstance(term, IdTerm)]
     if not about_ids or meant is not None:
@@ -71,7 +71,7 @@ def why_not_listed(
         fault: why the group could not be described; None if there was no error.
         gone_at: time at which the group disappeared from a recording, in seconds since the epoch, or None.
         whole: True if `group` is a whole id; False if it may be a part of an id.
-        events: whether to search the events for the time at which the group disappeared.
+        events: whether to search the events in the snapshot for the time at which the group disappeared.
     """
     name = visible(group)
     lines = [f"{name} was deleted or expired at {clock(gone_at)}, as the recording shows."] if gone_at else []

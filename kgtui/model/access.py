@@ -1,7 +1,7 @@
-"""What the user may see on a cluster (`Access`), and faults for hidden offsets.
+"""The permissions of the user (`Access`), and texts and faults for groups whose offsets may be hidden from the user.
 
-Brokers silently leave out groups and topics that a user may not describe. Only a user who may describe everything can
-trust an empty response.
+Brokers silently leave out groups and topics on which the user lacks DESCRIBE. An empty response therefore proves that
+there are no groups or offsets only if the user has DESCRIBE on all groups and topics.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ A super user may perform all of them; so may every user of a cluster without an 
 """
 
 HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
-"""Value of `Fault.name`: no offsets are visible, but brokers may hide some."""
+"""`Fault.name` for a group without visible offsets, if brokers may hide some of its offsets from the user."""
 
 HIDDEN_TOPICS = "OFFSETS_HIDDEN"
-"""Value of `Fault.name`: members of the group read topics that the user lacks permission to describe."""
+"""`Fault.name` for a group whose members read topics on which the user lacks DESCRIBE."""
 
 NONE_VISIBLE = "no offsets that you may see"
-"""Text for a group without visible offsets, if brokers possibly hide some because the user lacks permissions."""
+"""Text for a group without visible offsets, if brokers may hide some because the user lacks permissions."""
 
 VISIBLE_ONLY = "only in topics that you may see"
-"""Text beside a number that was computed only from visible topics."""
+"""Text next to a number that includes only topics on which the user has DESCRIBE."""
 
 NOT_LISTED = "Offsets in topics that you may not describe are not listed."
 """Sentence below a list of offsets that may be incomplete."""
@@ -42,7 +42,7 @@ NO_VISIBLE_GROUP = (
     "there is no group that you may see. Brokers leave out the groups that you may not describe. To list every group, "
     "ask for the ACL operation DESCRIBE on the cluster; to list some groups, ask for DESCRIBE on these groups"
 )
-"""Message for a user who sees no group and may not describe the cluster."""
+"""Message for a user who sees no group and lacks DESCRIBE on the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,9 @@ class Access:
     Attributes:
         cluster_operations: names of Kafka's AclOperation that the user may perform on the cluster; None if not
             reported.
-        any_topic: whether the user may describe every topic that is not in `denied_topics`.
-        denied_topics: topics that an ACL denies, as names or prefixes such as `pay-*`; None if not known.
+        any_topic: whether the user has DESCRIBE on all topics except `denied_topics`.
+        denied_topics: topics on which an ACL denies DESCRIBE to the user, as names or prefixes such as `pay-*`; None if
+            they are not known.
     """
 
     cluster_operations: frozenset[str] | None = None
@@ -64,20 +65,23 @@ class Access:
 
     @property
     def lists_every_group(self) -> bool:
-        """Whether brokers list every group to the user, because the user may describe the cluster."""
+        """Whether brokers list every group to the user. They do so if the user has DESCRIBE on the cluster."""
         return "DESCRIBE" in (self.cluster_operations or ())
 
     @property
     def hides_topics(self) -> bool:
-        """Whether brokers hide offsets in some topics, because the user lacks permission to describe these topics."""
+        """Whether the user is known to lack DESCRIBE on some topics. Brokers leave out the offsets in these topics.
+
+        If the result is False and `denied_topics` is None, an ACL may still deny some topics.
+        """
         return not self.any_topic or bool(self.denied_topics)
 
     @property
     def sees_every_topic(self) -> bool:
-        """Whether brokers hide no topic from the user.
+        """Whether it is certain that brokers hide no topic from the user.
 
-        This requires that the user may describe any topic, and that no ACL denies a topic. If the denied topics are not
-        known, the user must have every cluster operation, as super users do.
+        It is certain if `any_topic` is True and no ACL denies a topic. If the denied topics are not known, the user
+        must also have every cluster operation, as super users do.
         """
         if not self.any_topic or self.denied_topics:
             return False
@@ -89,7 +93,7 @@ FULL_ACCESS = Access(CLUSTER_OPERATIONS, any_topic=True)
 
 
 def partly_recorded(access: Access) -> str:
-    """Return a warning that a recording by this user will lack groups or topics; `` if it will be complete."""
+    """Return a warning that a recording by this user may lack groups or topics; empty if nothing will be missing."""
     lacking = {}
     if not access.lists_every_group:
         lacking["groups"] = "the cluster"
@@ -104,7 +108,7 @@ def partly_recorded(access: Access) -> str:
 
 
 def lower_bound_reason(access: Access) -> str:
-    """Return why reported lags are only lower bounds, and which permission the user must ask for."""
+    """Return a text that says why the lags are only lower bounds, and which permission the user must ask for."""
     request = (
         f"ask to {_remove_denial(access)}"
         if access.denied_topics

@@ -1,6 +1,7 @@
 """Results of reads and writes on a Kafka cluster.
 
-A read may fail for some brokers or groups. The result then has the other rows and a fault for each failure.
+A read may fail for some brokers or groups. The result then contains one fault for each of them, and the rows of all
+other brokers and groups.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ class Fault:
     """The error of one request.
 
     Attributes:
-        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name that kgtui defines. If there was no
-            valid response: `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED` or `DAMAGED_ANSWER`. If the
-            user lacks permissions: `OFFSETS_MAY_BE_HIDDEN` (offsets may be missing) or `OFFSETS_HIDDEN` (offsets are
-            missing).
-        message: text for the user, with the request and the broker.
+        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name that kgtui defines. kgtui defines
+            `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED` and `DAMAGED_ANSWER` for requests without a
+            valid response. It also defines `OFFSETS_MAY_BE_HIDDEN` for offsets that may be missing, and
+            `OFFSETS_HIDDEN` for offsets that are missing, because the user lacks permissions.
+        message: error message for the user, which names the request and the broker.
         code: Kafka's error code; None if kgtui defines the name.
         broker: node id of the broker to which the request was sent, or None.
         group: group id; None if the fault concerns a whole broker or cluster.
-        advice: what the user can do, or ``.
+        advice: what the user can do; empty if there is no advice.
     """
 
     name: str
@@ -41,7 +42,12 @@ class Fault:
 
 
 def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None = None) -> Fault:
-    """Convert an exception to a fault. `broker` is used if the exception names no broker."""
+    """Convert an exception to a fault.
+
+    Args:
+        broker: node id for the fault, if the exception does not contain a node id.
+        group: id of the group that the request was about, or None.
+    """
     named = getattr(error, "broker", None)
     return Fault(
         error.fault_name,
@@ -56,7 +62,8 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
 def why_missing(faults: Iterable[Fault], group: str) -> Fault:
     """Return the fault that explains why a group is missing from an answer.
 
-    This is the first fault of the group. If the group has none, it is the first fault of a whole broker or cluster.
+    This is the first fault of the group. If the group has none, it is the first fault of a whole broker or cluster. If
+    there is none either, it is a new fault with the name `NO_ANSWER`.
     """
     general: Fault | None = None
     for fault in faults:
@@ -92,8 +99,9 @@ class Answer(Generic[RowsT]):
     Attributes:
         rows: the data that could be read.
         faults: one fault per broker or group that failed.
-        hidden: group id → topics whose offsets are missing, because the user may not describe the topics. An empty
-            tuple means that offsets may be missing in unknown topics. Only answers with offsets set this attribute.
+        hidden: group id → topics whose offsets the broker left out, because the user lacks DESCRIBE on them. An empty
+            tuple means that the broker may have left out offsets, but the topics are not known. Groups with complete
+            offsets are not included. The mapping is empty in answers that are not about offsets.
     """
 
     rows: RowsT

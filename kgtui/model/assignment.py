@@ -1,11 +1,11 @@
-"""Current and target owners of the partitions of a group, pending moves, and members that delay them.
+"""Current and target owners of the partitions of a group, pending moves, and members that delay these moves.
 
 An item is a partition, a streams task (subtopology, partition) with a role, a connector, or a task of a connector.
 
 A broker reports for each member only the partitions that it may use now. A partition that a member must still give up
-(`ConsumerGroupMember.partitionsPendingRevocation`) is in no reported assignment, so its owner is not known. The owner's
-epoch is below the assignment epoch of the group. kgtui therefore says that the partition waits for every member whose
-epoch is below the assignment epoch.
+(`ConsumerGroupMember.partitionsPendingRevocation`) is in no reported assignment, so the owner of this partition is not
+known. It is only known that the owner's epoch is below the assignment epoch of the group. kgtui therefore says that the
+partition waits for every member whose epoch is below the assignment epoch.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Item(NamedTuple):
     Attributes:
         name: topic, subtopology or connector.
         number: number of the partition or task; -1 for a connector.
-        role: `active`, `standby` or `warmup` for streams tasks, `connector` or `task` for Connect, `` for partitions.
+        role: `active`, `standby` or `warmup` for streams tasks; `connector` or `task` for Connect; empty for
+            partitions.
     """
 
     name: str
@@ -63,8 +64,8 @@ class Skew:
     Attributes:
         by: what is compared: `member`, `host` or `rack`.
         loads: one load per member, host or rack, the largest first.
-        ratio: items per member on the busiest host, divided by items per member in the whole group; the same for racks
-            and members. 1 if the items are distributed evenly, None if nothing is assigned.
+        ratio: largest number of items per member in `loads`, divided by the number of items per member in the whole
+            group. It is 1 if the items are distributed evenly, and None if no item is assigned.
     """
 
     by: str
@@ -73,10 +74,10 @@ class Skew:
 
 
 MOST_INFERRED = 20_000
-"""Maximum number of partitions of one topic, or tasks of one subtopology, that are inferred.
+"""Maximum number of partitions of one topic, or tasks of one subtopology, that kgtui infers from the highest known one.
 
-If partition 7 is known, partitions 0 to 6 must exist too. Without the limit, a damaged assignment with partition
-2³¹ − 1 would fill the memory.
+If partition 7 of a topic is known, partitions 0 to 6 must exist too. The limit is needed because a damaged assignment
+with partition 2³¹ − 1 would otherwise fill the memory.
 """
 
 
@@ -84,7 +85,10 @@ class PlacementStatus(Enum):
     """Whether a partition, task or connector ("item") has reached its target owner."""
 
     SETTLED = "settled"
-    """The target owner owns the partition, task or connector. Without a target assignment, any member owns it."""
+    """The target owner owns the partition, task or connector.
+
+    If the group has no target assignment, it is enough that some member owns the item.
+    """
     LEAVING = "leaving"
     """A member owns the partition, task or connector, but must give it up."""
     ARRIVING = "arriving"
@@ -105,7 +109,7 @@ class Placement(NamedTuple):
     Attributes:
         owners: ids of the members that own the item.
         targets: ids of the target owners; None if the group has no target assignment.
-        waits_for: ids of the members that delay the item. If the status is `LEAVING`, these are the owners that must
+        waits_for: ids of the members that delay the move. If the status is `LEAVING`, these are the owners that must
             give up the item. If the status is `ARRIVING`, these are other members whose epoch is behind, because one of
             them may still have the item; without such members, these are the target owners.
     """
@@ -141,7 +145,7 @@ class Assignment:
     Attributes:
         placements: one per partition, task or connector ("item"), sorted by name, number and role of the item.
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
-        blockers: the member that must give up the most items is first.
+        blockers: members that delay the target assignment. The member that must give up the most items is first.
         idle: ids of the members that own no item and are the target owner of no item.
         unreported: ids of members whose assignment is not known.
         skews: one skew over members, one over hosts and, if members have racks, one over racks.
@@ -163,7 +167,7 @@ def assignment_of(description: GroupDescription, offsets: GroupOffsets | None = 
     """Return the assignment of a group; None if the broker withheld its members.
 
     Args:
-        offsets: partitions with an offset are included, even without an owner.
+        offsets: offsets of the group, or None. Their partitions are included even if no member owns them.
     """
     members = description.members
     if members is None:
@@ -332,7 +336,7 @@ def items_of(member: Member) -> frozenset[Item]:
 
 
 def targets_of(member: Member) -> frozenset[Item]:
-    """Return the partitions and tasks of a member in the target assignment; an empty set if there is none."""
+    """Return the partitions and tasks that a member will own; an empty set if it has no target assignment."""
     return _tasks(member.streams.target) if member.streams is not None else _partitions(member.target)
 
 

@@ -1,7 +1,7 @@
 """Health verdicts on partitions and groups by the rules of LinkedIn's Burrow.
 
-A window holds the last commits of a group in one partition, and the last log end offsets. The verdict on a window
-equals the result of Burrow's `CachingEvaluator`.
+A window contains the last commits of a group in one partition, and the last log end offsets of this partition. The
+verdict on a window equals the result of Burrow's `CachingEvaluator`.
 
 Times are in milliseconds since the epoch. Lag is a number of records.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.offsets import TopicPartition
 
-# `_UNKNOWN` stands for None in arrays of integers. A lag is never negative.
+# `_UNKNOWN` stands for an unknown lag in arrays of integers. A known lag is never negative.
 _UNKNOWN = -1
 
 
@@ -33,7 +33,7 @@ class Status(IntEnum):
     """The group does not exist."""
     OK = 1
     WARN = 2
-    """The group commits, but its lag never falls."""
+    """The group commits, but its lag was always above `Options.allowed_lag` and never fell."""
     ERR = 3
     """A partition of the group is `STOP`, `STALL` or `REWIND`."""
     STOP = 4
@@ -49,13 +49,13 @@ class Options:
     """Burrow's settings, with Burrow's names and default values.
 
     Attributes:
-        intervals: maximum number of commits in a `Window`, and maximum number of log end offsets.
+        intervals: maximum number of commits in a `Window`, and maximum number of log end offsets in it.
         minimum_complete: minimum number of commits for a status other than OK, as a fraction (0 to 1) of `intervals`.
         allowed_lag: a partition whose lag is at most this many records is OK.
-        min_distance: minimum seconds between two commits of a window. A commit that arrives sooner replaces the
-            previous one.
+        min_distance: minimum seconds between two commits in a window. If a commit comes sooner, its offset and lag
+            replace those of the previous commit.
         offset_refresh: seconds between two reads of the log end offset.
-        expire_cache: maximum age of a reused verdict, in seconds.
+        expire_cache: maximum age of a verdict in seconds. An older verdict is computed again.
     """
 
     intervals: int = 10
@@ -81,8 +81,9 @@ class Commit:
 
     Attributes:
         offset: the offset of the next record to read.
-        at: milliseconds since the epoch.
-        lag: number of records from the offset to the newest log end that was known at the time; None if none was known.
+        at: time of the commit, in milliseconds since the epoch.
+        lag: number of records from the offset to the newest log end offset that was known at the time of the commit;
+            None if no log end offset was known then.
     """
 
     offset: int
@@ -104,7 +105,7 @@ class Window:
 
     @property
     def current_lag(self) -> int | None:
-        """Number of records from the last commit to the newest log end, or None."""
+        """Number of records from the last commit to the newest log end; None without a commit or a log end offset."""
         if not self.commits or not self.log_ends:
             return None
         return max(self.log_ends[-1] - self.commits[-1].offset, 0)
@@ -116,10 +117,10 @@ class PartitionVerdict:
 
     Attributes:
         status: any status except `ERR`.
-        complete: number of commits as a fraction (0 to 1) of `Options.intervals`.
-        current_lag: number of records from the last commit to the newest log end, or None.
-        first: the oldest commit in the window, or None.
-        last: the newest commit in the window, or None.
+        complete: number of commits in the window, as a fraction (0 to 1) of `Options.intervals`.
+        current_lag: number of records from the last commit to the newest log end; None if it is not known.
+        first: the oldest commit in the window; None if the window has no commits.
+        last: the newest commit in the window; None if the window has no commits.
     """
 
     status: Status
@@ -137,7 +138,7 @@ class GroupVerdict:
         status: the worst status of the partitions, but at most `ERR`.
         complete: fraction (0 to 1) of the partitions whose window is full; 0 without partitions.
         total_lag: sum over the partitions whose lag is known; None if no lag is known.
-        max_lag: the first `(topic, partition)` with the largest lag; None if no lag is known.
+        max_lag: the `(topic, partition)` with the largest lag, or the first of several; None if no lag is known.
         unknown: number of partitions whose lag is not known.
         partitions: `(topic, partition)` → verdict, for every partition.
     """
@@ -158,7 +159,7 @@ class GroupVerdict:
 class CommitRing:
     """Collects the last commits and log end offsets of one partition for a `Window`.
 
-    A commit with an earlier time than the commit before it is dropped.
+    A commit is dropped if its time is before the time of the newest commit.
     """
 
     __slots__ = ("_at", "_ends", "_lags", "_offsets", "_options")
@@ -179,8 +180,8 @@ class CommitRing:
         """Add a commit at `at` ms since the epoch, with the lag from the newest known log end.
 
         If less than `min_distance` has passed since the previous commit, only the offset and lag of the previous commit
-        are replaced, as in Burrow. Its time stays, because a window of a group that commits often would otherwise
-        never fill.
+        are replaced, as in Burrow. The previous commit keeps its time. Otherwise, the window of a group that commits
+        often would never fill.
         """
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:
@@ -196,7 +197,7 @@ class CommitRing:
         """Return the window with the last commits and log end offsets.
 
         Args:
-            log_end: a newer log end offset for this window only, or None.
+            log_end: a newer log end offset, which is added to the returned window but not stored; or None.
         """
         rows = zip(self._offsets, self._at, self._lags, strict=True)
         commits = tuple(Commit(offset, at, None if lag == _UNKNOWN else lag) for offset, at, lag in rows)
@@ -206,7 +207,11 @@ class CommitRing:
 def ceased(commits: Sequence[Commit], now: int) -> bool:
     """Return whether the group stopped committing.
 
-    Burrow's rule: more time has passed since the last commit than between the first and the last commit.
+    By Burrow's rule, it did if more time has passed since the last commit than between the first and the last commit.
+
+    Args:
+        commits: oldest first, at least one.
+        now: milliseconds since the epoch.
     """
     return now - commits[-1].at > commits[-1].at - commits[0].at
 
@@ -217,7 +222,7 @@ def lately_caught_up(window: Window) -> bool:
 
 
 def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
-    """Return the last commit before the committed offset went back, and the first commit after that.
+    """Return the commits directly before and directly after the committed offset went back.
 
     None if the offset did not go back, or has reached its earlier value again.
     """
@@ -229,7 +234,7 @@ def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
 
 
 def always_behind(commits: Iterable[Commit], allowed_lag: int = 0) -> bool:
-    """Return whether every known lag was above `allowed_lag`; True if no lag is known."""
+    """Return whether the known lags of all commits are above `allowed_lag`; True if no lag is known."""
     return all(commit.lag > allowed_lag for commit in commits if commit.lag is not None)
 
 

@@ -31,8 +31,9 @@ class ClusterInfo:
     Attributes:
         cluster_id: None if the broker did not report it.
         brokers: node id → broker.
-        controller: node id, or None.
-        features: finalized features, such as `share.version` → 1; None before Kafka 2.7, which does not report them.
+        controller: node id of the controller; None if it is not known.
+        features: finalized features, such as `share.version` → 1; None if the brokers are older than Kafka 2.7 and do
+            not report features.
         seeds: the bootstrap addresses in use, `host:port`.
     """
 
@@ -50,7 +51,7 @@ class ClusterInfo:
 
 @dataclass(frozen=True, slots=True)
 class TopicRules:
-    """The configs of a topic that decide when records are deleted, and whether the times of records can be searched.
+    """The configs of a topic that decide when records are deleted, and whether records can be searched by timestamp.
 
     Attributes:
         seconds: `retention.ms` in seconds; None if it is unlimited or not known.
@@ -58,7 +59,7 @@ class TopicRules:
         compacted: whether `cleanup.policy` contains `compact`.
         deletes: whether `cleanup.policy` contains `delete`.
         tiered: whether the topic uses tiered storage (`remote.storage.enable`, KIP-405).
-        fault: why the configs could not be read; `` if they were read.
+        fault: why the configs could not be read; empty if they were read.
     """
 
     seconds: float | None = None
@@ -70,7 +71,7 @@ class TopicRules:
 
     @property
     def seconds_alone(self) -> float | None:
-        """The retention time in seconds; None if it is unknown or records are not deleted by age alone."""
+        """The retention time in seconds; None if it is unknown or unlimited, or if not only age deletes records."""
         return self.seconds if self.deletes and not self.by_size else None
 
 
@@ -81,8 +82,9 @@ class Retention:
     Attributes:
         topics: topic → `retention.ms`, for topics that delete records by age alone. Topics with
             `cleanup.policy=compact` or `retention.bytes` are left out.
-        offsets: how long the offsets of a group without members are kept (`offsets.retention.minutes`), or None.
-        rules: topic → its configs about retention; empty in a recording.
+        offsets: how long the offsets of a group without members are kept (`offsets.retention.minutes`); None if it is
+            not known.
+        rules: topic → configs about retention; empty in a recording.
     """
 
     topics: Mapping[str, float] = field(default_factory=dict)
@@ -93,6 +95,7 @@ class Retention:
         """Return a copy with the newer values in `answer`.
 
         Args:
+            answer: the newer values. If it has neither `topics` nor `offsets`, only `rules` are updated.
             asked: topics whose configs were read without an error. If one of them is not in `answer.topics`, its old
                 retention time is removed.
         """

@@ -22,7 +22,7 @@ class CommandLine:
 
     Attributes:
         text: one quoted line. Control and bidi characters are written as `$'…'` (bash, zsh, ksh).
-        note: what the command does differently from kgtui, or ``.
+        note: what the command does differently from kgtui; empty if there is no difference.
     """
 
     text: str
@@ -40,6 +40,7 @@ def describe(
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.
         seeds: bootstrap addresses, `host:port`.
+        view: what the command shows about the group.
         command_config: path of the properties file for the connection, or None.
     """
     where = _where(seeds, command_config)
