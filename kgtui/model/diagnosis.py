@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
-"""Length of a time span in seconds. The diagnosis of a flapping group names members that joined or left within it."""
+"""The diagnosis of a flapping group names members that joined or left in this many seconds before the snapshot."""
 
 _ABOUT_EMPTY = ONLY_COUNTED | {Problem.EMPTY}
 
@@ -40,14 +40,14 @@ _DELETABLE = "The group can be deleted now."
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The summary of a group's condition.
+    """What is wrong with a group, why, and what to do next. A text is empty if it does not apply.
 
     Attributes:
         name: the problem in capitals, `OK`, `NOT_FOUND` or `not known yet`.
-        why: the reason, or ``.
-        who: the members, the broker or the user that the problem is about, or ``.
-        advice: what the user can do next, or ``.
-        also: the other problems of the group, or ``. If the group has stopped, the text says since when.
+        why: the reason for the problem.
+        who: the members, the broker or the user that the problem is about.
+        advice: what the user can do next.
+        also: the other problems of the group, separated by commas. The problem `stopped` is followed by its time.
     """
 
     judgment: Judgment
@@ -73,7 +73,7 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
     why = reason_of(judgment, listing, state, snapshot.state_search, observed_at=observed_at, clock=clock)
     if kind is Problem.LOSS_NEAR and health is not None and health.loss is not None:
         why = _loss_text(health.loss, clock)
-    # If a stopped group loses records, the cause is the stop, and faster consumers would not help.
+    # If a stopped group loses records, the advice is about the stop, because faster consumers would not help.
     cause = Problem.STOP if Problem.STOP in judgment.others else kind
     advice = PROBLEM_TEXTS[cause].advice
     if cause in (Problem.STOP, Problem.STALL) and state == states.EMPTY:
@@ -141,7 +141,7 @@ def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | No
     if kind is Problem.LOSS_NEAR and health.loss is not None:
         return _owner(snapshot, group, health.loss.topic, health.loss.partition)
     if kind in (Problem.STOP, Problem.STALL, Problem.REWIND, Problem.BEHIND):
-        # Until the health verdict is known, the text names the owner of the partition with the largest lag.
+        # `health.worst` is None until there is a health verdict. The partition with the largest lag is then used.
         worst = health.worst or max(health.partitions.values(), key=lambda row: row.lag or 0, default=None)
         return "" if worst is None else _owner(snapshot, group, worst.topic, worst.partition)
     return ""
@@ -153,7 +153,7 @@ def _members(snapshot: Snapshot, group: str) -> tuple[Member, ...]:
 
 
 def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
-    """Return the owner, such as `client-1 at /10.0.0.7 owns orders-3`, or ``."""
+    """Return who owns a partition, such as `client-1 at /10.0.0.7 owns orders-3`; empty if it is not known."""
     reading, members = snapshot.details.get(group), _members(snapshot, group)
     if reading is None or not members:
         return ""
@@ -179,7 +179,7 @@ def _who_lost(snapshot: Snapshot, group: str) -> str:
 
 
 def _who_flaps(snapshot: Snapshot, group: str) -> str:
-    """Return the members that joined or left most often in the last `_FLAPPING_SECONDS`, or ``."""
+    """Return the members that joined or left most often in the last `_FLAPPING_SECONDS`; empty if none did."""
     counted: dict[str, int] = {}
     for event in reversed(snapshot.events):
         if event.at < snapshot.taken_at - _FLAPPING_SECONDS:
@@ -250,8 +250,8 @@ def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) ->
 def _explain_state_of(snapshot: Snapshot, group: str, state: str, judgment: Judgment) -> Explanation:
     """Explain the state of a group so that the text does not contradict the judgment.
 
-    For a Stable group with a problem, the text does not say that the members read. For an Empty group, it says that the
-    group can be deleted only if that is allowed.
+    For a Stable group with a problem, the text does not say that the members read. For an Empty group, the advice
+    depends on whether the group can be deleted now, and on its problem.
     """
     explanation = explain_state(state)
     if state == states.STABLE and judgment.status is not GroupStatus.OK:

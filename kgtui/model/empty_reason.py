@@ -1,7 +1,7 @@
 """Texts that say why a group without members has a problem.
 
-Judgments contain the text for a group with members on a live cluster. This module makes the texts for recordings, and
-for simple groups, which never have members.
+`Judgment.reason` contains the text for a live cluster and for groups that can have members. This module makes the texts
+for recordings, and for simple groups, whose offsets are committed without members.
 """
 
 from __future__ import annotations
@@ -65,11 +65,16 @@ def reason_of(
     observed_at: float | None = None,
     clock: Callable[[float], str] | None = None,
 ) -> str:
-    """Return the reason for the judgment on a group, which differs from `judgment.reason` if the group is Empty.
+    """Return a text that says why a group has a problem.
+
+    The text is `judgment.reason`, unless the group has no members. It then depends on the other arguments.
 
     Args:
+        listing: newest listing of the group, or None.
+        state: newest known state of the group, or None.
         search: None for a live cluster.
-        observed_at: time of the last observed progress, or else of the first read, in seconds since the epoch, or None.
+        observed_at: when a committed offset was last observed to move forward, in seconds since the epoch. If this was
+            not observed, the time of the first read of the group; None if that is not known either.
         clock: formats a time in seconds since the epoch; None if the reason must not contain a time.
     """
     facts = judgment.no_members

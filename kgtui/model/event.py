@@ -40,14 +40,15 @@ class Event(NamedTuple):
     Attributes:
         at: time of the first read that shows the change, in seconds since the epoch.
         group: group id; None for events of brokers.
-        listing: the listing of the group after the change. If the group no longer exists, its last listing, which
-            filters then use.
-        before, after: the old and the new value, or None: a state, epoch, coordinator, member id, sum of committed
-            offsets, value of a config, or verdict.
-        subject: names of the members or partitions, name of the config, address of the broker, or reason for the
-            verdict.
+        listing: the listing of the group after the change. If the group no longer exists, it is the last listing, so
+            that filters can still match the group. None for events of brokers.
+        before, after: the old and the new value, or None. Depending on the kind, a value is a state, epoch,
+            coordinator, name or id of a member, sum of committed offsets, value of a config, or verdict. If a broker
+            was lost, `after` is the error message.
+        subject: what has changed or why. Depending on the kind, it contains the names of the members or partitions, the
+            name of the config, the address of the broker, or the reason for the verdict.
         number: number of members or partitions that changed.
-        broker: node id, in events of brokers.
+        broker: node id of the broker; None for events of groups.
     """
 
     at: float
@@ -62,19 +63,22 @@ class Event(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The change in one line, without time and group. Names may contain control characters."""
+        """The change in one line, without time and group. Names are not escaped, and may contain control characters."""
         return EVENT_KINDS[self.kind].text(self)
 
     @property
     def detail(self) -> str:
-        """The change in one line without the name of its kind, for tables that show the kind in another column."""
+        """The change in one line without the name of its kind, for tables that show the kind in another column.
+
+        For example, `Stable → Empty` instead of `state Stable → Empty`.
+        """
         kind, content = self.kind.value, self.text
         start = next((start for start in (f"{kind}: ", f"{kind} ", f"group {kind} ") if content.startswith(start)), "")
         return content.removeprefix(start)
 
 
 def disappeared(group: str, at: float, last: Listing) -> Event:
-    """Return the event of a group that no longer exists. `last` is its last listing."""
+    """Return the event of a group that no longer exists. `last` is the last listing of the group."""
     return Event(at, EventKind.DISAPPEARED, group, last, before=last.state)
 
 
@@ -131,7 +135,7 @@ class KindOfEvent(NamedTuple):
         meaning: what has happened, for `kgtui events --help`.
         about: name of the selection on the Events screen (key `o`) that lists events of this kind.
         text: function that returns the text of an event in one line.
-        role: color role; `` for the normal text color.
+        role: color role; an empty string stands for the normal text color.
     """
 
     meaning: str
@@ -198,7 +202,7 @@ EVENT_KINDS: dict[EventKind, KindOfEvent] = {
         lambda event: f"broker {event.broker} ({event.subject}) answers again", OK,
     ),
 }  # fmt: skip
-"""Maps each kind to what kgtui shows about it. Help and the Events screen use this order."""
+"""Maps each kind to what kgtui shows about it. Help and the Events screen list the kinds in this order."""
 
 
 class EventLog:
@@ -237,7 +241,11 @@ class EventLog:
         return self._kept[1]
 
     def since(self, total: int) -> tuple[list[Event], int]:
-        """Return the events that were added after the first `total` events, and how many of them were dropped."""
+        """Return `(events, dropped)`, for the events that were added after the first `total` events.
+
+        `events` are those that are still in the log, oldest first. `dropped` is the number of those that the full log
+        has dropped.
+        """
         new = self.total - total
         found = list(islice(self._events, max(len(self._events) - new, 0), None))
         return found, new - len(found)

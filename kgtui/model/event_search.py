@@ -50,7 +50,7 @@ class LastDescription:
 
     Attributes:
         membership: the members and the owners of partitions.
-        at: seconds since the epoch; 0 before the first description.
+        at: time of the description, in seconds since the epoch; 0 before the first description.
     """
 
     __slots__ = ("_epoch", "_state", "at", "membership")
@@ -62,10 +62,10 @@ class LastDescription:
         self._state: str | None = None
 
     def update(self, description: GroupDescription, listing: Listing, at: float) -> list[Event]:
-        """Store a newer description, and return the events that it shows.
+        """Store a newer description, and return the events that differences from the previous description show.
 
-        A changed state is an event only if the broker does not list states; otherwise, `listing_events` finds it. A
-        description with the state Dead is ignored, because it says nothing about members.
+        A changed state becomes an event only if the broker does not list states. Otherwise, `listing_events` returns
+        the event. A description with the state Dead is ignored, because it says nothing about members.
         """
         if description.state == DEAD:
             return []
@@ -101,7 +101,7 @@ def member_events(
     If more than `MOST_MEMBERS` members left or joined, one event describes them together.
 
     Args:
-        earlier, later: all members before and after the change, to find distinct names.
+        earlier, later: all members before and after the change. The names in the events are unique among them.
     """
     found: list[Event] = []
     changes = ((EventKind.LEFT, change.left, earlier), (EventKind.JOINED, change.joined, later))
@@ -125,7 +125,7 @@ def _moves(
     If all partitions moved between the same two members, `Event.before` and `after` are the names of these members.
 
     Args:
-        members: all members before and after the change, to find distinct names.
+        members: all members before and after the change. The names in the event are unique among them.
     """
     if not moved:
         return []
@@ -156,10 +156,11 @@ def offset_events(
     *,
     memberless: bool,
 ) -> list[Event]:
-    """Return events for committed offsets of a group that were reset or went back between two reads.
+    """Return one event if committed offsets of a group were reset or went back between two reads, or an empty list.
 
-    If the group has no members, every change is a reset, except in simple groups, whose consumers commit without being
-    members. In all other cases, only offsets that went back are reported. Partitions in only one read are ignored.
+    If the group has no members, every changed offset was reset. This is not true of simple groups, whose consumers
+    commit without being members. For simple groups and groups with members, only offsets that went back are reported.
+    Partitions that only one of the two reads contains are ignored.
 
     Args:
         before, after: partition → committed offset or share-partition start offset.

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class Explanation:
     """The explanation of a verdict, a fault, a group state, lost records or unknown lag.
 
-    Text attributes are `` if they do not apply.
+    A text attribute is empty if it does not apply.
 
     Attributes:
-        title: what is explained: name of the verdict, error (with its code) or state, or the reason for an unknown lag.
+        title: what is explained: a verdict, an error with its code, a group state, or the reason for an unknown lag.
         message: message from the broker or the network.
         meaning: what has happened, in one or two sentences.
         check: the permissions or settings that may be the cause.
@@ -295,7 +295,10 @@ def explain_refusal(action: str, reason: str) -> Explanation:
 
 
 def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
-    """Explain why records are lost and why lag is unknown. Yield each cause once, with its number of partitions."""
+    """Yield explanations of lost records and of unknown lag.
+
+    Each cause is explained once, and the title contains the number of partitions with this cause.
+    """
     counted: dict[str, int] = {}
     rows = lags(offsets)
     for row in rows:
@@ -314,8 +317,8 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     """Return the faults of a group without duplicates.
 
-    The faults come from the newest reads of the group, its summary, and the failed poll of its coordinator. Hidden
-    offsets are one more fault.
+    The faults come from the newest reads of the group, its summary, and the failed poll of its coordinator. If offsets
+    are hidden from the user, or may be, the last fault says so.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)

@@ -1,7 +1,8 @@
 """Looks up members, lag, topics and other values of one group in a snapshot.
 
-A value comes from the summary by the sweep, or from a full read of a selected or visible group, whichever is newer.
-None means that the value was not read; an empty result or 0 comes from the broker.
+A background task, the sweep, reads all groups in turn and stores a summary of each group. Selected or visible groups
+are also read in full. Most functions of this module return the value from the summary or from the full read, whichever
+is newer. None means that the value was not read. An empty result or 0 is what the broker reported.
 """
 
 from __future__ import annotations
@@ -71,15 +72,18 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
 
 
 def with_hidden(snapshot: Snapshot, group: str, total: LagTotal) -> LagTotal:
-    """Return the total lag, marked as a lower bound if partitions may be hidden."""
+    """Return the total lag of a group, marked as a lower bound if brokers may have left out partitions."""
     return replace(total, hidden=True) if not total.hidden and may_hide_topics(snapshot, group) else total
 
 
 def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
     """Return whether brokers may have left out offsets of a group, because of missing permissions.
 
-    True if the user may describe only some topics, now or when the offsets were read, or if a member reads a topic that
-    the user may not describe.
+    This is possible in each of these cases:
+
+    - The user lacks DESCRIBE on some topics now, and groups of this kind can have offsets.
+    - The user lacked DESCRIBE on some topics when the offsets were read.
+    - A member reads a topic on which the user lacks DESCRIBE.
     """
     if snapshot.hides_topics:
         listing = snapshot.groups.get(group)
@@ -94,7 +98,7 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
 
 
 def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
-    """Return whether hidden topics are missing, or may be missing, in the newest read of the offsets."""
+    """Return whether topics may be missing in the newest read of the offsets, because they are hidden from the user."""
     reading = current_offsets(snapshot, group)
     if reading is not None:
         return reading.value.hidden
@@ -103,7 +107,10 @@ def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
 
 
 def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
-    """Return whether a group has no visible offsets. False if they were not read, or if its kind of group has none."""
+    """Return whether the offsets of a group were read, and none are visible.
+
+    The result is False for kinds of groups that cannot have offsets, such as Connect groups.
+    """
     listing = snapshot.groups.get(group)
     if listing is None or not listing.has_offsets:
         return False
@@ -114,15 +121,16 @@ def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
 
 
 def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
-    """Return whether a group has no visible offsets, but may have hidden offsets."""
+    """Return whether a group has no visible offsets, but may have offsets in topics that are hidden from the user."""
     every = snapshot.access is not None and snapshot.access.sees_every_topic
     return (not every or may_hide_topics(snapshot, group)) and has_no_offsets(snapshot, group)
 
 
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return the fault of a group with hidden offsets; None if nothing indicates hidden offsets.
+    """Return a fault if offsets of a group are hidden from the user, or may be; otherwise None.
 
-    Two cases indicate them: a member reads a hidden topic, or no offsets are visible and topics may be hidden.
+    Offsets are hidden if a member reads a topic on which the user lacks DESCRIBE. They may be hidden if none are
+    visible and the user lacks DESCRIBE on some topics.
     """
     reading = current_offsets(snapshot, group)
     if reading is not None and reading.value.hidden_topics:
@@ -132,7 +140,7 @@ def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return when `lag_total` was read, in seconds since the epoch; None if it never was."""
+    """Return when the lag in `lag_total` was read, in seconds since the epoch; None if it was never read."""
     reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
     return reading.at if reading is not None else summary.lag_at if summary is not None else None
 
@@ -146,9 +154,9 @@ def lag_is_outdated(snapshot: Snapshot, group: str) -> bool:
 
 
 def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the topics that the group subscribes to, owns or has offsets in.
+    """Return the topics that members subscribe to or own partitions of, and the topics in which the group has offsets.
 
-    None if members or offsets were never read.
+    They are sorted. None if the members or the offsets were never read.
     """
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)
     swept = summary.topics if summary is not None else None
@@ -202,7 +210,7 @@ def type_of(snapshot: Snapshot, group: str) -> str | None:
 
 
 def read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return when members or offsets were last read, in seconds since the epoch, or None."""
+    """Return the time of the newest read of the members or offsets, in seconds since the epoch; None without a read."""
     times: list[float] = []
     summary = snapshot.summaries.get(group)
     if summary is not None:
@@ -217,7 +225,7 @@ def read_at(snapshot: Snapshot, group: str) -> float | None:
 
 
 def has_fault(snapshot: Snapshot, group: str) -> bool:
-    """Return whether a read of the group failed, or its coordinator does not respond."""
+    """Return whether the newest read of a group failed, or its coordinator does not respond."""
     if group in snapshot.group_faults:
         return True
     summary = snapshot.summaries.get(group)
@@ -229,9 +237,10 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
 
 
 def first_seen(snapshot: Snapshot, group: str) -> float | None:
-    """Return the time at which the group was first read, by the sweep or in the recording, or None.
+    """Return when the group was first read, in seconds since the epoch; None if it was not read.
 
-    The time is in seconds since the epoch.
+    On a live cluster, this is the time of the first background read of the group. In a recording, it is the time of the
+    first recorded read.
     """
     from kgtui.model.trail import Trail
 
@@ -257,7 +266,7 @@ def last_progress(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_samples(snapshot: Snapshot, group: str) -> tuple[int, ...]:
-    """Return the total lag in the last reads of a group by the background sweep, oldest first."""
+    """Return the total lag in the last few background reads of a group, oldest first; empty if there was no read."""
     from kgtui.model.trail import lag_samples
 
     summary = snapshot.summaries.get(group)
@@ -265,7 +274,7 @@ def lag_samples(snapshot: Snapshot, group: str) -> tuple[int, ...]:
 
 
 def lag_trend(snapshot: Snapshot, group: str) -> float | None:
-    """Return the change of the lag in the last reads of the sweep, in records per second.
+    """Return the change of the lag over the last few background reads of a group, in records per second.
 
     None if the group was not read twice, or if its lag is not known.
     """
@@ -276,7 +285,10 @@ def lag_trend(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | None:
-    """Return `(trend, seconds)`: `lag_trend`, and the time between the first and the last read; or None."""
+    """Return `(trend, seconds)`; None if the trend is not known.
+
+    `trend` is the result of `lag_trend`. `seconds` is the time between the first and the last read that it compares.
+    """
     from kgtui.model.trail import lag_trend_and_span
 
     summary = snapshot.summaries.get(group)

@@ -1,7 +1,7 @@
 """Data classes for a group, as brokers list and describe it.
 
-Types, protocols and states are text, because brokers may name unknown ones. Known names have Kafka's spelling
-(`GroupType` and `GroupState` in `org.apache.kafka.common`).
+Types, protocols and states are text, because newer brokers may report names that kgtui does not know. Known names have
+Kafka's spelling (`GroupType` and `GroupState` in `org.apache.kafka.common`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 FAMILY_SEPARATORS = (".", ":/_", "-")
-"""Sets of characters that may end the prefix of a group id.
+"""Sets of characters that may end the prefix of a group id, in order of priority.
 
-If the id contains characters of several sets, the first set is used. The prefix of `team-007.settle` is therefore
-`team-007.`.
+If the id contains characters of several sets, the first of these sets is used. The prefix ends with the first character
+that belongs to this set. The prefix of `team-007.settle` is therefore `team-007.`.
 """
 
 
@@ -32,7 +32,7 @@ class Listing:
     Attributes:
         type: one of `kgtui.model.group_types.TYPES`, an unknown type as the broker wrote it, or None if types are not
             listed.
-        protocol: `consumer`, `connect`, `sr`, `share`, `streams` or another; `` for a simple group.
+        protocol: protocol type (`consumer`, `connect`, `sr`, `share`, `streams` or another); empty for a simple group.
         state: Kafka's name, or None if states are not listed (ListGroups before v4).
         coordinator: node id of the broker that listed the group.
     """
@@ -63,7 +63,7 @@ class GroupDescription:
         state: Kafka's name.
         coordinator: node id of the broker that responded.
         assignor: name of the assignor, or of the protocol in a classic group; None if it was not reported.
-        group_epoch: KIP-848, KIP-932, KIP-1071; None for classic groups.
+        group_epoch: epoch of the group (KIP-848, KIP-932, KIP-1071); None for classic groups.
         assignment_epoch: epoch of the target assignment; None for classic groups.
         members: None if the broker withheld them, because the user may not describe their topics.
         operations: names of Kafka's AclOperation that the user may perform on the group; None if not reported. Without
@@ -150,7 +150,10 @@ def topics_of(description: GroupDescription) -> set[str] | None:
 
 
 def membership_signature(description: GroupDescription) -> int:
-    """Return a number that differs, with very high probability, if members, assignment or epoch differ; never 0."""
+    """Return a 32-bit hash of the members, their assignments and the epochs of a group.
+
+    It is never 0, and valid only in this process.
+    """
     members = description.members or ()
     rows = tuple(sorted((member.member_id, hash(member.assignment), _leads(member)) for member in members))
     return (hash((description.group_epoch, description.assignment_epoch, rows)) & 0xFFFFFFFF) or 1

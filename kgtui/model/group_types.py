@@ -1,6 +1,9 @@
 """The registry of group types with their states, and of the kinds of groups.
 
-To add a type, add an entry to `GROUP_TYPES`, and the decoder of its describe RPC in `kgtui.admin.decoding`.
+The kind of a classic group follows from its protocol type, such as `connect`. Groups of other types have the name of
+the type as their kind.
+
+To add a type, add an entry to `_ENTRIES`, and add the decoder of its describe RPC to `kgtui.admin.decoding`.
 """
 
 from __future__ import annotations
@@ -41,10 +44,10 @@ _BECOMES_SIMPLE = "the group type (the group is a simple classic group until its
 
 @dataclass(frozen=True, slots=True)
 class GroupKind:
-    """A kind of group, from the group type and the protocol type.
+    """A kind of group, which follows from the group type and the protocol type.
 
     Attributes:
-        name: as in the filter term `kind:`.
+        name: the name that the filter term `kind:` accepts.
         tool: Kafka's script that describes groups of this kind, or None.
         has_offsets: False for Connect and schema registries, because their members commit no offsets for the group.
     """
@@ -86,8 +89,8 @@ class GroupType:
         offsets_rpc: OffsetFetch or DescribeShareGroupOffsets.
         offset_expiry: when brokers delete the offsets of an Empty group of this type.
         feature: the cluster feature that must be finalized; None for classic groups, which always work.
-        kip: the proposal that introduced the type; `` for classic groups.
-        kinds: protocol type → kind; empty if the kind has the name of the type.
+        kip: the proposal (KIP) that introduced the type; empty for classic groups.
+        kinds: protocol type → kind. If the mapping is empty, every group of the type has a kind with the type's name.
         deletable_states: the states in which the coordinator accepts a deletion.
         not_restorable: what a backup cannot restore, such as `commit time and expiry`.
     """
@@ -207,15 +210,16 @@ TYPES_BY_OFFSET_EXPIRY: Mapping[OffsetExpiry, tuple[str, ...]] = {
 }
 
 TYPES_WITH_OFFSETS = frozenset(entry.name for entry in _ENTRIES if not entry.kinds)
-"""Group types whose groups all have offsets.
+"""Group types of which every group can have offsets.
 
-The type classic is missing, because only some protocol types of classic groups have offsets (`PROTOCOLS_WITH_OFFSETS`).
+The type classic is not included, because only classic groups with a protocol type in `PROTOCOLS_WITH_OFFSETS` can have
+offsets.
 """
 
 PROTOCOLS_WITH_OFFSETS = frozenset(
     protocol for entry in _ENTRIES for protocol, kind in entry.kinds.items() if kind.has_offsets
 )
-"""Protocol types of classic groups that commit offsets."""
+"""Protocol types of the classic groups that can have offsets. The empty protocol type of simple groups is included."""
 
 PROTOCOLS = tuple(
     dict.fromkeys(protocol for entry in _ENTRIES for protocol in (entry.kinds or (entry.name,)) if protocol)

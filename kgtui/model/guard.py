@@ -1,7 +1,8 @@
 """Decides whether a group may be deleted, and explains a refusal to the user.
 
-The describe RPC for the group type must report Empty. DeleteGroups does not check the type, and DescribeGroups before
-v6 reports `Dead` for every group that is not classic.
+A group may be deleted only if the describe RPC for its group type reports the state Empty. kgtui must check this,
+because DeleteGroups does not check the group type, and DescribeGroups before v6 reports `Dead` for every group that is
+not classic.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 FRESH_SECONDS = 10.0
 """Maximum age of a group's description in seconds. If it is older, the terminal UI does not offer to delete the group.
 
-The limit is 2.5 times the poll interval of the coordinator if that is longer.
+If 2.5 times the poll interval of the coordinator is longer, that time is the maximum age instead.
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
@@ -34,7 +35,7 @@ def why_not_delete(group: str, description: GroupDescription) -> str | None:
     """Return why a group must not be deleted; None if it may be deleted.
 
     The group must be Empty, and the user must not lack the ACL operation DELETE. kgtui refuses to delete `Dead` classic
-    groups, although Kafka's GroupMetadataManager would do that.
+    groups, although Kafka's GroupMetadataManager would delete them.
     """
     if description.group != group:
         return "the description belongs to another group; refresh and try again"
@@ -82,7 +83,7 @@ def why_not_described(fault: Fault | None) -> str:
     """Return why a group without a description must not be deleted.
 
     Args:
-        fault: None if the broker's response did not contain the group.
+        fault: why the group was not described; None if the broker's response did not contain the group.
     """
     if fault is None:
         return "the broker's response does not contain this group"
@@ -100,6 +101,7 @@ def delete_availability(
 
     Args:
         group: id of the selected group, or None.
+        read_only: whether kgtui was started with the option that forbids changes.
         now: seconds since the epoch; None for the time of the snapshot.
     """
     if read_only:
@@ -127,7 +129,7 @@ def delete_availability(
 def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = None) -> bool:
     """Return whether a group is listed as Empty and has no current description.
 
-    The terminal UI offers to delete such a group, because the delete dialog describes it again.
+    The terminal UI offers to delete such a group, because the delete dialog reads a new description first.
 
     Args:
         now: seconds since the epoch; None for the time of the snapshot.
