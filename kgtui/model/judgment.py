@@ -3,9 +3,10 @@
 `Snapshot.judgment` combines three sources:
 
 - A group that is read at every poll has a health verdict by Burrow's rules (`kgtui.model.health`).
-- Every other group is screened by the sweep (`kgtui.monitor.screening`). The rules of screening miss no problem, but
-  may suspect a healthy group.
-- Of a group that was not read yet, kgtui knows only the state and failed reads. Its status is never OK.
+- Every other group is read from time to time by a background task, the sweep. Each of these reads is screened, which
+  means that simple rules are applied (`kgtui.monitor.screening`). They miss no problem, but may report a problem of a
+  healthy group.
+- For a group that was not read yet, kgtui knows only its state and which reads failed. Its status is never OK.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class GroupStatus(Enum):
     WARN = "WARN"
     ERR = "ERR"
     ABANDONED = "ABANDONED"
-    """The group has unread records, and kgtui has observed for at least `ABANDONED_AFTER` seconds that it is Empty."""
+    """The group has unread records, and kgtui has observed for `ABANDONED_AFTER` seconds or longer that it is Empty."""
     UNKNOWN = "UNKNOWN"
     """The group was not read yet, could not be read, or was not read often enough to judge it."""
 
@@ -45,7 +46,7 @@ class Problem(Enum):
     LOSS_NEAR = "data loss near"
     """Retention will soon delete records that the group has not read."""
     STOP = "stopped"
-    """There are unread records, and the group has stopped committing, or all its members have left."""
+    """There are unread records, and the group has stopped committing or has lost all its members."""
     STALL = "stalled"
     """There are unread records, and the group has members but makes no progress."""
     REWIND = "rewound"
@@ -55,7 +56,7 @@ class Problem(Enum):
     BEHIND = "falling behind"
     """The group makes progress, but its lag does not fall."""
     NO_PARTITIONS = "no partitions"
-    """The group has members, and none of them has a partition."""
+    """The group has members, but none of them has a partition."""
     REBALANCING = "rebalancing"
     """The group has been in a rebalance for so long that something probably blocks it."""
     UNREADABLE = "unreadable"
@@ -63,7 +64,7 @@ class Problem(Enum):
     EMPTY = "empty"
     """There are unread records and no members, but kgtui did not observe that members left."""
     UNUSED = "unused"
-    """There are no members, but unread records; the first of each partition is at least `ABANDONED_AFTER` seconds old.
+    """There are unread records and no members, and no record of the last `ABANDONED_AFTER` seconds was read.
 
     The group is probably abandoned, but kgtui did not observe that members left.
     """
@@ -94,7 +95,7 @@ class ProblemTexts(NamedTuple):
     Attributes:
         name: name in filters and in the output of commands.
         label: name in the tree, with at most nine characters.
-        advice: what the user should do next; `` for `UNREADABLE`, whose advice depends on the error.
+        advice: what the user should do next; empty for `UNREADABLE`, because its advice depends on the error.
     """
 
     name: str
@@ -146,18 +147,22 @@ PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()
 """Maps the name of each problem, as filters and commands use it, to the problem."""
 
 ABANDONED_AFTER = 86_400.0
-"""Seconds in the state Empty after which a group with unread records is abandoned.
+"""Time in seconds. A group with unread records is abandoned if kgtui has observed it in the state Empty for so long.
 
-In an unused group (`Problem.UNUSED`), the first unread record of each partition is at least this old.
+The same time decides whether an Empty group is unused (`Problem.UNUSED`): in each partition with unread records, the
+first unread record must be at least this old.
 """
 
 SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
-"""Problems that screening can suspect but not prove. A final health verdict confirms or refutes them."""
+"""Problems that the simple rules of screening can suspect but not prove.
+
+A health verdict confirms or refutes them. For this verdict, the group is read at every poll.
+"""
 
 ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
-"""Problems of which *Needs attention* in the terminal UI shows only the number of groups.
+"""Problems whose groups are counted but not listed in *Needs attention* in the terminal UI.
 
-There may be thousands of these groups, which would hide other groups in the list.
+There may be thousands of these groups, and they would hide the other groups in the list.
 """
 
 
@@ -168,7 +173,7 @@ class Basis(Enum):
     READ_ONCE = "read once"
     """One read, which cannot show progress."""
     SCREENED = "screened"
-    """At least two reads of the background sweep."""
+    """At least two background reads, which are judged by simple rules (`kgtui.monitor.screening`)."""
     OBSERVED = "observed"
     """Reads at every poll interval, which are judged by Burrow's rules."""
 
@@ -184,10 +189,10 @@ class NoMembers(NamedTuple):
     """What is known about a group that has unread records and no members.
 
     Attributes:
-        since: since when the group has no members, such as `all members left`. `{before}` in it stands for the time
-            before everything that is known, such as `before kgtui started`.
+        since: text that says since when the group has had no members, such as `all members left` or `Empty since
+            {before}`. `{before}` is later replaced with a text such as `before kgtui started`.
         unread: number of unread records.
-        unused: whether the group has read no record of the last day.
+        unused: whether the group has read no record that was written in the last day.
     """
 
     since: str
@@ -195,7 +200,7 @@ class NoMembers(NamedTuple):
     unused: bool = False
 
     def reason(self, since: str) -> str:
-        """Return the reason for the judgment, with `since` instead of the attribute."""
+        """Return the reason for the judgment as text. The argument `since` replaces the attribute `since`."""
         parts = (since, "no record of the last day was read" if self.unused else "", f"{self.unread:,} unread")
         return ", ".join(filter(None, parts))
 
@@ -207,13 +212,14 @@ class Judgment:
     Attributes:
         kind: what is wrong, or None.
         basis: the reads on which the judgment is based.
-        observed: how long the group has been observed, in seconds; 0 unless the basis is `OBSERVED`.
-        since: time at which the problem began, in seconds since the epoch, or None.
-        since_seen: whether kgtui observed the beginning. If not, the problem may have begun before `since`.
-        after: the problem began after this time, in seconds since the epoch, or None.
-        reason: what is wrong, in one short sentence without a time, or ``.
+        observed: how long the group has been read at every poll, in seconds; 0 unless the basis is `OBSERVED`.
+        since: time at which the problem began, in seconds since the epoch; None if it is not known.
+        since_seen: whether kgtui observed the beginning of the problem. If not, it may have begun before `since`.
+        after: time after which the problem began, in seconds since the epoch; None if it is not known.
+        reason: what is wrong, in one short sentence without a time; empty if nothing is wrong or no reason is known.
         others: less severe problems of the group, the most severe first.
-        no_members: what `reason` was made from, if the problem is that unread records have no reader; otherwise None.
+        no_members: the values in `reason`, if the problem is that the group has unread records and no members;
+            otherwise None.
     """
 
     status: GroupStatus
@@ -252,7 +258,9 @@ class Judgment:
         return "observed " + duration(self.observed)
 
     def since_text(self, clock: Callable[[float], str]) -> str:
-        """Return when the problem began, or ``: `since 00:53`, `since before 00:53`, `between 00:20 and 00:53`.
+        """Return a text that says when the problem began; empty if this is not known.
+
+        Examples: `since 00:53`, `since before 00:53`, `since after 00:20`, `between 00:20 and 00:53`.
 
         Args:
             clock: formats a time in seconds since the epoch.
@@ -271,7 +279,7 @@ class FoundProblem(NamedTuple):
 
     Attributes:
         at: time of the first judgment with the problem, in seconds since the epoch.
-        seen: whether kgtui observed the beginning, because it read the group at every poll before.
+        seen: whether kgtui observed the beginning of the problem, because it read the group at every poll before `at`.
     """
 
     kind: Problem
@@ -294,7 +302,7 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
     Args:
         read_at: time of the last successful read, in seconds since the epoch, or None.
         judgment: the judgment from the last successful read. If its problem is more severe than a failed read, it is
-            returned unchanged. Otherwise, only its basis and its problems are kept.
+            returned unchanged. Otherwise, the result keeps the basis, and lists the problems in `others`.
     """
     if judgment.harm > _HARM[Problem.UNREADABLE]:
         return judgment
@@ -314,7 +322,9 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
 def judgment_of_summary(
     summary: Summary | None, state: str | None, since: float | None, *, appeared: bool = False
 ) -> Judgment:
-    """Return the judgment on a group in which screening found no problem, or which was not screened yet.
+    """Return the judgment on a group for which screening (`kgtui.monitor.screening`) has stored no judgment.
+
+    Screening stores none if it found no problem, or if there are not enough reads of the group yet.
 
     Args:
         summary: None if the group was not read yet.
@@ -352,11 +362,11 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
 def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
     """Return the judgment on a group that seems unused.
 
-    It was Empty when kgtui started, and has read no record of the last 24 hours.
+    The group was Empty when kgtui started, and has read no record that was written in the last 24 hours.
 
     Args:
         lag: number of unread records.
-        basis: what the judgment is based on.
+        basis: the reads on which the judgment is based.
     """
     return _without_members(
         GroupStatus.WARN, Problem.UNUSED, basis, NoMembers("Empty since {before}", lag, unused=True)

@@ -64,7 +64,7 @@ class Look(NamedTuple):
     """The symbol and the color of a state or verdict.
 
     Attributes:
-        mark: name of the attribute of `Marks` with the symbol.
+        mark: name of the attribute of `Marks` that contains the symbol.
         role: color role.
     """
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def owners_by_partition(description: GroupDescription | None) -> dict[TopicPartition, tuple[Member, ...]]:
-    """Return partition → owners. In streams groups, owners are members with active tasks."""
+    """Return `(topic, partition)` → members that own the partition; empty if the description is None.
+
+    In streams groups, these are the members with an active task that reads the partition.
+    """
     owners: dict[TopicPartition, tuple[Member, ...]] = {}
     if description is None:
         return owners
@@ -35,14 +38,18 @@ def owners_by_partition(description: GroupDescription | None) -> dict[TopicParti
 
 
 _LEAST_CHARACTERS = 4
-"""Minimum length of the part of a member id in a name. Users could hardly find the member by a shorter part."""
+"""Minimum number of characters after the `#` in names such as `billing#3fa8`. They are a part of the member id.
+
+Users could hardly find the member by a shorter part.
+"""
 
 
 def member_names(members: Iterable[Member]) -> dict[str, str]:
     """Return member id → shortest name that distinguishes the member.
 
-    It is the instance id (static membership), or else the first unique name of these three: client id, client id with
-    host (`billing@10.0.3.7`), client id with a part of the member id (`billing#3fa8`).
+    The name is the instance id (static membership) or, without one, the client id. If several members have the same
+    name, the host is added (`billing@10.0.3.7`). If two of these members have the same host, a part of the member id is
+    added instead (`billing#3fa8`).
     """
     return _names(members, with_host=False)
 

@@ -20,7 +20,7 @@ class ConnectWorker:
         tasks: assigned tasks, as pairs `(connector, task numbers)`.
         revoked: connectors and tasks that the worker must give up: `c` is connector `c`, and `c-3` is its task 3.
         delay_ms: scheduled rebalance delay in milliseconds.
-        error: error code of the assignment; 0 for none.
+        error: error code of the assignment; 0 if there was no error.
     """
 
     url: str
@@ -43,7 +43,7 @@ class RegistryNode:
         eligible: whether the node may become the leader.
         leader: whether the node is the leader; None while it has no assignment.
         leader_url: address of the leader in the assignment of this node.
-        error: error code of the assignment; 0 for none, 1 for two nodes with the same URL.
+        error: error code of the assignment; 0 if there was no error, 1 if two nodes have the same URL.
     """
 
     url: str
@@ -92,11 +92,11 @@ class Member:
         protocol: `classic`, `consumer`, `share` or `streams`, or None. A `classic` member of a consumer or streams
             group has not been upgraded yet.
         epoch: member epoch (KIP-848, KIP-932, KIP-1071); None for members of classic groups.
-        topics: subscribed topics, or None.
-        regex: subscribed pattern (RE2), or None.
-        assignment: partitions that the member owns, or None. Brokers report them for a classic group only while it is
-            Stable.
-        target: partitions that the member will own (target assignment, KIP-848); None for other types.
+        topics: subscribed topics; None if they are not known.
+        regex: subscribed pattern (RE2); None if the member does not subscribe to a pattern.
+        assignment: partitions that the member owns; None if they are not known. For a classic group, brokers report
+            them only while the group is Stable.
+        target: partitions that the member will own (target assignment, KIP-848); None in groups of other types.
         undecoded: metadata of an unknown protocol, shown as hex; b"" if it was decoded.
     """
 
@@ -183,5 +183,8 @@ def partitions_read(members: tuple[Member, ...] | None, topology: Topology | Non
 
 
 def owners_of(members: tuple[Member, ...] | None) -> dict[tuple[str, int], Member]:
-    """Return `(topic, partition)` → owner. Of several owners, as in share groups, it is the last."""
+    """Return `(topic, partition)` → owner.
+
+    If a partition has several owners, as in share groups, the result contains the one that is last in `members`.
+    """
     return {tp: member for member in members or () for tp in partitions_of(member.assignment)}

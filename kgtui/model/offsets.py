@@ -55,7 +55,8 @@ class ShareOffset:
 class PartitionBounds:
     """Log start offset and log end offset of a partition.
 
-    They come from ListOffsets (timestamps -2 and -1) with read_uncommitted, as in Kafka's tools.
+    They come from ListOffsets (timestamps -2 and -1) with read_uncommitted, as in Kafka's tools. An offset that could
+    not be read is None.
 
     Attributes:
         error: Kafka's error code of the first read that failed; 0 if both succeeded.
@@ -75,11 +76,11 @@ class GroupOffsets:
         share: share-partition start offsets of a share group.
         bounds: `(topic, partition)` → log offsets, also for partitions with an owner and no committed offset. A
             partition is missing if its log offsets were not read.
-        hidden_topics: topics that members read and the user may not describe, sorted. Brokers leave out the offsets in
-            these topics.
+        hidden_topics: topics that members read, but on which the user lacks DESCRIBE, sorted. Brokers leave out the
+            offsets in these topics.
         may_lack_topics: whether brokers may have left out topics whose names are not known.
-        record_times: `(topic, partition)` → when the records around a committed offset were written. Only some
-            partitions were searched for these times, and the offset may have changed since the search.
+        record_times: `(topic, partition)` → when the records around a committed offset were written. These times are
+            searched only for some partitions, and the committed offset may have changed since the search.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -108,11 +109,12 @@ class PartitionLag:
         position: committed offset or share-partition start offset, or None.
         lag: number of records from the position to the log end, or None.
         lead: number of records from the log start to the position, or None; 0 if records are lost.
-        lost: records that expired before they were read (position < log start), or None.
-        reason: why the lag is not known, or ``: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told` (not
-            reported), `pending` (log offsets not read yet) or `error` with Kafka's error code. `topic deleted` is rare:
-            a coordinator drops the offsets of a deleted topic (observed on 4.3.1 and 3.9.2).
-        error: Kafka's error code that caused the reason; 0 for none.
+        lost: number of records that expired before they were read (position < log start), or None.
+        reason: why the lag is not known; empty if it is known. The reasons are `no commit`, `forbidden`,
+            `topic deleted`, `no leader`, `not told` (not reported), `pending` (log offsets not read yet) and `error`
+            with Kafka's error code. `topic deleted` is rare, because a coordinator drops the offsets of a deleted topic
+            (observed on 4.3.1 and 3.9.2).
+        error: Kafka's error code that caused the reason; 0 if there was no error.
         times: when the records around the position, or around an earlier position, were written; None if not searched.
     """
 
@@ -144,7 +146,7 @@ class LagTotal:
         lag: sum over the partitions whose lag is known; None if no lag is known.
         unknown: number of partitions whose lag is not known, except partitions without a committed offset.
         partitions: number of all visible partitions.
-        hidden: whether more partitions may be hidden.
+        hidden: whether the group may have offsets in more partitions, which are hidden from the user.
     """
 
     lag: int | None
@@ -247,9 +249,10 @@ def _with_times(row: PartitionLag, times: Mapping[TopicPartition, RecordTime]) -
 
 
 def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition, LogPosition]:
-    """Return `(topic, partition)` → offsets, for at most `limit` partitions with unread records, the largest lag first.
+    """Return `(topic, partition)` → offsets, for partitions in which record times can be searched.
 
-    Partitions with an unknown committed offset, log start offset or log end offset are left out.
+    These are the `limit` partitions with the most unread records, the largest lag first. Partitions with an unknown
+    committed offset, log start offset or log end offset are left out.
     """
     lagging = [
         ((row.topic, row.partition), LogPosition(row.position, row.log_start, row.log_end))
@@ -279,7 +282,8 @@ def summed(
 ) -> LagTotal:
     """Return the total lag of a group. `bounds` maps `(topic, partition)` to the log offsets.
 
-    The sweep calls this for 100,000 groups, so no `PartitionLag` is created.
+    The background read of all groups calls this function for up to 100,000 groups. To save time, it creates no
+    `PartitionLag`.
     """
     known = unknown = count = 0
     some = False
@@ -312,6 +316,6 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
 
 
 def consumed_until(offsets: GroupOffsets) -> float | None:
-    """Return when the newest consumed record was written, in seconds since the epoch, or None."""
+    """Return when the newest consumed record was written, in seconds since the epoch; None if this is not known."""
     times = [row.exact_times for row in lags(offsets)]
     return max((one.consumed.earliest for one in times if one is not None and one.consumed is not None), default=None)

@@ -32,7 +32,7 @@ PRECISION = 0.01
 class TimeRange(NamedTuple):
     """The earliest and latest time at which a record may have been written, in seconds since the epoch.
 
-    They are equal if the time is known exactly.
+    Both are equal if the time is known exactly.
     """
 
     earliest: float
@@ -53,14 +53,14 @@ class RecordTime:
 
     Attributes:
         offset: the committed offset.
-        unread: time of the first unread record, or None.
-        consumed: time of the last consumed record, or None.
-        reason: why `unread` is not known, or ``.
+        unread: time of the first unread record; None if it is not known.
+        consumed: time of the last consumed record; None if it is not known.
+        reason: why `unread` is not known; empty if it is known.
         rounds: number of requests that the search has sent for this partition.
-        expires_at: time from which retention may delete the first unread record, in seconds since the epoch; None if it
-            is unknown or there is no such time.
-        any_time: whether the record may expire at any time, because of `retention.bytes`.
-        expiry_reason: why `expires_at` is not known, or ``.
+        expires_at: time from which retention may delete the first unread record, in seconds since the epoch; None if
+            the time is not known or the record does not expire.
+        any_time: whether retention may delete the first unread record at any time, because of `retention.bytes`.
+        expiry_reason: why `expires_at` is None; empty if it is set or was not determined yet.
     """
 
     offset: int

@@ -10,8 +10,8 @@ _EARLIEST, _LATEST = (datetime(year, 1, 2, tzinfo=UTC).timestamp() for year in (
 def utc_datetime(seconds: float) -> datetime:
     """Convert seconds since the epoch into a time in UTC.
 
-    Record timestamps can be any 64-bit number. Years outside 1000 to 9998 are replaced with the nearest time, because
-    `datetime` ends there.
+    Times before January 2 of the year 1000 or after January 2 of the year 9999 are replaced with these limits. They are
+    possible, because record timestamps can be any 64-bit number, but `datetime` does not support all of them.
     """
     return datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), UTC)
 
@@ -36,7 +36,7 @@ def file_stamp(seconds: float) -> str:
 
 
 def parse_rfc3339(text: str) -> float:
-    """Parse a time into seconds since the epoch. Without a UTC offset, it is a local time.
+    """Parse a time into seconds since the epoch. A text without a UTC offset is a local time.
 
     Raises:
         ValueError: the text is not a time.
