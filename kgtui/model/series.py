@@ -107,7 +107,7 @@ class Membership:
 LENGTH = 900
 """Maximum number of samples kept per group: half an hour at one sample every 2 seconds."""
 GROUPS = 500
-"""Maximum number of groups whose series are kept. Of more series, the one that was extended longest ago is dropped."""
+"""Maximum number of groups whose series are kept. Beyond it, the series without a new sample for longest is dropped."""
 CHANGE_POINTS = 500
 """Maximum number of change points (reads that differ from the previous read) kept per group."""
 
@@ -138,10 +138,10 @@ NO_GAPS = GapRule(math.inf, 0.0)
 
 
 class ChangePoint(NamedTuple):
-    """A read of a group that differs from the previous read, or its first read.
+    """A read of a group that differs from the previous read of the group, or the first read of the group.
 
     Attributes:
-        at: seconds since the epoch.
+        at: time of the read, in seconds since the epoch.
         listed: False if the group did not exist.
         state: None if the broker did not report it.
         epoch: None for groups without epochs.
@@ -149,10 +149,10 @@ class ChangePoint(NamedTuple):
         members: number of members, or None.
         joined: sorted ids of the members that joined since the previous read; empty in the first read.
         left: sorted ids of the members that left since the previous read.
-        moved: number of partitions whose owner differs from their last owner. Partitions without an owner are not
-            counted.
+        moved: number of partitions whose owner differs from their last known owner. Partitions that have no owner now
+            are not counted.
         rewound: number of records by which the committed offsets went back.
-        gap: why nothing is known about the time since the previous read, or ``.
+        gap: why nothing is known about the time since the previous read; empty if there is no gap.
         since: time of the previous read, in seconds since the epoch; None in the first read.
     """
 
@@ -173,7 +173,7 @@ class ChangePoint(NamedTuple):
     def compared(self) -> tuple[object, ...]:
         """The values that are compared with those of the previous read. A read with other values is a change point.
 
-        Members and owners are not included, because `joined`, `left` and `moved` show their changes.
+        Member ids and owners of partitions are not included, because `joined`, `left` and `moved` show their changes.
         """
         return self.listed, self.state, self.epoch, self.assignment_epoch, self.members
 
@@ -249,7 +249,7 @@ class Series:
             self._add_change_point(at, description, rewound, gap, before)
 
     def _gap(self, at: float) -> str:
-        """Return why nothing is known about the time since the last sample, or ``."""
+        """Return why nothing is known about the time since the last sample; empty if there is no gap."""
         if not self.times:
             return ""
         usual = self.times[-1] - self.times[-2] if len(self.times) > 1 else 0.0
@@ -296,13 +296,13 @@ class Series:
         return joined, left, len(change.moved)
 
     def last_progress(self) -> float | None:
-        """Return when the committed offsets last moved forward, in seconds since the epoch, or None."""
+        """Return when the committed offsets last moved forward, in seconds since the epoch; None if they did not."""
         return next((at for at, rate in zip(reversed(self.times), reversed(self.read), strict=True) if rate > 0), None)
 
     def lag_trend(self, window: float = 60.0) -> float | None:
         """Return the change of the lag in the last `window` seconds, in records per second.
 
-        None for fewer than two samples with a known lag.
+        None if fewer than two samples in this time have a known lag.
         """
         known = [(t, lag) for t, lag in zip(self.times, self.lag, strict=True) if not math.isnan(lag)]
         if not known:

@@ -45,12 +45,12 @@ class Slices:
         seconds: float,
         still_needed: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Begin the first slice. Create the object just before the computation.
+        """Begin the first slice. The computation should therefore be started immediately.
 
         Args:
-            sleep: `asyncio.sleep`, which this package must not import.
+            sleep: `asyncio.sleep`. It is an argument because this package must not import asyncio.
             seconds: maximum duration of a slice.
-            still_needed: called after every pause. False stops the computation.
+            still_needed: called after every pause. If it returns False, the computation ends with `SupersededError`.
         """
         self._sleep = sleep
         self._seconds = seconds
@@ -70,12 +70,16 @@ class Slices:
                 await self.pause()
 
     async def pause_if_due(self) -> None:
-        """Pause if the current slice has reached its maximum duration."""
+        """Call `pause` if the current slice has reached its maximum duration."""
         if perf_counter() - self._began > self._seconds:
             await self.pause()
 
     async def pause(self) -> None:
-        """End the current slice, let other tasks run, and begin the next slice."""
+        """End the current slice, let other tasks run, and begin the next slice.
+
+        Raises:
+            SupersededError: the result of the computation is not needed any more.
+        """
         self._spent += perf_counter() - self._began
         await self._sleep(PAUSE)
         if not self._still_needed():

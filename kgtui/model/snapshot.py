@@ -32,11 +32,11 @@ class ChangeLog:
     """The ids of the groups that changed last, in the order of the changes.
 
     Args:
-        most: number of changes that are remembered. A reader that missed more changes must visit all groups.
+        most: maximum number of changes that are remembered. A reader that missed more changes must visit all groups.
 
     Attributes:
         total: number of changes so far.
-        newest: ids of the groups that changed, the newest last.
+        newest: ids of the groups that changed, with the most recent change last.
     """
 
     def __init__(self, most: int = MOST_CHANGES) -> None:
@@ -84,10 +84,10 @@ class ChangeMark:
 T = TypeVar("T")
 
 FRESH_HEALTH = 60.0
-"""Maximum age of a current health verdict, in seconds.
+"""Maximum age of a health verdict in seconds. An older verdict is outdated.
 
-If a verdict is older and the sweep has screened the group, the judgment by screening replaces the verdict. Otherwise,
-the verdict is drawn in another color.
+If the group has been read in the background at least twice, the judgment from these reads replaces an outdated verdict.
+Otherwise, the outdated verdict is drawn in another color.
 """
 
 
@@ -113,12 +113,12 @@ class BrokerStatus:
         answered_at: time of the last successful response, in seconds since the epoch, or None.
         answered_since: time since which the broker has responded without a long gap, in seconds since the epoch, or
             None. kgtui has observed the groups of the broker since this time.
-        took_ms: duration of the last successful poll in milliseconds, or None.
+        took_ms: duration of the last successful poll in milliseconds; None if there was none.
         fault: why the newest poll failed; None if it succeeded or is still in flight.
         groups: number of groups that the broker listed last (the groups that it coordinates), or None.
         interval: current number of seconds between polls. It grows while polls are slow.
         failures: number of consecutive polls that failed.
-        asked_at: time at which the poll in flight was sent, in seconds since the epoch, or None.
+        asked_at: time at which the poll in flight was sent, in seconds since the epoch; None if no poll is in flight.
         throttle_ms: how long a quota throttled the last list, in milliseconds; 0 if it did not.
     """
 
@@ -139,29 +139,32 @@ class BrokerStatus:
 class Snapshot:
     """Every group of a cluster with all its data.
 
-    Snapshots are compared by identity, because comparing 100,000 groups is slow. Mappings marked "Shared" are shared by
-    all snapshots of a monitor, so older snapshots contain newer values, too.
+    Snapshots are compared by identity, because comparing 100,000 groups is slow. All snapshots of a monitor share the
+    mappings that are marked "Shared", so in these mappings, an older snapshot contains newer values, too.
+
+    The sweep is a background task that reads all groups in turn.
 
     Attributes:
         serial: consecutive number of the snapshot.
         taken_at: seconds since the epoch.
         groups: group id → row in the newest list of its coordinator, in no particular order. Equal rows share one
             `Listing`.
-        by_listing: listing → sorted ids of the groups. A sequence is never modified, but replaced.
-        summaries: group id → summary from the sweep. Shared.
+        by_listing: listing → sorted ids of the groups with this listing. If groups change, the sequence of ids is
+            replaced, and the old sequence is not modified.
+        summaries: group id → summary, which the sweep stores. Shared.
         details: group id → newest description, for selected or visible groups.
         offsets: group id → newest offsets, for selected or visible groups.
         configs: group id → newest configs, for groups whose configs were requested while they were selected.
         health: group id → newest health, for groups that are read at every poll.
-        screened: group id → judgment by the sweep, for groups with a problem or too few reads. Use `judgment` for any
-            group. Shared.
+        screened: group id → judgment from the reads of the sweep, only for groups with a problem. The method `judgment`
+            returns the judgment on any group. Shared.
         unobserved: number of groups with a possible problem that are not read at every poll, because there are too
             many of them.
         state_since: group id → when the current state was first observed, in seconds since the epoch. It lacks groups
             whose state has not changed since kgtui started, or since the beginning of `state_search`. Shared.
         state_search: the part of a recording that `state_since` was computed from; None for a live cluster.
-        appeared: group id → None, for groups that appeared while kgtui was running and have not changed their state
-            since. Their `state_since` is the time of the first list that contains them.
+        appeared: group id → None, for groups that appeared while kgtui was running, and whose state has not changed
+            since they appeared. Their `state_since` is the time of the first list that contains them.
         brokers: node id → how the broker responds.
         group_faults: group id → why its newest description or offsets could not be read.
         faults: faults that concern the whole cluster.
@@ -171,7 +174,7 @@ class Snapshot:
         events_since: time since which events have been observed, in seconds since the epoch; None in a replay.
         recorded_times: group id → observed times of the group in the recording; empty for a live cluster.
         found_problems: group id → when its problem was found, for judgments that do not say when it began. Shared.
-        changes: the place of this snapshot in the log of changed groups, or None.
+        changes: the place of this snapshot in the log of changed groups; None if there is no such log.
     """
 
     serial: int
@@ -213,7 +216,7 @@ class Snapshot:
     def state_of(self, group: str) -> str | None:
         """Return the newest known state of a group, from the list of groups.
 
-        If brokers are too old to list states, the state comes from the sweep.
+        If the brokers are too old to list states, it is the state in the summary of the group.
         """
         listing = self.groups.get(group)
         if listing is None or listing.state is not None:
@@ -222,7 +225,10 @@ class Snapshot:
         return summary.state if summary else None
 
     def judgment(self, group: str) -> Judgment:
-        """Return the judgment on a group."""
+        """Return the judgment on a group, from its health verdict, its background reads and its failed reads.
+
+        If the group is not listed, the status of the judgment is `NOT_FOUND`.
+        """
         # `kgtui.model.judgment` is imported here, because commands that judge no group should not load it.
         from kgtui.model.judgment import NOT_FOUND, SCREENED_OK, judgment_of_summary, unreadable
 

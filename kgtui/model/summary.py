@@ -1,7 +1,7 @@
-"""The summary of one group, which the sweep stores for every group.
+"""The summary of a group: a few values that a background task, the sweep, reads and stores for every group.
 
-The member index is one string with the client ids, hosts and member ids of a group, in which filters search. Three
-tuples of strings would take three times the memory, for up to 100,000 groups.
+The member index of a group is one string with the client ids, hosts and member ids of the group. Filters search in it.
+Three tuples of strings would take three times as much memory, which matters for 100,000 groups.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ of this mapping.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
-# `_INSTEAD` replaces the separators of the member index in ids. The index is only searched, never shown.
+# `_INSTEAD` replaces these separators in ids with `?`, because ids may contain any character. Users do not see the
+# replaced ids, because the member index is only searched, never shown.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 
@@ -70,25 +71,26 @@ def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The values that the sweep stores about one group.
+    """The values that the background read of all groups (the sweep) stores about one group.
 
     Attributes:
-        members: number of members, or None.
+        members: number of members; None if it is not known.
         lag: total lag in records over the partitions whose lag is known; None if no lag is known.
         lag_unknown: number of partitions whose lag is not known.
         partitions: number of partitions with an offset.
         topics: topics that the group subscribes to or has offsets in, sorted; None if members or offsets could not be
             read.
         member_index: as returned by `encode_member_index`.
-        state: state in the description, for brokers that do not list states, or None.
-        type: type in the description, for brokers that do not list types, or None.
+        state: state in the description, for brokers that do not list states; None if the group was not described.
+        type: type in the description, for brokers that do not list types; None if the group was not described.
         at: time at which the members were read, in seconds since the epoch.
         lag_at: time at which `lag`, `lag_unknown` and `partitions` were read, in seconds since the epoch, or None. It
             differs from `at` if only the offsets were read again, or if their newest read failed.
         fault: why some of these values could not be read, or None.
         hidden: whether topics may have been hidden when the lag was read. `lag` is then a lower bound.
         screened: whether the sweep has compared at least two reads of the group.
-        trail: the last reads of the sweep, as returned by `kgtui.model.trail.Trail.encode`; empty if there was none.
+        trail: the last few reads of the group by the sweep, as returned by `kgtui.model.trail.Trail.encode`; empty if
+            there was no read.
     """
 
     members: int | None
@@ -135,7 +137,7 @@ def summary_of(
         memberless: True if the group was not described, because its listed state shows that it has no members.
         shared: the tuples of topics in earlier summaries, to which a new tuple is added.
         earlier: the group's previous summary. Its lag is kept if the offsets could not be read.
-        trail: the last reads of the sweep; None to keep the previous ones.
+        trail: the last few reads of the group, including this one; None to keep the trail of `earlier`.
     """
     subscribed = topics_of(description) if description is not None else set() if memberless else None
     row = None if subscribed is None or topics is None else tuple(sorted(subscribed.union(topics)))
@@ -181,7 +183,7 @@ def with_newer_offsets(
         topics: topics in which the group has an offset.
         at: time of the read, in seconds since the epoch.
         shared: the tuples of topics in earlier summaries, to which a new tuple is added.
-        trail: the last reads of the sweep.
+        trail: the last few reads of the group, including this one.
     """
     known = earlier.topics
     if known is not None and not set(topics) <= set(known):

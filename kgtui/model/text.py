@@ -28,8 +28,9 @@ def visible(text: str) -> str:
     r"""Return the text with control and invisible characters escaped: `\n`, `\x1b`, `\u202e`, `\U000e0101`.
 
     These are escaped: control characters, line and paragraph separators, bidi controls, zero-width characters, all
-    spaces except the ordinary one, surrogates, private and unassigned code points, and too many combining marks. A
-    backslash is doubled only where it could begin an escape, so that different texts never look the same.
+    spaces except the ordinary one, surrogates, private and unassigned code points, and each combining mark that follows
+    `MOST_MARKS` others. A backslash is doubled only where it could begin an escape, so that different texts never look
+    the same.
     """
     if "\\" not in text and text.isascii() and text.isprintable():
         return text
@@ -39,7 +40,8 @@ def visible(text: str) -> str:
 def visible_sentence(sentence: str) -> str:
     r"""Return a sentence of kgtui with control and invisible characters escaped, as in `visible`.
 
-    No backslash is doubled, because the sentence may contain escaped names, and examples such as `\u0000`.
+    No backslash is doubled, because the sentence may contain names that are already escaped, and examples such as
+    `\u0000`.
     """
     if sentence.isascii() and sentence.isprintable():
         return sentence

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 _IN_CHANGE_POINTS = frozenset(
     {EventKind.STATE, EventKind.JOINED, EventKind.LEFT, EventKind.MOVED, EventKind.EPOCH, EventKind.REWOUND}
 )
-"""Kinds of events that change points also show. Events of these kinds are not listed twice."""
+"""Kinds of events that describe the same changes as change points do.
+
+An event of these kinds is not listed if there are change points for its time, because the change would be listed twice.
+"""
 
 
 class Change(NamedTuple):
@@ -31,8 +34,8 @@ class Change(NamedTuple):
     Attributes:
         before: the earlier change point; None for the first change point, and for the first one after a gap.
         now: the later change point. For an event, it contains only the time.
-        lasted: how long the group had the earlier state, in seconds; None if the state did not change, or if its
-            beginning was not observed.
+        lasted: how long the group had the earlier state, in seconds; None if the state did not change, or if the
+            beginning of the earlier state was not observed.
         rebalanced: duration of the rebalance that ended with this change, in seconds, or None.
         event: an event that no change point shows, or None.
     """
@@ -50,12 +53,13 @@ class Change(NamedTuple):
 
 
 class ObservedTimes(NamedTuple):
-    """Observed times of a group, in seconds since the epoch, or None.
+    """The times of important reads of a group, in seconds since the epoch. A time is None if it is not known.
 
     Attributes:
-        first_seen: first read of the group.
-        state_since: first read of the current state; None if the group already had this state in the first poll.
-        last_progress: last read in which a committed offset had moved forward.
+        first_seen: time of the first read of the group.
+        state_since: time of the first read that shows the current state; None if the group already had this state in
+            the first poll.
+        last_progress: time of the last read in which a committed offset had moved forward.
     """
 
     first_seen: float | None = None
@@ -78,7 +82,7 @@ class GroupTimeline:
         written: records per second written to the group's topics since the previous sample.
         read: records per second read by the group since the previous sample.
         change_points: oldest first; some may be older than `since`.
-        gaps: `(start, end, reason)` for each time about which nothing is known.
+        gaps: `(start, end, reason)` for each time span about which nothing is known.
         may_lack_topics: whether topics may have been hidden in the interval. The lag and the rates are then lower
             bounds.
         events: events of the group that are listed with the changes, oldest first.
@@ -115,7 +119,7 @@ class GroupTimeline:
 
     @property
     def observed_times(self) -> ObservedTimes:
-        """The observed times of the group. They are correct only if the timeline begins with the first poll."""
+        """The observed times of the group. They are correct only if the interval begins at the first recorded poll."""
         found, state = ObservedTimes(), None
         for number, point in enumerate(self.change_points):
             if not point.listed:
@@ -130,7 +134,9 @@ class GroupTimeline:
         return found
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
-        """Return the value of a column in the last sample at or before `at`, or None.
+        """Return the value of a column in the last sample at or before `at`.
+
+        None if there is no such sample, or if the value is unknown.
 
         Args:
             column: one of the attributes with a value per sample, such as `lag`.
@@ -140,12 +146,13 @@ class GroupTimeline:
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column over the `seconds` before the last sample at or before `at`.
+        """Return the mean of a column over a time span that ends with the last sample at or before `at`.
 
-        Unknown values are ignored. None if the value of the last sample is unknown.
+        Unknown values are ignored. None if there is no such sample, or if its value is unknown.
 
         Args:
             column: one of the attributes with a value per sample, such as `lag`.
+            seconds: length of the time span.
             at: seconds since the epoch; None for the end of the interval.
         """
         stop = len(self.times) if at is None else bisect_right(self.times, at)
@@ -156,9 +163,10 @@ class GroupTimeline:
         return sum(known) / len(known)
 
     def change_point_at(self, at: float) -> ChangePoint | None:
-        """Return the newest change point at or before `at`, or None.
+        """Return the newest change point at or before `at`.
 
-        None if `at` is in a gap, before the first change point or long after the last sample.
+        None if `at` is in a gap or before the first change point, or if it is after the last sample by more than a
+        twentieth of the interval.
         """
         for start, end, _ in self.gaps:
             if start < at < end:
@@ -220,7 +228,9 @@ def largest(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class LagHistory:
-    """The recorded lag of one group: one value per minute, from the gold tables. None stands for an unknown value.
+    """The recorded lag of one group, with one value per minute. None stands for an unknown value.
+
+    The values come from the gold tables, which the pipeline computes from recordings.
 
     Attributes:
         minutes: start of each minute in seconds since the epoch, ascending.
@@ -229,7 +239,7 @@ class LagHistory:
         rate_out: records per second read by the group.
         time_lag: age of the oldest unread record, in seconds.
         members: number of members.
-        breaks: minutes with missing polls directly before them. Plots have a gap there.
+        breaks: those of `minutes` that follow directly after missing polls. Plots have a gap before them.
     """
 
     minutes: tuple[float, ...]
@@ -243,7 +253,7 @@ class LagHistory:
     def timeline(self, since: float, until: float) -> GroupTimeline:
         """Return the history as a timeline to plot.
 
-        It has no change points, because the gold tables contain no states.
+        The timeline has no change points, because the gold tables contain no states.
         """
         gaps = tuple((old, new, "nothing recorded") for old, new in pairwise(self.minutes) if new in self.breaks)
         return GroupTimeline(

@@ -1,8 +1,9 @@
-"""The trail of one group: its last few reads by the sweep, in less than 300 bytes for 10 partitions.
+"""The trail of a group: the results of its last few reads by the sweep, the background task that reads all groups.
 
 A trail has the sums over all partitions in the last `SAMPLES` reads. For each partition, it has the newest position
 (committed offset or share-partition start offset), and how long this position has not changed. Trails are stored as
-bytes, because objects for 100,000 groups would take too much memory. Times are whole seconds since the epoch.
+bytes, because objects for 100,000 groups would take too much memory. The trail of a group with 10 partitions takes less
+than 300 bytes. Times are whole seconds since the epoch.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SAMPLES = 5
 """Maximum number of reads of which a trail contains the sums."""
 
 WAITED_MAX = 0xFFFF
-"""Longest time without progress that is stored, in seconds: 18 hours."""
+"""Longest time without progress that is stored, in seconds (18 hours). A longer time is stored as this value."""
 
 REBALANCES_KEPT = 3
 """Number of rebalances whose times a trail contains."""
@@ -39,9 +40,9 @@ _SUMS = Struct("<IqqH")
 _TWO_SUMS = Struct("<IqqHIqqH")
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
-"""Maximum number of partitions for `Trail._moved_forward`, whose time grows with the square of this number."""
+"""Maximum number of partitions that `Trail._moved_forward` compares. Its running time grows with their square."""
 _FORGET_REWIND_AFTER = 10
-"""Number of reads with progress after which a rewind is forgotten. Burrow's window has as many commits."""
+"""Number of reads with progress after which a rewind is forgotten. A window of Burrow has as many commits."""
 _INT64 = 2**63 - 1
 """Largest sum of offsets that is stored. Only a faulty broker causes a larger sum."""
 _MANY = 0xFF
@@ -91,8 +92,9 @@ class Trail:
     Attributes:
         first_at: time of the first read; 0 if there was none.
         progress_at: time of the newest read in which an offset in `positions` had moved forward; 0 if there was none.
-        pace: longest recent time between two reads with progress, in seconds. It is halved by each read with progress,
-            so that one long pause is soon forgotten. 0 if progress was observed at most once.
+        pace: longest recent time between two reads with progress, in seconds. Each read with progress sets it to the
+            time since the previous such read, or to half of its old value if that is larger, so that one long pause is
+            soon forgotten. 0 if progress was observed at most once.
         rebalances: number of observed rebalances.
         rebalanced_at: times of the last `REBALANCES_KEPT` rebalances, oldest first; 0 stands for none.
         reads: number of reads that were compared since the partitions last changed, at most 255.
@@ -165,15 +167,15 @@ class Trail:
 
     @property
     def rewound_at(self) -> int:
-        """Time of the read in which an offset of the group had gone back; 0 if no offset is below its earlier value."""
+        """Time of the read in which an offset had gone back; 0 if none had, or if the rewind is over or forgotten."""
         return 0 if self._rewind is None else self._rewind[0]
 
     def add(self, at: int, rows: Sequence[Position], jump: int = 0) -> None:
         """Add a read of the offsets.
 
-        If a topic was recreated, if the clock went back, or if partitions were added or removed, all values except
-        `first_at` and the rebalances are reset. A read in which partitions are missing is ignored unless the same ones
-        are missing in the next read, because a broker may have left them out only once.
+        If a topic was recreated, if the clock went back, or if partitions were added or removed, `samples`, `reads`,
+        `positions`, `waited` and a rewind are reset. A read in which partitions are missing is ignored unless the same
+        partitions are missing again in the next read, because a broker may have left them out only once.
 
         Args:
             at: time of the read. If it is earlier than the newest read, the clock went back.
@@ -190,8 +192,8 @@ class Trail:
             if len(rows) < len(self.positions) and layout != self._partial:
                 self._partial = layout
                 return
-            # Sums over different partitions cannot be compared, so they are reset. The offsets of partitions in both
-            # reads can be compared.
+            # Sums over different partitions cannot be compared, so they are reset. The offsets of the partitions that
+            # both reads contain can be compared.
             moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:
@@ -284,7 +286,7 @@ class Trail:
         self.rebalanced_at = (*self.rebalanced_at[1:], at)
 
     def time_lag(self) -> float | None:
-        """Return the minimum age of the oldest unread record, in seconds, or None."""
+        """Return a lower bound of the age of the oldest unread record, in seconds; None if there was no read."""
         if not self.samples:
             return None
         position = self.samples[-1].positions
@@ -295,7 +297,10 @@ class Trail:
         return float(max(age, max(self.waited, default=1) - 1, 0))
 
     def forgive(self) -> None:
-        """Forget the earlier sums and how long records have been waiting, because a suspected problem was refuted."""
+        """Forget the earlier sums and the times without progress.
+
+        The caller does this when a health verdict has refuted a suspected problem, so that it is not suspected again.
+        """
         self.samples = self.samples[-1:]
         self.reads = min(self.reads, 2)
         self.waited = array("H", bytes(2 * len(self.waited)))
@@ -317,7 +322,7 @@ def lag_trend(data: bytes) -> float | None:
 
 
 def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
-    """Return `lag_trend` and the seconds between the first and the last read, or None."""
+    """Return `(result of lag_trend, seconds between the first and the last read)`; None if there is no trend."""
     samples = data[0] if data else 0
     if samples < 2:
         return None
@@ -329,7 +334,7 @@ def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
 
 
 def last_rates(data: bytes) -> tuple[float, float] | None:
-    """Return the records per second written and consumed between the last two reads.
+    """Return `(written, consumed)`, in records per second between the last two reads.
 
     None for fewer than two reads.
     """
