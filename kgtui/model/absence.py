@@ -38,7 +38,7 @@ class NoMatch:
 
 
 def no_match_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, NoMatch]:
-    """Return why no group matches a filter. Yields regularly during the search, so that other tasks can run."""
+    """Return why no group matches a filter. The generator yields regularly, so that other tasks can run."""
     meant = yield from meant_steps(query, snapshot)
     about_ids = [term for term in query.terms if isinstance(term, IdTerm)]
     if not about_ids or meant is not None:

@@ -118,7 +118,7 @@ def lower_bound_reason(access: Access) -> str:
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
-    """Return the fault of a group that may have offsets in hidden topics.
+    """Return the fault of a group that may have offsets in topics that brokers hide from the user.
 
     Args:
         access: the permissions of the user; None if they were not read.

@@ -321,7 +321,7 @@ def _blockers(placements: Iterable[Placement], behind: dict[str, int | None]) ->
 def is_idle(member: Member) -> bool:
     """Return whether a member neither owns nor will own a partition, task or connector ("item").
 
-    False if its assignment was not reported, and for schema registry nodes.
+    False if the assignment of the member was not reported, and for schema registry nodes.
     """
     return member.registry is None and has_assignment(member) and not items_of(member) and not targets_of(member)
 

@@ -71,7 +71,10 @@ class TopicRules:
 
     @property
     def seconds_alone(self) -> float | None:
-        """The retention time in seconds; None if it is unknown or unlimited, or if not only age deletes records."""
+        """The retention time in seconds; None if it is not known or unlimited.
+
+        It is also None if retention deletes no records, or deletes them by size, too (`retention.bytes`).
+        """
         return self.seconds if self.deletes and not self.by_size else None
 
 

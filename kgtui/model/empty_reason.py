@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 _WITHOUT_MEMBERS = "no members (offsets are committed without them)"
 
-SIMPLE_ADVICE = "Check that the application that commits these offsets still runs, if its records must be read."
+SIMPLE_ADVICE = (
+    "If the unread records must be processed, check that the application that commits these offsets still runs."
+)
 """The advice for a simple group with unread records."""
 
 

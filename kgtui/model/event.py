@@ -133,7 +133,7 @@ class KindOfEvent(NamedTuple):
 
     Attributes:
         meaning: what has happened, for `kgtui events --help`.
-        about: name of the selection on the Events screen (key `o`) that lists events of this kind.
+        about: name under which events of this kind can be selected on the Events screen (key `o`).
         text: function that returns the text of an event in one line.
         role: color role; an empty string stands for the normal text color.
     """

@@ -62,7 +62,7 @@ class LastDescription:
         self._state: str | None = None
 
     def update(self, description: GroupDescription, listing: Listing, at: float) -> list[Event]:
-        """Store a newer description, and return the events that differences from the previous description show.
+        """Store a newer description, compare it with the previous one, and return the events.
 
         A changed state becomes an event only if the broker does not list states. Otherwise, `listing_events` returns
         the event. A description with the state Dead is ignored, because it says nothing about members.
@@ -185,7 +185,7 @@ def without_members(listing: Listing) -> bool:
 def config_events(
     group: str, at: float, listing: Listing, before: Iterable[GroupConfig], after: Iterable[GroupConfig]
 ) -> list[Event]:
-    """Return one event per config that changed between two reads. Hidden values are ignored."""
+    """Return one event per config that changed between two reads. Configs with a hidden value are ignored."""
     old = {config.name: config for config in before}
     return [
         Event(at, EventKind.CONFIG, group, listing, old[config.name].value, config.value, config.name)

@@ -271,7 +271,7 @@ def reason_text(reason: str) -> str:
 
 
 def explain_fault(fault: Fault) -> Explanation:
-    """Explain a fault. `fault.advice` comes before the general advice for the error name."""
+    """Explain a fault. The advice consists of `fault.advice` and the general advice for the error name."""
     text = _FAULTS.get(fault.name, _Text(_OTHERS))
     title = fault.name if fault.code is None else f"{fault.name} ({fault.code})"
     first = f"{fault.advice[:1].upper()}{fault.advice[1:]}" if fault.advice else ""

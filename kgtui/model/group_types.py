@@ -48,7 +48,7 @@ class GroupKind:
 
     Attributes:
         name: the name that the filter term `kind:` accepts.
-        tool: Kafka's script that describes groups of this kind, or None.
+        tool: Kafka's script that describes groups of this kind; None if there is no such script.
         has_offsets: False for Connect and schema registries, because their members commit no offsets for the group.
     """
 

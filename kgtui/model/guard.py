@@ -101,7 +101,7 @@ def delete_availability(
 
     Args:
         group: id of the selected group, or None.
-        read_only: whether kgtui was started with the option that forbids changes.
+        read_only: whether kgtui must not change the cluster, for example because of the option `--read-only`.
         now: seconds since the epoch; None for the time of the snapshot.
     """
     if read_only:

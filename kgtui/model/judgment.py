@@ -69,7 +69,7 @@ class Problem(Enum):
     The group is probably abandoned, but kgtui did not observe that members left.
     """
     ABANDONED = "abandoned"
-    """The group has had unread records and no members for at least a day. Its status is `GroupStatus.ABANDONED`."""
+    """kgtui has observed the group without members for at least a day, and it has unread records."""
 
     @property
     def harm(self) -> int:
@@ -147,10 +147,10 @@ PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()
 """Maps the name of each problem, as filters and commands use it, to the problem."""
 
 ABANDONED_AFTER = 86_400.0
-"""Time in seconds. A group with unread records is abandoned if kgtui has observed it in the state Empty for so long.
+"""Seconds in the state Empty, as observed by kgtui, after which a group with unread records counts as abandoned.
 
-The same time decides whether an Empty group is unused (`Problem.UNUSED`): in each partition with unread records, the
-first unread record must be at least this old.
+An Empty group that kgtui has not observed for so long counts as unused (`Problem.UNUSED`) if, in each partition with
+unread records, the first unread record was written at least this many seconds ago.
 """
 
 SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})

@@ -65,7 +65,7 @@ class Look(NamedTuple):
 
     Attributes:
         mark: name of the attribute of `Marks` that contains the symbol.
-        role: color role.
+        role: name of the color, one of `ROLES`.
     """
 
     mark: str

@@ -10,8 +10,8 @@ _EARLIEST, _LATEST = (datetime(year, 1, 2, tzinfo=UTC).timestamp() for year in (
 def utc_datetime(seconds: float) -> datetime:
     """Convert seconds since the epoch into a time in UTC.
 
-    Times before January 2 of the year 1000 or after January 2 of the year 9999 are replaced with these limits. They are
-    possible, because record timestamps can be any 64-bit number, but `datetime` does not support all of them.
+    Record timestamps can be any 64-bit number, but `datetime` does not support all of them. A time before January 2 of
+    the year 1000 or after January 2 of the year 9999 is therefore replaced with this limit.
     """
     return datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), UTC)
 

@@ -107,7 +107,10 @@ class Membership:
 LENGTH = 900
 """Maximum number of samples kept per group: half an hour at one sample every 2 seconds."""
 GROUPS = 500
-"""Maximum number of groups whose series are kept. Beyond it, the series without a new sample for longest is dropped."""
+"""Maximum number of groups whose series are kept.
+
+If there are more, the series to which no sample was added for the longest time is dropped.
+"""
 CHANGE_POINTS = 500
 """Maximum number of change points (reads that differ from the previous read) kept per group."""
 
@@ -289,7 +292,7 @@ class Series:
     def _compare_members(self, members: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
         """Return `(joined member ids, left member ids, number of partitions with a new owner)`.
 
-        The members are compared with the previous sample that has members.
+        The members are compared with those in the previous sample with known members.
         """
         change = self._membership.update(members)
         joined, left = (tuple(member.member_id for member in part) for part in (change.joined, change.left))

@@ -45,7 +45,7 @@ class ChangeLog:
         self._last: str | None = None
 
     def add(self, group: str) -> None:
-        """Add a change. Consecutive changes of one group count once, unless `mark` was called between them."""
+        """Add a change. Consecutive changes of one group count once, unless `mark` was read between them."""
         if group != self._last:
             self._last = group
             self.total += 1
@@ -53,7 +53,7 @@ class ChangeLog:
 
     @property
     def mark(self) -> ChangeMark:
-        """A mark at the current end of this log, with which `changed_since` can later be called."""
+        """A mark at the current end of this log. A later mark can return the groups that changed after this one."""
         self._last = None
         return ChangeMark(self, self.total)
 
@@ -155,7 +155,7 @@ class Snapshot:
         details: group id → newest description, for selected or visible groups.
         offsets: group id → newest offsets, for selected or visible groups.
         configs: group id → newest configs, for groups whose configs were requested while they were selected.
-        health: group id → newest health, for groups that are read at every poll.
+        health: group id → newest health (verdict, lag trend, data loss), for groups that are read at every poll.
         screened: group id → judgment from the reads of the sweep, only for groups with a problem. The method `judgment`
             returns the judgment on any group. Shared.
         unobserved: number of groups with a possible problem that are not read at every poll, because there are too

@@ -24,7 +24,7 @@ _IN_CHANGE_POINTS = frozenset(
 )
 """Kinds of events that describe the same changes as change points do.
 
-An event of these kinds is not listed if there are change points for its time, because the change would be listed twice.
+Where a timeline has change points, events of these kinds are not listed, because each change would be listed twice.
 """
 
 

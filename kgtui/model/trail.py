@@ -87,7 +87,7 @@ class Position(NamedTuple):
 
 
 class Trail:
-    """The last reads of one group. Create it with `Trail()`, or with `decode` from bytes.
+    """The results of the last few background reads of one group. Create it with `Trail()`, or with `decode` from bytes.
 
     Attributes:
         first_at: time of the first read; 0 if there was none.
@@ -286,7 +286,7 @@ class Trail:
         self.rebalanced_at = (*self.rebalanced_at[1:], at)
 
     def time_lag(self) -> float | None:
-        """Return a lower bound of the age of the oldest unread record, in seconds; None if there was no read."""
+        """Return a lower bound for the age of the oldest unread record, in seconds; None if there was no read."""
         if not self.samples:
             return None
         position = self.samples[-1].positions
