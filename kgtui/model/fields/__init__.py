@@ -7,7 +7,8 @@
 | `member_fields` | fields of a member, which take a `Member` |
 | `partition_fields` | fields of one partition of a group, which take a `PartitionRow` |
 
-A field has a name, a title, a type, a unit and a source, and functions that get and format its value:
+A field has a name, a title, a type, a unit and a source, and functions that get and format its value. An example for
+the partition field `LOG_END`:
 
     LOG_END.value(row)   1015           the value in the model; None if it is unknown
     LOG_END.data(row)    1015           the value for JSON and CSV; None if it is unknown
@@ -38,7 +39,7 @@ Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array
 """Types of values: primitive types of Delta Lake, and JSON's `array` and `object`."""
 
 NONE = marks.UNICODE.none
-"""Text that people see for an empty list."""
+"""Text that is shown to users for an empty list."""
 
 _NUMBERS = frozenset({"int", "long", "double"})
 
@@ -51,7 +52,7 @@ class Missing(Enum):
     UNKNOWN = "unknown"
     """A value exists, but the broker's response does not contain it."""
     UNREAD = "unread"
-    """kgtui could not read the value. The fault of the group, or `PartitionLag.reason`, says why."""
+    """kgtui could not read the value. The reason is in `Snapshot.group_faults` or in `PartitionLag.reason`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +65,18 @@ class Field(Generic[Row]):
         name: key in JSON, header in CSV, and column name in recorded tables.
         title: heading of the column in tables.
         type: type of what `data` returns.
-        source: the RPC that reports the value, or what it is computed from.
-        value: returns the value of a row, or None.
+        source: the RPC that reports the value, or the data from which kgtui computes the value.
+        value: function that returns the value of a row; None if the row has no value.
         unit: the unit of a number, such as `records`; empty for text.
-        format: formats a value, except None, for people.
-        encode: converts a value, except None, for JSON and CSV. None if values are not converted.
+        format: function that formats a value as text for people. It is never called with None.
+        encode: function that converts a value for JSON and CSV. It is never called with None. `encode` itself is None
+            if values are written without a conversion.
         missing: the reason that is shown if the field has no value.
-        optional: True if the field is left out when it has no value, in the JSON of members and in `kgtui show`.
+        optional: True if a field without a value is left out, in the JSON of members and in the text of `kgtui show`.
         hide_empty: True if a table omits the column when no row has a value.
-        by_listing: True if groups with the same `Listing` have the same value, unless some groups were described or the
-            broker does not list types and states.
-        needs: what `kgtui ls` must read to show this field, besides the list of groups.
+        by_listing: True if the value depends only on the group's `Listing` (its row in the list of groups). This does
+            not hold if some groups were described, or if the broker does not list types and states.
+        needs: what `kgtui ls` must read to show this field, besides the list of groups; empty if nothing.
     """
 
     name: str
@@ -102,11 +104,11 @@ class Field(Generic[Row]):
         return value if value is None or self.encode is None else self.encode(value)
 
     def text(self, *row: Row.args, **named: Row.kwargs) -> str:
-        """Return the value as text for people; an empty text if it is unknown."""
+        """Return the value as text for people; an empty string if it is unknown."""
         value = self.value(*row, **named)
         return "" if value is None else self.format(value)
 
 
 def as_object(fields: Iterable[Field[Row]], *row: Row.args, **named: Row.kwargs) -> dict[str, Any]:
-    """Return the values of fields for one row in the form for JSON, by field name."""
+    """Return the values of one row in the form for JSON, as a dictionary from field name to value."""
     return {field.name: field.data(*row, **named) for field in fields}

@@ -1,6 +1,7 @@
 """Fields of a group. Every function takes a snapshot and a group id.
 
-Values come from the description, or else from the list of groups or from the sweep.
+A value comes from the description of the group. If the group was not described, the value comes from the list of groups
+or from the background read of all groups.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _MOST_NAMES = 3
 
 
 def _described(name: str) -> Callable[[Snapshot, str], Any]:
-    """Return a function that returns the attribute `name` of a group's description, or None without a description."""
+    """Return a function that gets the attribute `name` of a group's description; None if there is no description."""
 
     def value(snapshot: Snapshot, group: str) -> Any:
         reading = snapshot.details.get(group)
@@ -120,7 +121,7 @@ def _lag_unknown(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _may_be_hidden(snapshot: Snapshot, group: str) -> bool | None:
-    """Return whether offsets may be hidden; None if the offsets or the permissions were not read."""
+    """Return whether brokers may have left out offsets; None if the offsets or the permissions were not read."""
     total = _lag_total(snapshot, group)
     return None if total is None or snapshot.access is None else total.hidden
 
@@ -141,7 +142,11 @@ def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
-    """Return the partitions of a group; None if its offsets could not be read."""
+    """Return the partitions of a group; None if they are not known.
+
+    If the offsets were not read, the partitions come from the members' assignments. They are not known if the group was
+    not described either, or has a fault.
+    """
     if group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults):
         return None
     rows: list[PartitionRow] = _module("fields.partition_fields").partition_rows(snapshot, group)
@@ -159,7 +164,10 @@ def _read_at(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_text(total: LagTotal) -> str:
-    """Format a total lag: `7`, `≥ 7` if it is a lower bound, `?` if no lag is known, `` if there are no offsets."""
+    """Format the total lag of a group: `7`, or `≥ 7` if 7 is a lower bound.
+
+    The result is `?` if no partition has a known lag, and an empty string if the group has no offsets.
+    """
     if total.lag is None:
         return "?" if total.lower_bound else ""
     return f"{_AT_LEAST}{total.lag}" if total.lower_bound else str(total.lag)
@@ -266,7 +274,7 @@ TOPOLOGY_STATUS: GroupField = Field(
     _described("topology_status"),
 )  # fmt: skip
 LAG: GroupField = Field(
-    "lag", "LAG", "long", "OffsetFetch and ListOffsets, or DescribeShareGroupOffsets: the sum over partitions",
+    "lag", "LAG", "long", "OffsetFetch and ListOffsets, or DescribeShareGroupOffsets: sum over all partitions",
     _lag_total, unit="records", format=lag_text, encode=lambda total: total.lag, missing=Missing.UNREAD, needs="lag",
 )  # fmt: skip
 LAG_UNKNOWN: GroupField = Field(
@@ -275,12 +283,13 @@ LAG_UNKNOWN: GroupField = Field(
 )  # fmt: skip
 OFFSETS_MAY_BE_HIDDEN: GroupField = Field(
     "offsets_may_be_hidden", "MAY BE HIDDEN", "boolean",
-    "Metadata: whether brokers may have left out offsets because of missing permissions, so that the lag is a lower "
-    "bound", _may_be_hidden, needs="lag",
+    "Metadata: whether brokers may have left out offsets because of missing permissions; the lag is then a lower bound",
+    _may_be_hidden, needs="lag",
 )  # fmt: skip
 HIDDEN_TOPICS: GroupField = Field(
-    "hidden_topics", "HIDDEN TOPICS", "array", "topics that members read and the user may not describe", _hidden_topics,
-    format=_names_text, encode=list,
+    "hidden_topics", "HIDDEN TOPICS", "array",
+    "topics that members read and on which the user has no DESCRIBE permission", _hidden_topics, format=_names_text,
+    encode=list,
 )  # fmt: skip
 PARTITION_COUNT: GroupField = Field(
     "partition_count", "PARTITIONS", "int", "OffsetFetch or DescribeShareGroupOffsets", _lag_total,
@@ -292,15 +301,15 @@ PARTITIONS: GroupField = Field(
     encode=_partition_objects, missing=Missing.UNREAD,
 )  # fmt: skip
 TOPICS: GroupField = Field(
-    "topics", "TOPICS", "array", "topics of subscriptions, assignments and offsets", _topics, format=_names_text,
-    encode=list, missing=Missing.UNREAD,
+    "topics", "TOPICS", "array", "topics that appear in subscriptions, assignments or offsets", _topics,
+    format=_names_text, encode=list, missing=Missing.UNREAD,
 )  # fmt: skip
 HOSTS: GroupField = Field(
     "hosts", "HOSTS", "array", f"{_DESCRIBE}: hosts of the members", _hosts, format=_names_text, encode=list,
     missing=Missing.UNREAD,
 )  # fmt: skip
 CONFIGS: GroupField = Field(
-    "configs", "CONFIGS", "array", "DescribeConfigs of the group", _configs, format=lambda rows: str(len(rows)),
+    "configs", "CONFIGS", "array", "DescribeConfigs for the group", _configs, format=lambda rows: str(len(rows)),
     encode=_config_objects, missing=Missing.UNREAD,
 )  # fmt: skip
 DESCRIBED_BY: GroupField = Field(
@@ -346,9 +355,10 @@ def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
 
 
 class GroupColumns:
-    """Reads fields of many groups faster than one value at a time.
+    """Reads a field of many groups at once, which is faster than one group at a time.
 
-    A field with `by_listing` is computed once per `Listing`. Even 100,000 groups have only a few different listings.
+    A field with `by_listing` is computed once per `Listing` (row of ListGroups without the group id). Even 100,000
+    groups have only a few different listings.
     """
 
     def __init__(self, snapshot: Snapshot, groups: Sequence[str]) -> None:
@@ -357,7 +367,7 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Old brokers list no types and states. Groups with the same listing may then have different types and states.
+        # Old brokers do not list types and states, so groups with equal listings may have different types and states.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 

@@ -1,4 +1,4 @@
-"""Fields of a member of any group, and functions that format its assignment."""
+"""Fields of a group member, for all group types, and functions that format the member's assignment."""
 
 from __future__ import annotations
 
@@ -22,12 +22,16 @@ def _partitions_by_topic(assignment: TopicPartitions) -> dict[str, list[int]]:
 
 
 def partitions_text(assignment: TopicPartitions) -> str:
-    """Format partitions as Kafka's tools do: `topicA:0,1;topicB:3`."""
+    """Format partitions as Kafka's command-line tools do: `topicA:0,1;topicB:3`; `NONE` for an empty assignment."""
     return ";".join(f"{topic}:{','.join(map(str, parts))}" for topic, parts in assignment) or NONE
 
 
 def assignment_text(member: Member) -> str | None:
-    """Format the partitions, tasks, connectors or the role of a member; None if they were not reported."""
+    """Format what is assigned to a member; None if the broker did not report it.
+
+    These are partitions, tasks and connectors. For a schema registry node, the text is its URL and ` (leader)` if it is
+    the leader.
+    """
     if member.connect is not None:
         return _worker_text(member.connect)
     if member.registry is not None:
@@ -39,7 +43,7 @@ def assignment_text(member: Member) -> str | None:
 
 
 def target_text(member: Member) -> str | None:
-    """Format the target assignment of a member (KIP-848, KIP-1071); None if its protocol has no target assignments."""
+    """Format the target assignment of a member (KIP-848, KIP-1071); None if the broker reports no target."""
     if member.streams is not None:
         target = member.streams.target
         return _roles_text(target.active, target.standby, target.warmup)
@@ -168,7 +172,7 @@ STREAMS: MemberField = Field(
     format=lambda streams: streams.process, encode=_streams_object, optional=True,
 )  # fmt: skip
 UNDECODED: MemberField = Field(
-    "undecoded", "METADATA", "string", "metadata bytes that follow no known protocol, in hex",
+    "undecoded", "METADATA", "string", "metadata bytes in an unknown format, as hexadecimal digits",
     lambda member: member.undecoded.hex() or None, optional=True, hide_empty=True,
 )  # fmt: skip
 
@@ -196,9 +200,9 @@ def member_object(member: Member) -> dict[str, Any]:
 
 
 def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberField]:
-    """Return the columns of the members table of `kgtui show` for which `has_column` is true.
+    """Return the columns of the member table of `kgtui show`, without those for which `has_column` is false.
 
-    The target assignment has a column if a member has not reached it.
+    If `wide` is false, the target assignment has a column only if some member has not reached its target.
 
     Args:
         wide: whether to include the columns of `--format wide`.
@@ -214,8 +218,8 @@ def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberF
 def has_column(field: MemberField, description: GroupDescription) -> bool:
     """Return whether tables of this group's members have a column for a field.
 
-    A field with `hide_empty` has a column if any member has a value. Field `protocol` has a column if members use
-    different protocols. Every other field has a column.
+    A field with `hide_empty` has a column if any member has a value. The field `protocol` has a column if
+    `has_mixed_protocols` is true. Every other field always has a column.
     """
     if field is PROTOCOL:
         return has_mixed_protocols(description)
@@ -223,6 +227,9 @@ def has_column(field: MemberField, description: GroupDescription) -> bool:
 
 
 def has_mixed_protocols(description: GroupDescription) -> bool:
-    """Return whether some members have not been upgraded to the protocol of their group."""
+    """Return whether some members use a protocol that differs from the type of their group.
+
+    For example, some members of a `consumer` group use the `classic` protocol until all clients have been upgraded.
+    """
     used = {member.protocol for member in description.members or () if member.protocol is not None}
     return len(used) > 1 or bool(used and description.type not in used)

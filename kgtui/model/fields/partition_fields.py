@@ -27,7 +27,7 @@ class PartitionRow(NamedTuple):
     Attributes:
         lag: the committed offset (or share-partition start offset), the log offsets and the lag.
         share: True if `lag.position` is a share-partition start offset (SPSO, KIP-932).
-        member_id: id of the owner, or None. Of several owners, as in share groups, it is the last.
+        member_id: member id of the owner; None without an owner. If a share group has several owners, the last of them.
         owner: short unique name of the owner, or the number of owners, such as `3 members`.
     """
 
@@ -70,11 +70,11 @@ LOG_END: PartitionField = Field(
     "log_end", "LOG-END", "long", _LIST_OFFSETS, lambda row: row.lag.log_end, unit="offset", missing=Missing.UNREAD
 )
 LAG: PartitionField = Field(
-    "lag", "LAG", "long", "log end offset − committed offset; lag of a share group: from the broker (KIP-1226)",
+    "lag", "LAG", "long", "log end offset − committed offset; in share groups, reported by the broker (KIP-1226)",
     lambda row: row.lag.lag, unit="records", missing=Missing.UNREAD,
 )  # fmt: skip
 LEAD: PartitionField = Field(
-    "lead", "LEAD", "long", "committed or start offset − log start offset: how far the group is from losing records",
+    "lead", "LEAD", "long", "committed or start offset − log start offset; below 0, the group has lost records",
     lambda row: row.lag.lead, unit="records", missing=Missing.UNREAD,
 )  # fmt: skip
 LOST: PartitionField = Field(
@@ -95,7 +95,7 @@ UNREAD_SINCE_LATEST: PartitionField = Field(
 )  # fmt: skip
 CONSUMED_AT: PartitionField = Field(
     "consumed_at", "LAST-CONSUMED", "timestamp",
-    f"{_TIMES}: when the last consumed record was written; a group without progress stopped after this time",
+    f"{_TIMES}: when the last consumed record was written; a group that has stopped did so after this time",
     lambda row: None if (found := _times(row)) is None or found.consumed is None else found.consumed.earliest,
     format=_time_text, encode=rfc3339, hide_empty=True,
 )  # fmt: skip
@@ -139,8 +139,8 @@ _WIDE_COLUMNS = (*_COLUMNS, LOST, MEMBER_ID, CONSUMED_AT, EXPIRES_FROM, TIMES_RE
 def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[PartitionField]:
     """Return the columns of the partition table of `kgtui show`.
 
-    A share group has the start offset (SPSO) instead of the committed offset. A field with `hide_empty` has a column if
-    any row has a value. Lost records have a column if there are any.
+    For a share group, the start offset (SPSO) replaces the committed offset. A field with `hide_empty` has a column
+    only if any row has a value. If `wide` is false, the field `LOST` has a column only if the group has lost records.
 
     Args:
         wide: whether to include the columns of `--format wide`.
@@ -155,7 +155,7 @@ def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[Parti
 
 
 def partition_rows(snapshot: Snapshot, group: str) -> list[PartitionRow]:
-    """Return every partition with an offset or an owner, sorted by topic and partition."""
+    """Return a row for each partition in which the group has an offset or an owner, sorted by topic and partition."""
     from kgtui.model.member_names import member_names, owners_by_partition
     from kgtui.model.offsets import PartitionLag, lags
 

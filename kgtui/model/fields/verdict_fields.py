@@ -1,4 +1,4 @@
-"""Fields about the judgment on a group. Every function takes a snapshot and a group id."""
+"""Fields of a group about its verdict, its problem and its last changes. Functions take a snapshot and a group id."""
 
 from __future__ import annotations
 
@@ -62,28 +62,30 @@ def _last_progress(snapshot: Snapshot, group: str) -> str | None:
 
 
 VERDICT: GroupField = Field(
-    "verdict", "VERDICT", "string", "OK, WARN, ERR, ABANDONED or UNKNOWN, from the reads of the group so far", _verdict,
-    needs="lag",
+    "verdict", "VERDICT", "string", "OK, WARN, ERR, ABANDONED or UNKNOWN, computed from the reads of the group so far",
+    _verdict, needs="lag",
 )  # fmt: skip
 VERDICT_COLUMN: GroupField = Field(
-    "verdict", "VERDICT", "string", "ok, ok? (offsets may be hidden), or the problem as in the filter term verdict:",
+    "verdict", "VERDICT", "string",
+    "`ok`, `ok?` if offsets may be hidden, or the name of the problem as in the filter `verdict:`",
     _verdict_column, needs="lag", missing=Missing.UNKNOWN,
 )  # fmt: skip
 PROBLEM: GroupField = Field(
-    "problem", "PROBLEM", "string", "what is wrong, as in the filter term verdict:; none if nothing is wrong", _problem,
-    needs="lag",
+    "problem", "PROBLEM", "string", "name of the problem, as in the filter `verdict:`; no value if nothing is wrong",
+    _problem, needs="lag",
 )  # fmt: skip
 PROBLEM_SINCE: GroupField = Field(
-    "problem_since", "SINCE", "string", "when the problem began, if that was observed", _problem_since, needs="lag"
+    "problem_since", "SINCE", "string", "when the problem began, if kgtui observed that", _problem_since, needs="lag"
 )
 VERDICT_BASIS: GroupField = Field(
-    "verdict_basis", "BASIS", "string", "what the verdict is based on: not read yet, read once or screened",
-    _verdict_basis, needs="lag",
+    "verdict_basis", "BASIS", "string",
+    "which reads the verdict is based on: `not read yet`, `read once`, `screened` (at least two reads in the "
+    "background) or `observed` (read at every poll interval)", _verdict_basis, needs="lag",
 )  # fmt: skip
 FIRST_SEEN: GroupField = Field(
     "first_seen", "FIRST SEEN", "string",
-    "when kgtui read the group for the first time; only in ls --watch and show --lake", _first_seen, needs="lag",
-    optional=True,
+    "when kgtui read the group for the first time; known only in `ls --watch` and `show --lake`", _first_seen,
+    needs="lag", optional=True,
 )  # fmt: skip
 STATE_SINCE: GroupField = Field(
     "state_since", "STATE SINCE", "string", "when the current state began, if kgtui observed that", _state_since,
