@@ -74,7 +74,7 @@ LAG: PartitionField = Field(
     lambda row: row.lag.lag, unit="records", missing=Missing.UNREAD,
 )  # fmt: skip
 LEAD: PartitionField = Field(
-    "lead", "LEAD", "long", "committed or start offset − log start offset; below 0, the group has lost records",
+    "lead", "LEAD", "long", "committed or start offset − log start offset; 0 if the group has lost records",
     lambda row: row.lag.lead, unit="records", missing=Missing.UNREAD,
 )  # fmt: skip
 LOST: PartitionField = Field(

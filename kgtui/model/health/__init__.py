@@ -3,8 +3,9 @@
 `ReadHistory` collects the reads of one group, and `health_of` computes a `GroupHealth` from it.
 
 kgtui polls offsets, so it does not observe every commit. Some verdicts therefore stay undecided
-(`GroupHealth.undecided`). An unknown value is None, never 0. No rate is computed across a gap. Times are in seconds
-since the epoch, durations in seconds, lag in records, and rates in records per second.
+(`GroupHealth.undecided`). An unknown value is None, never 0. No rate is computed across a gap, which is a failed read
+or a long time without reads. Times are in seconds since the epoch, durations in seconds, lag in records, and rates in
+records per second.
 
 | module | contents |
 |---|---|
@@ -12,10 +13,10 @@ since the epoch, durations in seconds, lag in records, and rates in records per 
 | `group_health` | `health_of`: the health of a group from its read history |
 | `judging` | verdicts by Burrow's rules, and the rule for share groups |
 | `judged` | `judgment_of_health`: the judgment on a group that is read at every poll |
-| `rates` | lag trend, growth of a log, time lag, time of data loss |
-| `backlog_start` | when a group began to fall behind, from its time lags |
-| `values` | data classes: `GroupHealth` and its parts; limits |
-| `wording` | texts about verdicts and missing data |
+| `rates` | lag trend, growth of a log, age of unread records, expected time of data loss |
+| `backlog_start` | when a group began to fall behind, computed from the ages of its oldest unread records |
+| `values` | data classes (`GroupHealth` and its parts), settings and limits |
+| `wording` | texts that say why a verdict was given, and which data is missing for a verdict |
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds the time at which a group or partition began to fall behind, from its time lags.
+"""Finds the time at which a group or partition began to fall behind, using its time lags.
 
 The time lag is the age of the oldest unread record. It stays nearly constant while a group keeps up, and rises as soon
 as the group reads too slowly.
@@ -12,21 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     Ages = Sequence[tuple[int, float]]
-    """Pairs of the time of a read in milliseconds and the time lag in seconds, oldest first."""
+    """Pairs, oldest first: time of a read in milliseconds since the epoch, and time lag in seconds."""
 
 _TOLERANCE = 0.25
-"""If the time lag falls by less than this fraction of the newest time lag, the fall is noise."""
+"""A fall of the time lag by less than this fraction of the newest time lag is ignored as noise."""
 
 _LOW, _HIGHER = 0.1, 0.2
 """Two points on the rise of the time lag, as fractions of the whole rise from the lowest to the newest time lag."""
 
 
 def rising_since(ages: Ages) -> int:
-    """Return the time at which the time lag began to rise to its newest value, in milliseconds.
+    """Return the time at which the time lag began to rise to its newest value, in milliseconds since the epoch.
 
-    First, the lowest time lag before the rise is searched, going back in time. The start is then extrapolated: the
-    first 10 % of the rise (`_LOW`) are assumed to take as long as the next 10 %. The result is not before the oldest
-    read.
+    The lowest time lag before the rise is searched from the newest read back in time. The beginning of the rise is then
+    extrapolated: it is assumed that the first 10 % of the rise (`_LOW`) took as long as the next 10 %. If the time lag
+    was already high at the oldest read and was never lower, the result is the time of the oldest read. It is never
+    earlier.
     """
     oldest, newest = ages[0][1], ages[-1][1]
     lowest = newest
@@ -41,10 +42,10 @@ def rising_since(ages: Ages) -> int:
 
 
 def behind_since(ages: Ages) -> int:
-    """Return the time at which the backlog began, in milliseconds, even if the group is catching up.
+    """Return the time at which the backlog began, in milliseconds since the epoch, even if the group is catching up.
 
-    First, the last read with nearly no backlog is searched. The backlog began with the rise of the time lag from this
-    read to its highest value.
+    After the last read with nearly no backlog (a time lag of at most 10 % of the newest one), the time lag rose to its
+    highest value. The result is the beginning of this rise.
     """
     caught_up_at = _last_below(ages, ages[-1][1] * _LOW)
     _, peak = max((age, at) for at, age in ages if at >= caught_up_at)
@@ -52,5 +53,5 @@ def behind_since(ages: Ages) -> int:
 
 
 def _last_below(ages: Ages, height: float) -> int:
-    """Return the latest time with a time lag of at most `height`; the oldest time if there is none."""
+    """Return the time of the last read with a time lag of at most `height`; of the oldest read if there is none."""
     return max((at for at, age in ages if age <= height), default=ages[0][0])

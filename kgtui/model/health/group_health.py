@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = Retention()
 TREND_SECONDS = 300.0
-"""Length of a time span before the newest read, in seconds. The lag trend is computed from the reads in this span."""
+"""The lag trend is computed from the reads of this many seconds up to the newest read."""
 
 
 def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
@@ -38,12 +38,14 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 
 
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
-    """Return a copy of the health for a group whose offsets may be hidden.
+    """Return a copy of the health, changed for a group whose offsets may be hidden by missing permissions.
 
-    Every verdict that is worse than the given one becomes undecided. The lag and the time lag become lower bounds.
+    An undecided ERR is added unless the status is already ERR, because hidden partitions may be in a worse state. The
+    lag and the time lag become lower bounds.
 
     Args:
-        none_visible: whether the group has no visible offsets. If so, its lag becomes unknown.
+        none_visible: whether the group has no visible offsets. If it has none, its lag becomes unknown instead, and an
+            undecided ERR is always added.
     """
     if health.status is Status.NOT_FOUND:
         return health
@@ -61,9 +63,9 @@ def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHeal
 
 
 def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
-    """Compute `health_of`, and yield after each partition.
+    """Compute the health as `health_of` does, but yield after each partition, so that other work can run in between.
 
-    The read history must not change before the generator ends.
+    The health is the return value of the generator. The read history must not change before the generator ends.
     """
     if history.gone:
         return _gone(history)
@@ -176,7 +178,8 @@ def _judge(
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
     """Merge the undecided verdicts of all partitions that have the same status and the same kind of missing data.
 
-    A merged verdict has the largest `needs` and the smallest `has`. Only statuses worse than `given` are included.
+    A merged verdict has the largest `needs` and the smallest `has`. Only statuses worse than `given` are included. The
+    worst status comes first.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:
@@ -278,7 +281,7 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod
     since, at_least = history.empty_since
     seconds = history.read_at - since
     description = history.description
-    # Simple groups have no protocol and commit while they are Empty, so their expiry is unknown.
+    # A simple group has no protocol and commits while it is Empty, so it is unknown when its offsets expire.
     if offsets_retention is None or not history.rows or description is None or not description.protocol:
         return EmptyPeriod(seconds, at_least)
     if description.type in TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]:

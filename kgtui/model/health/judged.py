@@ -1,4 +1,7 @@
-"""The judgment on a group that is read at every poll, from its health verdict and screening."""
+"""Computes the judgment on a group that is read at every poll, from its health verdict and the result of screening.
+
+Screening is the quick check of all groups in the background (`kgtui.monitor.screening`).
+"""
 
 from __future__ import annotations
 
@@ -25,19 +28,22 @@ _PROBLEMS = {
 }
 
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
-"""Problems that may have begun before kgtui started, at an unknown time after the last consumed record was written."""
+"""Problems that may have begun before kgtui started.
+
+It is then only known that they began after the last consumed record was written.
+"""
 
 _FIRST_READ = 5.0  # Longest time from the beginning of the observation to the first read of offsets, in seconds.
 
 
 def judgment_of_verdict(health: GroupHealth) -> Judgment:
-    """Return the verdict by Burrow's rules as a judgment, without other problems."""
+    """Return a judgment that contains only the verdict by Burrow's rules, without problems such as lost records."""
     kind = None if health.worst is None else _PROBLEMS.get(health.kind)
     return Judgment(GroupStatus[health.status.name], kind, Basis.OBSERVED, health.seconds)
 
 
 def is_final(health: GroupHealth) -> bool:
-    """Return whether more reads can no longer make the verdict worse, as long as the group stays the same."""
+    """Return whether the verdict is final: more time or more commits are not needed to exclude a worse verdict."""
     return _pending(health) is None
 
 
@@ -50,14 +56,15 @@ def judgment_of_health(
 ) -> Judgment:
     """Return the judgment on a group that kgtui observes at every poll.
 
-    The judgment by screening is kept while it says that the group is abandoned or unused. A suspicion by screening is
-    kept until the health verdict is final.
+    The judgment by screening (the quick check of all groups) is kept if it says that the group is
+    abandoned or unused, and the group is still Empty. If screening suspects one of the problems in `SUSPECTED`, the
+    suspicion is kept until the health verdict is final.
 
     Args:
         health: the newest health verdict on the group.
         screened: the judgment by screening.
-        state: the state in the newest list, or None.
-        group_type: None if it is not known.
+        state: the group's state in the newest list of groups, or None.
+        group_type: the group type; None if it is not known.
     """
     if health.status is Status.NOT_FOUND:
         return NOT_FOUND
@@ -106,9 +113,9 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 
 
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
-    """Return `exact` with the other problems of both judgments.
+    """Return `exact`, with the less severe problems (`others`) of both judgments.
 
-    Its beginning is that of `screened`, unless kgtui observed an earlier beginning of `exact`.
+    The beginning of the problem is taken from `screened`, unless `exact` has an earlier beginning that kgtui observed.
     """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):
@@ -134,7 +141,8 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
         where = f"unread records of {loss.topic}-{loss.partition} may expire {loss_when(loss)}"
         yield judged(status, Problem.LOSS_NEAR, where)
     worst = health.worst
-    # Burrow's WARN means only that the lag did not fall over a few commits. If the lag does not grow, it is no problem.
+    # Burrow's WARN means only that the lag did not fall over a few commits. If the lag does not grow, WARN is no
+    # problem.
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still

@@ -1,14 +1,15 @@
 """Computes health verdicts from polled offsets: by Burrow's rules, or for share groups by a separate rule.
 
-In classic, consumer and streams groups, a change of the offset counts as one commit at the time of the later read.
-Polling misses some commits, with these consequences:
+In classic, consumer and streams groups, a change of the committed offset between two reads counts as one commit, at the
+time of the second read. Polling misses some commits. This has these consequences:
 
 - Repeated commits of the same offset are invisible, so STALL is reported as STOP.
-- The first offset was committed at an unknown time. STOP requires an unchanged offset for as long as a full window of
-  commits takes, at the observed pace or at `Watching.commit_interval`.
-- WARN requires `Watching.enough` commits with a known lag. Burrow computes the lag from a log end that is up to
-  `Options.offset_refresh` old. kgtui uses a log end of about that age for every commit, so that lags can be compared
-  however often the group commits.
+- The first observed offset was committed at an unknown time. STOP therefore requires that the offset has not changed
+  for as long as a full window of commits takes. This time is computed from the observed time between commits or, if
+  that is not known, from `Watching.commit_interval`.
+- WARN requires at least `Watching.enough` commits with a known lag. Burrow computes the lag of a commit from a log end
+  that is up to `Options.offset_refresh` seconds old. kgtui uses a log end of about this age for every commit, so that
+  the lags of all commits can be compared, no matter how often the group commits.
 
 Share groups have no commits (KIP-932, KIP-1226). Their rule uses the share-partition start offset (SPSO) and the lag
 that the broker reports. The first condition that applies decides:
@@ -20,11 +21,11 @@ that the broker reports. The first condition that applies decides:
    always above `allowed_lag`. STALL if the group has members, else STOP.
 4. Among the last `intervals` different SPSOs, the SPSO went back and has not reached its previous value again: REWIND.
 5. During the last `Watching.window` seconds, the lag was always above `allowed_lag`, has grown and never fell, and some
-   records from the start of this time are still unread: WARN.
+   records that had been written before these seconds are still unread: WARN.
 6. Otherwise: OK.
 
-Condition 5 asks for old unread records, because records in flight count as lag. This lag grows with the traffic, even
-if the group keeps up.
+Condition 5 requires that old records are still unread, because the lag includes records in flight, which were delivered
+but not yet acknowledged. Their number grows with the traffic, even if the group keeps up.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""The lag of a commit is computed from a log end that is at least this fraction of `Options.offset_refresh` old.
+"""Minimum age of the log end from which the lag of a commit is computed, as a fraction of `Options.offset_refresh`.
 
 The fraction is below 1, because the reads of kgtui are not exactly periodic.
 """
@@ -79,10 +80,11 @@ class Observed:
     """The window of commits of one partition, derived from polled offsets.
 
     Attributes:
-        window: has the first observed offset as a commit without lag, and each later change of the offset as a commit.
+        window: the commits. The first observed offset counts as a commit without a lag, and each later change of the
+            offset counts as a commit.
         now: time of the newest read of the offset, in milliseconds since the epoch.
         moves: number of observed changes of the offset.
-        pace: average milliseconds between two changes; None if there were fewer than two.
+        pace: average number of milliseconds between two changes; None if there were fewer than two changes.
     """
 
     window: Window
@@ -91,7 +93,7 @@ class Observed:
     pace: float | None
 
     def full_window(self, watching: Watching) -> float:
-        """Return how long a full window of commits (`Options.intervals`) takes, in seconds.
+        """Return how many seconds a full window of `Options.intervals` commits takes.
 
         Until the window is full, the time is estimated from the observed pace or from `Watching.commit_interval`.
         """
@@ -103,7 +105,7 @@ class Observed:
 
 
 def observe(samples: Iterable[Sample], options: Options) -> Observed:
-    """Derive the window of commits of one partition from its samples; the oldest sample is first."""
+    """Derive the window of commits of one partition from its samples, which are sorted from oldest to newest."""
     rows = list(samples)
     with_end = [row for row in rows if row.log_end is not None]
     ends, times = [row.log_end or 0 for row in with_end], [row.at for row in with_end]
@@ -127,7 +129,10 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
 
 
 def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
-    """Return `(time, offset)` of the first read, and of each read with a changed offset."""
+    """Return `(time, offset)` of the first read with an offset, and of each read with another offset than before.
+
+    Times are in milliseconds since the epoch.
+    """
     moves: list[tuple[int, int]] = []
     last = None
     for row in rows:
@@ -140,8 +145,8 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, intervals: int) -> tuple[int, ...]:
     """Return at most `intervals` log ends, about one per `every` milliseconds, and also the newest log end.
 
-    Burrow's rules expect log ends at this interval. If samples were dropped, fewer log ends are returned: with log
-    ends that are too old, a group that stopped hours ago would look as if it had just caught up.
+    Burrow's rules expect log ends at this interval. If samples were dropped, fewer log ends are returned, because with
+    log ends that are too old, a group that stopped hours ago would look as if it had just caught up.
 
     Args:
         times: times of the reads in milliseconds, ascending.
@@ -184,7 +189,10 @@ def judge_observed(
 
 
 def _rate(commits: Sequence[Commit], now: int) -> float | None:
-    """Return records per second from the first commit until `now` (ms); None if no time has passed."""
+    """Return how many records per second were read from the first commit until `now`; None if no time has passed.
+
+    Times are in milliseconds since the epoch.
+    """
     seconds = (now - commits[0].at) / 1000 if commits else 0.0
     return max(commits[-1].offset - commits[0].offset, 0) / seconds if seconds > 0 else None
 
@@ -218,7 +226,10 @@ def _of_lagging(observed: Observed, still: float, watching: Watching) -> tuple[S
 
 
 def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
-    """Return the verdicts that cannot be decided because the lag is not known."""
+    """Return an undecided ERR if the lag of a partition is not known.
+
+    Empty if the lag is known, or if it is unknown for one of the reasons in `NO_LAG`, with which the partition is OK.
+    """
     if row.lag is not None or not row.reason or row.reason in NO_LAG:
         return ()
     return (Undecided(Status.ERR, Lack.LAG, why=row.reason),)
@@ -272,7 +283,10 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return the first SPSO and each changed SPSO as a commit, at the time of the first read with this SPSO."""
+    """Return the share-partition start offset (SPSO) of the first read, and each changed SPSO, as commits.
+
+    The time of a commit is the time of the first read with this SPSO.
+    """
     moves: list[Commit] = []
     for sample in known:
         if sample.position is not None and (not moves or sample.position != moves[-1].offset):
@@ -293,7 +307,8 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
     """Return whether the lag has grown and never fallen during the last `Watching.window` seconds.
 
-    This is condition 5 (WARN) of the rule for share groups. If the reads cover a shorter time, all reads are tested.
+    In addition, some records that had been written before these seconds must be unread. This is condition 5 (WARN) in
+    the docstring of this module. If the reads cover a shorter time, all reads are tested.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

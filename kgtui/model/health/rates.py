@@ -1,6 +1,7 @@
 """Computes trends and estimates from samples: lag trend, growth of a log, age of unread records, time of data loss.
 
-The samples must not contain a gap. The functions return None if there are not enough samples.
+The samples must not contain a gap (a failed read, or a long time without reads). The functions return None if there are
+not enough samples.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Slope(NamedTuple):
 
 
 def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
-    """Fit a line by least squares; None for fewer than `LEAST` samples. Times are in seconds."""
+    """Fit a line by least squares; None for fewer than `LEAST` samples or equal times. Times are in seconds."""
     count = len(times)
     if count < LEAST:
         return None
@@ -64,8 +65,8 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
 def drain(lag: float | None, trend: Slope | None) -> float | None:
     """Return the seconds until the lag is 0 if the trend continues; 0 if there is no lag.
 
-    None if the lag falls more slowly than twice the standard error of the trend, because that may be a normal
-    fluctuation.
+    None if the lag or the trend is unknown, if the lag does not fall, or if it falls more slowly than twice the
+    standard error of the trend, because that may be a normal fluctuation.
     """
     if lag is None or lag <= 0:
         return None if lag is None else 0.0
@@ -75,7 +76,10 @@ def drain(lag: float | None, trend: Slope | None) -> float | None:
 
 
 def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | None:
-    """Return the age of the first unread record, from its timestamp or estimated, or None.
+    """Return the age of the first unread record of a partition; None if it cannot be computed.
+
+    The age comes from the timestamp of the record. If the timestamp is not known, the age is estimated from the
+    samples.
 
     Args:
         row: the newest offsets of the partition.
@@ -98,6 +102,8 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
 def exact_age(written: TimeRange, now: float) -> TimeLag:
     """Return the age of a record.
 
+    A narrow range of timestamps gives one age. A wide range gives the lowest and the highest possible age.
+
     Args:
         written: the range that contains the timestamp of the record.
         now: seconds since the epoch.
@@ -109,13 +115,13 @@ def exact_age(written: TimeRange, now: float) -> TimeLag:
 
 
 def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | None = None) -> TimeLag | None:
-    """Estimate the age of the record at `position` in seconds; 0 if it was not written yet.
+    """Estimate the age of the record at offset `position` in seconds; 0 if it was not written yet.
 
     The estimate assumes that the log grows evenly between two samples. If the record is older than the first sample,
     the age is a lower bound. None if no log end is known.
 
     Args:
-        known: an earlier point of the log: a time in milliseconds, and the log end offset at this time, or None.
+        known: a point before the first sample: a time in milliseconds, and the log end offset at this time; or None.
     """
     ends = [(sample.at, sample.log_end) for sample in samples if sample.log_end is not None]
     if not ends:
@@ -133,7 +139,7 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
 
 
 def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
-    """Return the growth of an offset per second, from points `(milliseconds, offset)`.
+    """Return by how much an offset grows per second, from points `(milliseconds, offset)`, oldest first.
 
     Only the points after the last unknown offset count. None if there are fewer than two of these points.
     """
@@ -148,7 +154,7 @@ def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
 
 
 def deletion(samples: Sequence[Sample]) -> float | None:
-    """Return how many offsets per second the log start advances; None if it advanced less than twice.
+    """Return by how many offsets per second the log start advances; None if it advanced fewer than two times.
 
     Retention deletes whole segments, so the log start jumps. The rate is measured from the first jump to the last.
     """
@@ -164,7 +170,8 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
     """Estimate when retention will delete unread records, if all rates stay the same.
 
     The earlier of two estimates is returned. One compares the retention time with the age of the oldest unread record.
-    The other extrapolates when the log start offset reaches the committed offset.
+    The other extrapolates when the log start offset reaches the committed offset. If neither is possible, but
+    `retention.bytes` may delete the records at any time, a loss with the basis `size` is returned.
 
     Args:
         row: the newest offsets and lag of the partition.
@@ -172,8 +179,8 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
         retention: retention time of the topic in seconds; None if it is not known or unlimited.
 
     Returns:
-        None if there are no unread records, if the group reads faster than records are deleted, or if no estimate is
-        possible.
+        The expected loss. None if there are no unread records, if records are already lost, if the group keeps up or
+        reads faster than records are deleted, or if no estimate is possible.
     """
     if row.position is None or not row.lag or row.lost:
         return None
@@ -213,6 +220,8 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
 
 def _falling_behind(moved: float, grown: float | None) -> float | None:
     """Return which fraction of the new records stays unread: 1 if nothing is read, at most 0 if the group keeps up.
+
+    None if `grown` is unknown.
 
     Args:
         moved: growth of the committed offset, in records per second.

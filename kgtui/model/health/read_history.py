@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.model.record_times import RecordTime
 
 SAMPLES_KEPT = 120
-"""Default maximum number of samples that are kept per partition."""
+"""Default maximum number of samples (reads of one partition) that are kept per partition."""
 
 _SAMPLE_FIELDS = 5
 # `_UNKNOWN` stands for None in arrays of integers. Offsets and lags are never negative.
@@ -51,8 +51,9 @@ class Sample(NamedTuple):
 class Samples:
     """The samples of one partition, oldest first, in an array with 40 bytes per sample.
 
-    A full array drops every second sample of its older half, except the samples of the last changes of `position`.
-    Without these, the last commits would seem to be later than they were, and a stopped group would become OK again.
+    When the array is full, every second sample of its older half is dropped, except the samples at which `position`
+    last changed. Without these samples, the last commits would seem to have happened later than they did, and a group
+    that stopped would become OK again.
     """
 
     __slots__ = ("_rows",)
@@ -66,7 +67,7 @@ class Samples:
     def __iter__(self) -> Iterator[Sample]:
         values = self._rows.tolist()
         numbers = iter(values)
-        # Fast path: no value is -1, so nothing has to be converted.
+        # Fast path: no value is -1, so no value has to be converted to None.
         if values and min(values) >= 0:
             yield from map(Sample._make, zip(numbers, numbers, numbers, numbers, numbers, strict=True))
             return
@@ -87,7 +88,8 @@ class Samples:
             at: milliseconds since the epoch; later than all earlier samples.
             row: the values of the partition in this read.
             length: maximum number of samples to keep, at least 4.
-            changes: number of newest changes of `Sample.position` whose samples are not dropped.
+            changes: for this many newest changes of `Sample.position`, the first sample after the change is not
+                dropped.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
@@ -126,23 +128,25 @@ HOUR = 3600.0
 PERIODS_KEPT = 512
 """Maximum number of periods in a `RebalanceLog`.
 
-A period is the time between two consecutive reads. Periods without changes are merged, up to one minute.
+A period is the time between two consecutive reads. Consecutive periods without changes are merged into periods of at
+most one minute.
 """
 
 _QUIET = 60.0
 _PERIOD_FIELDS = 5
 """Number of array elements per period.
 
-They are: end in seconds since the epoch, duration in seconds, state changes, started rebalances, and increase of the
-group epoch.
+The elements are: end in seconds since the epoch, duration in seconds, number of state changes, number of rebalances
+that began, and increase of the group epoch.
 """
 
 
 class RebalanceLog:
     """Counts rebalances between consecutive reads, in an array of bounded length.
 
-    A rebalance is detected by a change of the state or of the epoch. In groups without epochs, a short rebalance is
-    detected by a change of the members, their assignments or the leader.
+    A rebalance is detected when the state becomes a rebalancing state, or when the group epoch increases. In a group
+    without epochs, a rebalance that lies between two reads is detected by a change of the members, their assignments or
+    the leader.
     """
 
     __slots__ = ("_epoch", "_has_epoch", "_is_counted", "_members", "_rows", "_state")
@@ -190,7 +194,7 @@ class RebalanceLog:
         del self._rows[: -PERIODS_KEPT * _PERIOD_FIELDS]
 
     def rate(self, now: float) -> RebalanceRate | None:
-        """Return the changes of state and epoch, and the rebalances, in the hour before `now`.
+        """Return how often the state and the epoch changed in the hour before `now` (in seconds since the epoch).
 
         None if this hour does not contain two reads without a gap between them.
         """
@@ -214,22 +218,23 @@ class ReadHistory:
         watching: settings for judging the reads.
 
     Attributes:
-        length: maximum number of samples per partition, from the next read on.
+        length: maximum number of samples per partition. A new value takes effect at the next read.
         samples: `(topic, partition)` → samples, for all partitions in the newest read of offsets.
         rows: `(topic, partition)` → committed offset, log offsets and lag in the newest read.
         series: total lag and number of members over time. An unknown lag is NaN.
         lag: total lag at the newest successful read of offsets, or None.
         description: the newest description, or None.
         state: the newest known state, or None.
-        empty_since: None unless the group is Empty. Otherwise a pair: time of the first read since which the group has
-            been Empty without a gap, in seconds since the epoch; and whether the group may have been Empty before.
-        rebalances: how often the state and the epoch changed between consecutive reads.
+        empty_since: None unless the group is Empty. Otherwise a pair: the time of the first read since which the group
+            has been Empty without a gap, in seconds since the epoch; and whether it may have been Empty even earlier.
+        rebalances: counts how often the state and the epoch changed between consecutive reads.
         gone: True if the group no longer exists.
-        first_at: time of the first successful read, or None.
-        read_at: time of the newest successful read, or None.
-        reads: number of reads that succeeded.
+        first_at: time of the first successful read in seconds since the epoch, or None.
+        read_at: time of the newest successful read in seconds since the epoch, or None.
+        reads: number of reads that succeeded, at least in part.
         failed: number of reads that failed, completely or in part.
-        steady_since: time of the first read after the newest gap. Rates are computed from this time on.
+        steady_since: time of the first read after the newest gap, or None during a gap. Rates are computed from this
+            time on.
         lag_since: time of the first read whose total lag can be compared with the newest total lag: there is no gap
             between the reads, and the lag is known for the same number of partitions. None if the newest lag is not
             known.
@@ -264,13 +269,14 @@ class ReadHistory:
     def add(
         self, at: float, description: GroupDescription | None, offsets: GroupOffsets | None, *, fault: bool = False
     ) -> None:
-        """Add a read of the group, unless it is not later than the previous one.
+        """Add a read of the group. A read that is not later than the previous one is ignored.
 
         Args:
             at: seconds since the epoch.
             description: None if the group was not described in this read.
             offsets: None if they could not be read or the group has none.
-            fault: True if a part of the data could not be read. If `offsets` is then None, this read is a gap.
+            fault: True if a part of the data could not be read. If it is True and `offsets` is None, this read is a
+                gap.
         """
         if self.read_at is not None and at <= self.read_at:
             return
@@ -291,13 +297,16 @@ class ReadHistory:
         self.read_at = at
 
     def set_record_times(self, times: Mapping[TopicPartition, RecordTime]) -> None:
-        """Set when the records around the offsets in the newest read were written."""
+        """Store when the records at the offsets of the newest read were written.
+
+        Partitions that are not in the newest read are ignored.
+        """
         for key, found in times.items():
             if key in self.rows:
                 self.rows[key] = replace(self.rows[key], times=found)
 
     def begin_gap(self) -> None:
-        """Begin a gap that lasts until the next read, across which no rate is computed."""
+        """Begin a gap. It lasts until the next read, and no rate is computed across it."""
         self.steady_since = self.lag_since = self._described_at = None
 
     def mark_gone(self) -> None:

@@ -1,4 +1,4 @@
-"""Data classes for the health of a group, and for the settings from which it is computed."""
+"""Data classes for the health of a group, and for the settings of the health computation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import LagTotal, TopicPartition
 
 OBSERVED = "observed"
-"""Value of `GroupHealth.basis`: the verdict is computed from polled offsets, because the commits are not known."""
+"""Value of `GroupHealth.basis`: the verdict is computed from polled offsets, because kgtui does not see the commits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Watching:
 
     Attributes:
         rules: Burrow's settings.
-        commit_interval: assumed seconds between commits, until the actual time is known. The default is Kafka's
-            `auto.commit.interval.ms`.
-        gap_after: a longer time between two reads, in seconds, is a gap.
+        commit_interval: assumed seconds between two commits, until the actual time is known. The default is Kafka's
+            default of `auto.commit.interval.ms`.
+        gap_after: longest time between two reads, in seconds. A longer time is a gap, across which no rate is computed.
     """
 
     rules: Options = DEFAULTS
@@ -35,7 +35,7 @@ class Watching:
 
     @property
     def window(self) -> float:
-        """Assumed duration of a full window (`rules.intervals` commits) in seconds, if the group's pace is unknown."""
+        """Duration of a window of `rules.intervals` commits in seconds, if they are `commit_interval` apart."""
         return (self.rules.intervals - 1) * self.commit_interval
 
     @property
@@ -57,12 +57,15 @@ class Lack(Enum):
     LAG = "lag"
     """The lag is needed, but not known. `Undecided.why` is the reason."""
     PERMISSION = "permission"
-    """Brokers may hide offsets in topics that the user may not describe. The verdict is about all other topics."""
+    """Brokers may hide offsets in topics on which the user has no DESCRIBE permission.
+
+    The verdict is based only on the visible offsets.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A worse verdict that the reads could neither confirm nor exclude.
+    """A verdict that is worse than the reported one, and that the reads could neither confirm nor exclude.
 
     Attributes:
         status: the undecided verdict, such as STOP.
@@ -71,7 +74,7 @@ class Undecided:
         has: how much data there is, in the unit of `needs`.
         partitions: number of partitions for which the verdict is undecided.
         why: reason for an unknown lag, such as `forbidden` or `no leader`; `kgtui.model.access.HIDDEN` if offsets may
-            be hidden; `` if other data is missing.
+            be hidden; empty if other data is missing.
     """
 
     status: Status
@@ -90,9 +93,10 @@ class TimeLag:
         seconds: the age, or its lowest possible value; 0 if nothing is unread.
         at_least: True if the record may be older, because it was written before the first read, or because the age is
             not known for some partition.
-        at_most: highest possible age if the search for the timestamp ended with a range, or None.
-        exact: whether the age comes from the timestamp of the record.
-        reason: why a search found no timestamp, or ``.
+        at_most: highest possible age, if the search for the timestamp of the record found only a range of times;
+            otherwise None.
+        exact: True if the age comes from the timestamp of the record, False if it is estimated.
+        reason: why a search found no timestamp; empty otherwise.
     """
 
     seconds: float
@@ -104,17 +108,17 @@ class TimeLag:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Records that retention will delete before the group reads them, if all rates stay the same.
+    """An expected loss: retention will delete records before the group reads them, if all rates stay the same.
 
     Attributes:
-        seconds: time until the first unread record is deleted; 0 for the basis `size`.
+        seconds: time until the first unread record is deleted, in seconds; 0 for the basis `size`.
         basis: `retention` (the topic's retention and the age of the oldest unread record), `log start` (the observed
             movement of the log start offset), or `size` (`retention.bytes` may delete the record at any time).
-        lead: number of records from the log start offset to the committed offset.
-        at_most: True if the loss may come sooner, because the record may be older than estimated.
+        lead: number of records from the log start offset to the committed offset, or None.
+        at_most: True if the loss may come sooner, because the first unread record may be older than estimated.
         at: time of the loss, in seconds since the epoch; None for the basis `size`.
-        exact: True if `at` comes from the timestamp of the record, and the group reads nothing. Retention may delete
-            the record from `at` on.
+        exact: True if `at` is computed from the timestamp of the first unread record, for a group that reads nothing.
+            Retention may delete the record at `at` or later.
         in_older_half: whether the first unread record is in the older half of the log, by number of records or by age.
     """
 
@@ -138,23 +142,23 @@ class Loss:
 
     @property
     def is_near(self) -> bool:
-        """Whether the loss is a problem: it is expected soon, and in the older half of the log.
+        """Whether the loss is a problem: it is expected within `NEAR` seconds, and `in_older_half` is true.
 
-        The second condition is needed for topics that keep records for only a day, in which every loss is soon. The
-        time of a loss with the basis `size` is unknown, so such a loss is not near.
+        The second condition is needed for topics that keep records for only a day, because every loss in these topics
+        is expected within `NEAR` seconds. The time of a loss with the basis `size` is unknown, so it is not near.
         """
         return self.basis != "size" and self.seconds <= self.NEAR and self.in_older_half
 
 
 @dataclass(frozen=True, slots=True)
 class RebalanceRate:
-    """How often the state and the group epoch changed in the last hour. Gaps in the reads are left out.
+    """How often the state and the group epoch changed in the last hour. Changes during gaps in the reads do not count.
 
     Attributes:
         state_changes: number of reads with another state than the previous read.
         epoch_steps: increase of the group epoch (KIP-848, KIP-932, KIP-1071); None for groups without epochs.
         rebalances: `epoch_steps`, or the number of observed rebalances if that is larger.
-        seconds: how long the group was watched within the last hour.
+        seconds: how many seconds of the last hour the group was watched.
     """
 
     state_changes: int
@@ -163,9 +167,9 @@ class RebalanceRate:
     seconds: float
 
     FLAPPING = 6.0
-    """A flapping group rebalances at least this often per hour, and at least `FLAPPING_LEAST` times.
+    """Minimum rebalances per hour of a flapping group. The group must also rebalance at least `FLAPPING_LEAST` times.
 
-    The sweep has its own limit, `FLAPPING_SECONDS` in `kgtui.monitor.screening`.
+    The background read of all groups uses a different limit, `FLAPPING_SECONDS` in `kgtui.monitor.screening`.
     """
     FLAPPING_LEAST = 3
 
@@ -186,8 +190,8 @@ class EmptyPeriod:
     """How long the group has been Empty.
 
     Attributes:
-        seconds: observed time in the state Empty.
-        at_least: True if the group was already Empty at the first read.
+        seconds: observed time in the state Empty, in seconds.
+        at_least: True if the group was already Empty at the first read, so that `seconds` is a lower bound.
         expires_in: seconds until offsets may be deleted; None if the time is not known, or does not depend on when the
             group became Empty.
         after_commit: whether each offset expires a fixed time after its own commit (consumer and streams groups).
@@ -209,12 +213,12 @@ class EmptyPeriod:
 
 
 class Rewind(NamedTuple):
-    """A committed offset that went back.
+    """A decrease of a committed offset, or of a share-partition start offset.
 
     Attributes:
         at: time of the first read of the smaller offset, in seconds since the epoch.
-        before: the committed offset before it went back.
-        after: the committed offset in the read at `at`.
+        before: the larger offset before the decrease.
+        after: the smaller offset, in the read at `at`.
     """
 
     at: float
@@ -227,13 +231,15 @@ class PartitionHealth:
     """The verdict on one partition, with the values that it is based on.
 
     Attributes:
-        position: committed offset or share-partition start offset, or None.
-        still: observed seconds since the last change of `position`.
-        commits: number of commits in the window, or of different start offsets in a share group.
+        position: committed offset, or share-partition start offset in a share group; None if there is none.
+        still: observed seconds since the last change of `position`. In a share group, seconds in which nothing was
+            acknowledged while the lag was above the allowed lag.
+        commits: number of commits in the window that is judged. In a share group, the first observed start
+            offset and each change of it are counted instead of commits.
         complete: number of commits as a fraction (0 to 1) of `Options.intervals`. In a share group, reads with a known
             lag are counted instead of commits.
-        undecided: worse verdicts that the reads could neither confirm nor exclude.
-        subscribed: whether a member subscribes to the topic, or None.
+        undecided: verdicts worse than `status` that the reads could neither confirm nor exclude.
+        subscribed: whether a member subscribes to the topic; None if the subscriptions are not known.
         age: age of the first unread record, or None.
         rate: records per second that the group has read since the first commit of the window, or None.
         rewind: how `position` went back, if the status is REWIND; else None.
@@ -263,27 +269,28 @@ class GroupHealth:
         basis: always `observed`, which means polled offsets.
         worst: the partition with the worst status; of several such partitions, the one with the largest lag. None if
             every partition is OK.
-        affected: number of partitions with the worst status.
-        undecided: worse verdicts that the reads could neither confirm nor exclude.
+        affected: number of partitions with the worst status; 0 if every partition is OK.
+        undecided: verdicts worse than `status` that the reads could neither confirm nor exclude.
         lag: total lag at the newest read; None if the offsets were never read.
-        trend: change of the lag in records per second, negative if it falls, or None.
-        trend_seconds: time over which the trend was computed; 0 without a trend.
+        trend: change of the lag in records per second, negative if it falls; None with too few reads for a trend.
+        trend_seconds: number of seconds over which the trend was computed; 0 without a trend.
         trend_error: standard error of the trend, in records per second; 0 without a trend.
         written: records written per second during `trend_seconds`; 0 without a trend.
         time_lag: age of the oldest unread record, or None.
         drain: seconds until the lag is 0 at the current trend; 0 if there is no lag, None if the lag does not fall.
-        lost: records that expired before they were read, or None.
+        lost: number of records that expired before they were read; None if it is not known.
         loss: the soonest expected loss of records, or None.
-        expiry_reason: why it is not known when unread records expire; `` if it is known, or if every partition is OK.
-        stopped_after: time at which the newest consumed record of the stopped partitions was written, in seconds since
-            the epoch. The group stopped after this time. None if it is not known.
+        expiry_reason: why it is not known when unread records expire; empty if it is known, or if every partition is
+            OK.
+        stopped_after: time at which the newest consumed record of the partitions without progress was written, in
+            seconds since the epoch. The group stopped after this time. None if it is not known.
         rebalances: rebalances of the last hour; None until the state has been read twice.
-        holding_up: member id → number of epochs behind the target assignment, for members that delay it. The number is
-            None for a static member that left temporarily.
-        empty: how long the group has been Empty, or None.
-        seconds: time from the first read to the newest.
+        holding_up: the members that have not reached the target assignment: member id → number of epochs by which the
+            member is behind. The number is None for a static member that left temporarily.
+        empty: how long the group has been Empty; None if it is not Empty.
+        seconds: number of seconds from the first read to the newest read.
         reads: number of reads that succeeded.
-        failed: number of reads that failed.
+        failed: number of reads that failed, completely or in part.
         state: state at the newest read.
         read_at: time of the newest successful read in seconds since the epoch, or None.
         partitions: `(topic, partition)` → health, for every partition.
@@ -318,7 +325,7 @@ class GroupHealth:
     GROWS_BY = 0.05
     """The lag grows if at least this fraction of the new records stays unread."""
     GROWS_AFTER = 60.0
-    """A trend over fewer seconds than this does not show whether the lag grows."""
+    """Minimum length of a trend, in seconds. A shorter trend does not show whether the lag grows."""
 
     @property
     def status(self) -> Status:
@@ -327,10 +334,10 @@ class GroupHealth:
 
     @property
     def lag_grows(self) -> bool | None:
-        """Whether the group leaves so many new records unread that its lag grows, or None.
+        """Whether the group leaves so many new records unread that its lag grows; None with too few reads to tell.
 
-        The lag of a group that keeps up follows the traffic. Its trend is therefore compared with its standard error
-        and with the number of new records.
+        Even if a group keeps up, its lag rises and falls with the traffic. The lag counts as growing only if the
+        trend is larger than three standard errors, and larger than the fraction `GROWS_BY` of the new records.
         """
         if self.trend is None or self.trend_seconds < self.GROWS_AFTER:
             return None
