@@ -11,7 +11,7 @@ imported only for filters with a regular expression.
 | `term_catalog` | `TERMS`: the filter terms, and their help |
 | `sort_keys` | `SORT_KEYS`: the values by which groups can be sorted |
 | `terms` | classes of filter terms, which decide whether a group matches |
-| `spelling` | finds similar names, and what the user may have meant |
+| `spelling` | finds names that are similar to a mistyped name, and the filter that the user may have meant |
 | `verdict_terms` | the filter term `verdict:` |
 | `patterns` | wildcards, letter sequences and regular expressions |
 | `ranges` | ranges of counts and times, such as `1k+` and `..5m` |

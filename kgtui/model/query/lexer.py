@@ -1,7 +1,7 @@
 r"""Splits a filter into terms and values.
 
-Blanks separate terms and commas separate values. Quotes and `\` remove the special meaning of a character. Positions
-count characters from the start of the filter, so that error messages can point at a mistake.
+Blanks separate terms and commas separate values. Quotes and `\` remove the special meaning of a character. A position
+is the number of characters before it in the filter. Error messages use positions to point at a mistake.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ class Value:
 
     Attributes:
         text: the value without quotes and escapes, or a regular expression.
-        start: position of its first character in the filter.
-        end: position after its last character.
+        start: position of the value's first character in the filter.
+        end: position after the value's last character.
         regex: whether the value is a regular expression between slashes.
-        quoted: whether a part was quoted or escaped. Some terms then accept texts that are not in their list of values.
+        quoted: whether a part of the value was quoted or escaped. Some terms accept any text as a quoted value, but
+            only certain texts as a value without quotes.
         wild: positions in `text` at which a character is a wildcard.
     """
 
@@ -45,9 +46,9 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """A term that is split into negation, key and values. None of them has been checked yet.
+    """A term that is split into negation, key and values. It is not yet checked whether key and values are valid.
 
-    `key` is None for a term about the group id.
+    `key` is None for a term about the group id. `start`, `end` and `key_start` are positions in the filter.
     """
 
     start: int
@@ -73,7 +74,7 @@ class Lexer:
         self._at = 0
 
     def terms(self) -> list[RawTerm]:
-        """Return all terms of the filter. Raises `QueryError`."""
+        """Return all terms of the filter. Raises `QueryError` if the filter cannot be split into terms."""
         found: list[RawTerm] = []
         while True:
             self._skip_blanks()

@@ -28,7 +28,8 @@ _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 def parse(text: str) -> Query:
     """Parse a filter. An empty filter selects every group.
 
-    Raises `QueryError` with the position and length of the mistake, and what was expected.
+    Raises `QueryError` if the filter is wrong. The error has the position and length of the mistake, and says what was
+    expected.
     """
     terms: list[Term] = []
     order: list[SortKey] = []

@@ -1,4 +1,4 @@
-"""Matches texts with wildcards, letter sequences and regular expressions, all in linear time."""
+"""Matches texts against patterns with wildcards, letter sequences and regular expressions, all in linear time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LARGE_PROGRAM = 5_000
-"""Largest RE2 `programsize` of an expression that is searched with an `re2.Set`, which is faster.
+"""`re2.Set` is used only for regular expressions whose RE2 `programsize` is at most this number.
 
-A set of a larger expression may need too much memory, which RE2 reports as an error.
+A set is faster, but a set with a larger expression may need too much memory, and RE2 then reports an error.
 """
 
 
@@ -72,7 +72,7 @@ def fuzzy_matcher(word: str) -> Callable[[str], object]:
 
 @lru_cache(maxsize=64)
 def regex_matcher(source: str) -> Callable[[str], object]:
-    """Return a function that returns whether RE2 finds the expression in a text.
+    """Return a function that takes a text, and returns a truthy value if RE2 finds the expression in it.
 
     Case is ignored, unless the expression contains `(?-i)`. Raises `PatternError` if RE2 rejects the expression. The
     returned function raises `UnicodeEncodeError` if the text contains a lone surrogate.

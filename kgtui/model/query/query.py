@@ -1,6 +1,6 @@
 """Parsed filters, which select and sort the groups of a snapshot.
 
-A filter tests the groups in slices, so that keys are handled while 100,000 groups are tested.
+A filter tests the groups in slices, so that the terminal UI can handle key presses while 100,000 groups are tested.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 
 class FilterCache:
-    """Caches, for each listing, the group ids that matched the last filter's terms about ids.
+    """Caches the group ids that matched the last filter's terms about ids.
 
+    The ids are cached per listing, that is, separately for each combination of type, protocol, state and coordinator.
     The next filter reuses these matches while the user types, or after a poll in which the ids of the listing did not
     change. Sequences of ids are compared by identity, so a snapshot must replace a sequence instead of changing it.
     """
@@ -55,7 +56,11 @@ class FilterCache:
         """Return the group ids that may match all terms, and the terms that must still be tested.
 
         If the new terms only narrow the previous filter (`IdTerm.within`), return the matches of the previous filter,
-        and the terms that the previous filter did not have.
+        and the terms that the previous filter did not have. Otherwise, return `ids` and `terms`.
+
+        Args:
+            ids: all group ids with this listing.
+            terms: the terms about group ids in the new filter.
         """
         kept = self._kept.get(listing)
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
@@ -63,20 +68,26 @@ class FilterCache:
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Store `passed`, the group ids that matched all terms, out of `ids`, all ids with this listing."""
+        """Store which group ids matched all terms.
+
+        Args:
+            ids: all group ids with this listing.
+            terms: the terms about group ids in the filter.
+            passed: the ids that matched all terms.
+        """
         self._kept[listing] = (ids, terms, passed)
 
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """A value by which groups are sorted: one of `SORT_KEYS`, and whether the largest value comes first."""
+    """A value by which groups are sorted: a key of `SORT_KEYS`, and whether the largest value comes first."""
 
     key: str
     descending: bool = False
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that must be read to know the value by which a group is sorted."""
+        """The data that must be read before the value by which groups are sorted is known."""
         return SORT_KEYS[self.key].needs
 
     def spelled(self) -> str:
@@ -116,25 +127,26 @@ class Query:
         return bool(self.terms or self.order)
 
     def describe(self) -> str:
-        """Return the filter as text, if possible without quotes for a shell."""
+        """Return the filter as text. If possible, the text needs no quotes in a shell."""
         return " ".join(part.spelled() for part in (*self.terms, *self.order))
 
     @property
     def words(self) -> list[str]:
-        """The words that a group id must contain."""
+        """The words that a group id must contain. Negated terms and terms with alternatives are left out."""
         alternatives = [term.any_of for term in self._id_terms if not term.negated]
         return [any_of[0].text for any_of in alternatives if len(any_of) == 1 and any_of[0].kind == "word"]
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that the terms and sort keys need, besides the list of groups."""
+        """The data that must be read for the terms and the sort keys, besides the list of groups."""
         parts = [*self._group_terms, *self.order]
         return frozenset(need for part in parts for need in part.needs)
 
     def limited(self, known: Collection[Need]) -> Query:
         """Return this filter without its sort order, and without terms whose data was not read.
 
-        A group that does not match the returned filter cannot match this filter, so its other data need not be read.
+        A group that does not match the returned filter cannot match this filter, so no more data need be read for the
+        group.
 
         Args:
             known: the data that was read, besides the list of groups.
@@ -143,7 +155,9 @@ class Query:
         return Query(tuple(t for t in self.terms if isinstance(t, IdTerm | ListingTerm) or t.needs <= allowed))
 
     def matches(self, group: str, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> bool:
-        """Return whether the filter selects a group. A term about an unknown value never matches.
+        """Return whether the filter selects a group.
+
+        A term about a value that is not known matches only if the term contains the word `unknown`.
 
         Args:
             marked: ids of the groups that the user has marked.
@@ -179,7 +193,7 @@ class Query:
     def steps(
         self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
     ) -> Generator[None, None, list[str]]:
-        """Compute `select`, and yield after each slice of `size` groups."""
+        """Compute the result of `select`, and yield after each slice of `size` groups."""
         chosen = yield from self.choose(snapshot, marked, size=size)
         return ordered([group for ids in chosen.values() for group in ids], self.order, snapshot)
 
@@ -191,11 +205,11 @@ class Query:
         size: int = SLICE,
         cache: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
-        """Return listing → sorted ids of its groups that match. Yields after every `size` groups.
+        """Return the matching groups as listing → sorted group ids. Yields after every `size` groups.
 
         Args:
             marked: ids of the groups that the user has marked.
-            cache: the matches of the last filter, which are replaced with the matches of this filter.
+            cache: contains the matches of the last filter. They are replaced with the matches of this filter.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()

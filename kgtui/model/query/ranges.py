@@ -39,9 +39,9 @@ class Range:
     """A range of numbers, including both ends.
 
     Attributes:
-        low: smallest number, or None.
-        high: largest number, or None.
-        unknown: True for the value `unknown`, which matches unknown numbers instead.
+        low: smallest number in the range; None if the range has no lower limit.
+        high: largest number in the range; None if the range has no upper limit.
+        unknown: True for the word `unknown`, which stands for all numbers that are not known. It has no limits.
     """
 
     low: float | None = None
@@ -52,7 +52,7 @@ class Range:
         """Return whether a number is in the range; None if that cannot be decided.
 
         Args:
-            at_least: whether `value` is only a lower bound. The range `unknown` contains the numbers of which only a
+            at_least: whether `value` is only a lower bound. The range `unknown` contains every number of which only a
                 lower bound is known.
         """
         if self.unknown:
@@ -84,7 +84,7 @@ class RangeSyntaxError(ValueError):
 
 
 def read_range(text: str, units: Mapping[str, int]) -> Range:
-    """Parse a range. Raises `RangeSyntaxError`.
+    """Parse a range. Raises `RangeSyntaxError` if the text is not a valid range.
 
     Args:
         units: unit → factor: `COUNT_UNITS` or `TIME_UNITS`.

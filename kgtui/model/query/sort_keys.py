@@ -27,11 +27,12 @@ class SortKeyEntry(NamedTuple):
         value: function that takes a snapshot and a group id, and returns the value; None if it is unknown. Groups with
             an unknown value come last.
         needs: the data that the value needs, besides the list of groups.
-        cycled: whether the user can select this sort key with key `s` of the terminal UI.
-        largest_first: whether key `s` puts the largest value first.
-        in_summary: attribute of `Summary` with the same value, or ``. Reading it is faster than calling `value`.
-        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups that were read again after the sweep.
-            `value` is called for them. `` if `in_summary` is ``.
+        cycled: whether the user can select this way to sort with the `s` key of the terminal UI.
+        largest_first: whether the largest value comes first when it is selected with the `s` key.
+        in_summary: attribute of `Summary` (the result of the background read of a group) with the same value; empty if
+            there is none. Reading the attribute is faster than calling `value`.
+        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups that were also read outside the
+            background read. For these groups, `value` is called. Empty if `in_summary` is empty.
     """
 
     value: Callable[[Snapshot, str], float | str | None]
@@ -84,7 +85,7 @@ def _coordinator(snapshot: Snapshot, group: str) -> int | None:
 
 
 NAME = "name"
-"""The sort key of the group id, by which the lists of a snapshot are sorted."""
+"""The sort key for the group id. The lists of groups in a snapshot are already sorted by group id."""
 
 SORT_KEYS: Mapping[str, SortKeyEntry] = {
     NAME: SortKeyEntry(lambda _snapshot, group: group, cycled=True, largest_first=False),
@@ -112,7 +113,7 @@ SORT_KEYS: Mapping[str, SortKeyEntry] = {
 }
 
 CYCLED_SORT_KEYS = tuple(key for key, entry in SORT_KEYS.items() if entry.cycled)
-"""The sort keys among which key `s` of the terminal UI switches, in this order."""
+"""The sort keys that the user can select with the `s` key of the terminal UI, in the order of selection."""
 
 
 def joined(keys: tuple[str, ...] = tuple(SORT_KEYS)) -> str:

@@ -1,4 +1,4 @@
-"""Finds what the user may have meant, such as `lag:101+` instead of `lag>100`, and similar names."""
+"""Finds the filter that the user may have meant, such as `lag:101+` instead of `lag>100`, and similar names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ MOST = 3
 """Maximum number of similar names that are suggested."""
 
 _COMPARED = 100
-"""Maximum number of names that are compared exactly with one text, because an exact comparison takes microseconds."""
+"""Maximum number of names that difflib compares with one text, because each comparison takes microseconds.
+
+The names that have the most pairs of adjacent characters in common with the text are compared.
+"""
 
 _CUTOFF = 0.7
 """Two texts are similar if the ratio that difflib computes (0 to 1) is at least this number."""
@@ -40,7 +43,7 @@ def similar_names(texts: Iterable[str], names: Iterable[str]) -> list[str]:
 
 
 def similar_steps(texts: Iterable[str], names: Iterable[str]) -> Generator[None, None, list[str]]:
-    """Compute `similar_names`, and yield after each slice of names."""
+    """Compute the result of `similar_names`, and yield after each slice of names."""
     every, found = list(names), list[str]()
     for text in texts:
         likely: list[tuple[int, int, str]] = []
@@ -87,10 +90,10 @@ _OPERATORS = ("AND", "OR", "NOT")
 
 
 def operator_hint(query: Query) -> str:
-    """Return a sentence about the first operator AND, OR or NOT in the filter; `` if it contains none.
+    """Return a sentence about the operator AND, OR or NOT in the filter; empty if the filter contains none of them.
 
-    The filter language has no such operators: it searches the words in group ids. A group can match by chance, because
-    `and` is a part of ids such as `demand`.
+    The filter language has no such operators, and searches for these words in group ids. A group can match by chance,
+    because `and` is a part of ids such as `demand`.
     """
     words = [one.text for term in query.terms if isinstance(term, IdTerm) for one in term.any_of if one.kind == "word"]
     word = next((operator for operator in _OPERATORS if operator in words), None)
@@ -139,10 +142,11 @@ def _alternatives(found: re.Match[str]) -> str:
 
 
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
-    """Return the filter that the user may have meant, in which known names replace unknown names.
+    """Return the filter that the user may have meant; None if nothing in `query` looks like a mistake.
 
-    If no topic is named `payments`, `topic:payments` becomes `topic:payments%`, or the most similar topic name is used.
-    Yields after each slice of groups.
+    Names that no group in the snapshot has are replaced with existing names. If no topic is named `payments`,
+    `topic:payments` becomes `topic:payments%`, or the most similar topic name is used. Yields after each slice of
+    groups.
     """
     meant = likely_meant(query)
     terms = list((meant or query).terms)
@@ -163,7 +167,7 @@ def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query
 
 
 def _names(term: NameTerm, snapshot: Snapshot) -> Generator[None, None, set[str]]:
-    """Return all names in the snapshot that a term is compared with."""
+    """Return all names of groups in the snapshot with which the term is compared, such as all topic names."""
     entry, names = TERM_KEYS[term.key], set[str]()
     if not isinstance(entry, NameKey):
         return names

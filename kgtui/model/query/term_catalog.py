@@ -29,7 +29,8 @@ class Number(NamedTuple):
     """A number of one group that a term compares with a range.
 
     Attributes:
-        applies: whether the group can have this number, such as a lag; None if that is unknown.
+        applies: whether the group can have such a number; None if that is unknown. For example, a group that is not
+            Empty has no time in the state Empty.
         value: the number; None if it is unknown.
         at_least: whether the true number may be larger than `value`.
     """
@@ -45,10 +46,10 @@ class TermKey:
 
     Attributes:
         meaning: which groups the term selects, for the help and the README.
-        example: a filter with the term that needs no quotes in a shell.
+        example: a filter that contains the term and needs no quotes in a shell.
         values: the accepted values; empty if every text or number is accepted.
         needs: the data that the term needs, besides the list of groups.
-        heading: the term in the help; `key:` by default.
+        heading: how the help shows the term. If empty, the help shows `key:`.
     """
 
     key: str
@@ -70,9 +71,10 @@ class ListingKey(TermKey):
 
     Attributes:
         of_listing: function that takes a snapshot and a listing, and returns the texts to compare with the values of
-            the term; None if the broker does not list them.
-        of_group: function that takes a snapshot and a group id, and returns the text from the description or summary,
-            or None. It is called if the listing lacks the text. None if only listings contain the text.
+            the term. It returns None if the broker does not list these texts.
+        of_group: function that is called if the listing lacks the text. It takes a snapshot and a group id, and returns
+            the text from the description or the summary, or None. `of_group` itself is None if only listings contain
+            the text.
         quoted: whether the term accepts a value in quotes that is not in `values`.
     """
 
@@ -99,9 +101,10 @@ class NumberKey(TermKey):
     Attributes:
         units: `COUNT_UNITS` or `TIME_UNITS`.
         number: function that takes a snapshot and a group id, and returns the number.
-        in_summary: attribute of `Summary` with the same number, or ``. Reading it is faster than calling `number`.
-        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups that were read again after the sweep.
-            `number` is called for them. `` if `in_summary` is ``.
+        in_summary: attribute of `Summary` (the result of the background read of a group) with the same number; empty if
+            there is none. Reading the attribute is faster than calling `number`.
+        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups that were also read outside the
+            background read. For these groups, `number` is called. Empty if `in_summary` is empty.
         searched_without_value: whether `Query.searched` counts a group whose data was read, but whose number is still
             unknown.
     """
@@ -137,7 +140,7 @@ def _names_of_coordinator(snapshot: Snapshot, listing: Listing) -> tuple[str, ..
 
 
 def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return each host twice: as brokers write it (`/10.0.0.7`), and without the slash."""
+    """Return each host of the members twice: as brokers write it (`/10.0.0.7`), and without the slash."""
     hosts = facts.hosts(snapshot, group)
     return None if hosts is None else hosts + tuple(host[1:] for host in hosts if host.startswith("/"))
 
@@ -267,9 +270,9 @@ TERMS: tuple[TermKey, ...] = (
     ),
     NumberKey(
         "timelag",
-        "Age of the oldest unread record. For the selected group, suspected groups and in kgtui check, it is computed "
-        "from the record's timestamp, if timestamps do not decrease. For groups in view it is estimated, and for all "
-        "other groups it is a lower bound.",
+        "Age of the oldest unread record. For the selected group, groups with a suspected problem and in kgtui check, "
+        "it is computed from the record's timestamp, if the timestamps in the log do not decrease. For other groups in "
+        "view it is estimated, and for groups out of view it is a lower bound.",
         "timelag:5m+",
         needs=_WATCHING,
         units=TIME_UNITS,

@@ -28,7 +28,7 @@ Tester = Callable[[str], bool | None]
 
 
 def negation(negated: bool) -> str:
-    """Return the prefix of a term: `not:` if it is negated, otherwise an empty text."""
+    """Return the prefix of a term: `not:` if it is negated, otherwise an empty string."""
     return "not:" if negated else ""
 
 
@@ -50,7 +50,11 @@ class IdMatch:
         return lambda group: word in group.lower()
 
     def spelled(self, *, first: bool) -> str:
-        """Return this alternative as it is written in a filter."""
+        """Return this alternative as it is written in a filter.
+
+        Args:
+            first: whether this is the first alternative of the term.
+        """
         if self.kind == "regex":
             return "/" + _escape_slashes(self.text) + "/"
         return spelled(self.text, first=first and self.kind == "word")
@@ -118,7 +122,7 @@ def _tolerant(match: Callable[[str], object]) -> Callable[[str], object]:
 
 @dataclass(frozen=True, slots=True)
 class ListingTerm:
-    """A term about data in the list of groups, which is evaluated once per `Listing`.
+    """A term about the type, protocol, state, kind or coordinator of a group. It is evaluated once per `Listing`.
 
     Attributes:
         key: the key of a `ListingKey`.
@@ -138,9 +142,9 @@ class ListingTerm:
         return None if texts is None else self._holds(texts)
 
     def of_group(self, group: str, snapshot: Snapshot) -> bool | None:
-        """Return whether the term is true for one group, or None.
+        """Return whether the term is true for one group; None if the value is not known.
 
-        The description is used if the listing lacks the value.
+        If the listing lacks the value, the value comes from the description or the summary of the group.
         """
         read = self._entry.of_group
         if read is None:
@@ -160,7 +164,7 @@ class ListingTerm:
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _needs_quotes(self, glob: Glob) -> bool:
-        # The parser rejects unknown values without quotes, so unknown values are written with quotes.
+        # The parser accepts a value that is not in the list of accepted values only if the value is in quotes.
         accepted = self._entry.values if self._entry.quoted else ()
         return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 
@@ -231,7 +235,7 @@ class NumberTerm:
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
-        """Return whether the term is true for a group, or None."""
+        """Return whether the term is true for a group; None if too little is known about the number."""
         applies, value, at_least = self._entry.number(snapshot, group)
         answer = applies if applies is not True else self._holds(value, at_least)
         return None if answer is None else answer is not self.negated
@@ -241,8 +245,8 @@ class NumberTerm:
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
-        # Fast path: nearly all groups have their number in the summary. Groups in `newer` were read again after the
-        # sweep.
+        # Fast path: for nearly all groups, the number is in the summary of the background read. Groups in `newer` were
+        # also read outside the background read.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
         if is_lag and snapshot.hides_topics:
@@ -293,7 +297,7 @@ class FlagTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """An empty set, because the result of a flag is always known."""
+        """The data on which the flag depends. Even without this data, the result of the term is True or False."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool:
@@ -306,7 +310,7 @@ class FlagTerm:
         return lambda group: (holds(snapshot, group, marked) is value) is not negated
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return True, because a flag is always known."""
+        """Return True, because the result of this term is never None."""
         return True
 
     def spelled(self) -> str:

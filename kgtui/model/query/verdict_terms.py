@@ -1,4 +1,4 @@
-"""The filter term `verdict:`, which compares the judgment on a group."""
+"""The filter term `verdict:`, which selects groups by their verdict or their problem."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _SPELLINGS = {"err": "error", "warning": "warn"}
 
 @dataclass(frozen=True, slots=True)
 class VerdictMatch:
-    """One value of a term `verdict:`: a name in `NAMES`, or `unknown`.
+    """One value of a `verdict:` term: a name in `NAMES`, or `unknown`.
 
-    If `or_worse` is true, worse verdicts match too.
+    If `or_worse` is true, worse verdicts than this one match too.
     """
 
     name: str
@@ -54,7 +54,7 @@ class VerdictMatch:
 
 
 def read_verdict(text: str) -> VerdictMatch | None:
-    """Parse one value of a term `verdict:`, ignoring case; None if it is not a verdict."""
+    """Parse one value of a `verdict:` term, ignoring case; None if the text is neither a verdict nor a problem."""
     low = text.lower()
     name = low.removesuffix("+")
     name = _SPELLINGS.get(name, name)
@@ -66,7 +66,7 @@ def read_verdict(text: str) -> VerdictMatch | None:
 
 @dataclass(frozen=True, slots=True)
 class VerdictTerm:
-    """A term about `Snapshot.judgment`, such as `verdict:warn+` or `verdict:stop,stall`."""
+    """A term about the verdict on a group (`Snapshot.judgment`), such as `verdict:warn+` or `verdict:stop,stall`."""
 
     any_of: tuple[VerdictMatch, ...]
     negated: bool = False
@@ -77,7 +77,7 @@ class VerdictTerm:
         return frozenset({Need.OFFSETS, Need.WATCHING})
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
-        """Return whether the term is true for a group; None if its status is not known."""
+        """Return whether the term is true for a group; None if the verdict on the group is not known."""
         judgment = snapshot.judgment(group)
         if any(one.holds(judgment) for one in self.any_of):
             return not self.negated
