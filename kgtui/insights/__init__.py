@@ -1,7 +1,8 @@
 """Find problems of groups in the gold tables of a lake, and report them as HTML.
 
-Each rule reads rows of one gold table and returns findings: what is wrong, the rows that show it, and what to do next.
-This package imports only `lake` and `model`.
+A lake is a folder with the tables that kgtui recorded. Its gold tables are computed by the Spark pipeline. Each rule
+reads rows of one gold table and returns findings: what is wrong, the rows that show it, and what to do next. This
+package imports only `lake` and `model`.
 
 | module | contents |
 |---|---|

@@ -30,7 +30,10 @@ _PAUSE = 1_800.0
 
 
 def read_churn(gold: Gold, since: float) -> list[GoldRow]:
-    """Return the rows of table `churn` from `since` on, for groups that have been flapping in at least one hour."""
+    """Return the rows of table `churn` since the time `since`, for groups that were flapping in at least one hour.
+
+    The table has one row per group and hour, with the number of rebalances. `since` is in seconds since the epoch.
+    """
     start = utc_datetime(since)
     hours = gold.rows(CHURN, ("group",), since=start, time="hour", where="flapping")
     groups = {row["group"] for row in hours}
@@ -44,7 +47,8 @@ class FlappingRun:
     Attributes:
         since, until: first and last rebalance, in seconds since the epoch.
         rate: largest number of rebalances per hour.
-        what: how often the group rebalanced, and how long the rebalances took.
+        what: text that says how often the group rebalanced, and how long the rebalances took.
+        evidence: the rows of table `churn` in this time span, newest first.
     """
 
     group: str
@@ -55,7 +59,7 @@ class FlappingRun:
     evidence: Evidence
 
     def goes_on(self, now: float) -> bool:
-        """Return whether the group still rebalances at `now`, in seconds since the epoch."""
+        """Return whether the last rebalance was at most `_PAUSE` seconds before `now` (in seconds since the epoch)."""
         return now - self.until <= _PAUSE
 
 
@@ -85,7 +89,7 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
 
 
 def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
-    """Return the time spans in which groups were flapping, from rows of table `churn`, the earliest first."""
+    """Find the time spans in which groups were flapping in rows of table `churn`. Return them sorted by their start."""
     by_group: dict[str, list[GoldRow]] = {}
     for row in sorted(rows, key=lambda row: row["hour"]):
         by_group.setdefault(row["group"], []).append(row)
@@ -94,7 +98,10 @@ def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
 
 
 def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
-    """Divide the rows of a group (one per hour) into bursts. More than `_PAUSE` seconds without a rebalance end one."""
+    """Divide the rows of a group (one per hour) into bursts of rebalances, oldest first.
+
+    More than `_PAUSE` seconds without a rebalance end a burst.
+    """
     bursts: list[list[GoldRow]] = []
     for row in hours:
         before = bursts[-1][-1] if bursts else None
@@ -123,12 +130,17 @@ def _start(row: GoldRow) -> float:
 
 
 def _end(row: GoldRow) -> float:
-    """Return the time of the last rebalance in an hour, or else the start of the hour."""
+    """Return the time of the last rebalance in an hour, or the start of the hour if that time is not known."""
     return float((row["last_rebalance"] or row["hour"]).timestamp())
 
 
 def past_flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Find groups that rebalanced unusually often before, but no longer do, in rows of table `churn`."""
+    """Find groups that used to rebalance unusually often, but no longer do.
+
+    Args:
+        rows: rows of table `churn`, from `read_churn`.
+        now: end of the gold tables, in seconds since the epoch.
+    """
     found = []
     for run in flapping_runs(rows):
         if run.goes_on(now):
@@ -184,7 +196,10 @@ def readable_ages(gold: Gold) -> tuple[TableAge, ...]:
 
 
 def end_of(ages: Iterable[TableAge]) -> float | None:
-    """Return the end of the gold tables, which counts as now, in seconds since the epoch; None if all are empty."""
+    """Return the end of the time that the gold tables cover, in seconds since the epoch; None if all are empty.
+
+    The rules use this time as the current time.
+    """
     # Every run of the pipeline extends tables `lag` and `health`. Other tables cover whole hours or days, so they count
     # only if `lag` and `health` are empty.
     ends = {age.table: age.covered_to for age in ages if age.covered_to is not None}
@@ -204,16 +219,18 @@ def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
 
 
 _LAG_COLUMNS = ("group", "state", "time_lag")
-"""Columns of table `lag` that rules need although they read another table."""
+"""Columns of table `lag` that some rules need in addition to the rows of another table."""
 
 
 class Context:
-    """Data that rules need in addition to the rows of their own table. Rows that several rules need are read once.
+    """Data that rules need in addition to the rows of their own table. Rows that several rules need are read only once.
 
     Attributes:
-        now: the time that counts as now, in seconds since the epoch.
+        now: end of the gold tables, in seconds since the epoch. The rules use it as the current time.
+        unused: ids of the unused groups that the first rule found.
         behind: group id → start of the group's current backlog, in seconds since the epoch.
-        reported: groups with a finding of an earlier rule. Findings of the rule for unused groups do not count.
+        reported: groups for which a rule that was applied earlier has a finding. Findings about unused groups do not
+            count.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
@@ -238,7 +255,7 @@ class Context:
 
     @cached_property
     def lag(self) -> dict[str, GoldRow]:
-        """Group id → its newest row of table `lag`, for all groups in the rows that any rule reads."""
+        """Group id → its newest row of table `lag`, for all groups in the rows of any rule, except unused groups."""
         if not self.is_readable(LAG):
             return {}
         groups = {row["group"] for rule in RULES for row in self.rows(rule) if "group" in row} - self.unused
@@ -246,7 +263,7 @@ class Context:
         return {row["group"]: row for row in rows}
 
     def histories(self, rows: Iterable[GoldRow]) -> dict[str, LagHistory]:
-        """Return group id → lag and rates in the last 24 hours, for all groups in the given rows."""
+        """Return group id → lag and rates in the 24 hours before `now`, for all groups in the given rows."""
         groups = {row["group"] for row in rows}
         if not groups or not self.is_readable(LAG):
             return {}
@@ -289,8 +306,9 @@ def _findings(context: Context) -> list[Finding]:
     return found
 
 
-# Functions such as `_unused` read the gold rows that one rule needs. A cluster may have 100,000 groups, nearly all of
-# them healthy. The conditions are in SQL, so that rows of healthy groups never become Python objects.
+# Each of these functions, such as `_unused`, reads the gold rows that one rule needs. A cluster may have 100,000
+# groups, and nearly all of them are healthy. The conditions are in SQL, so that rows of healthy groups never become
+# Python objects.
 
 
 def _unused(context: Context) -> list[GoldRow]:
@@ -302,7 +320,7 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the newest forecast of each group, or the forecast of the hour before if the newest has no trend yet."""
+    """Return the newest forecasts of each group, or those of the previous hour if the newest have no trend yet."""
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []

@@ -74,7 +74,8 @@ class Evidence:
 
     Attributes:
         table: the gold table, as `layer/name`.
-        rows: values of the columns, one tuple per row.
+        columns: names of the shown columns.
+        rows: values of these columns, one tuple per row.
         more: number of supporting rows that `rows` leaves out.
     """
 
@@ -91,10 +92,11 @@ class Finding:
     Attributes:
         subject: group id, or name of a family such as `team-007.*`.
         groups: ids of the group, or of all groups of the family.
-        what: what is wrong, without the subject; ids may contain control characters.
+        what: text that says what is wrong, without the subject. Ids in the text may contain control characters.
         since: start of the problem, in seconds since the epoch; None if unknown.
         since_at_least: whether the problem may have started before `since`, because the time before was not recorded.
-        command: words of a command line for the next step.
+        advice: text that says what to do next.
+        command: words of a command line that does what `advice` says, or shows details of the group.
         family: whether the subject is a family of groups.
         until: end of a past problem, in seconds since the epoch; otherwise None.
         ended: what ended a past problem; otherwise empty.
@@ -129,8 +131,8 @@ class Insights:
     Attributes:
         findings: current problems, the most urgent first.
         past: ended problems, the newest first; empty if they were not requested.
-        tables: age of every gold table, including missing tables.
-        as_of: end of the gold tables, in seconds since the epoch; None if all are empty.
+        tables: age of every gold table, including the tables that are missing.
+        as_of: end of the time that the gold tables cover, in seconds since the epoch; None if all tables are empty.
     """
 
     findings: tuple[Finding, ...]
@@ -149,7 +151,11 @@ class Insights:
 
 
 def lasted(finding: Finding, as_of: float | None) -> str:
-    """Return how long a problem has lasted, such as `4 h`; empty if unknown or below a second."""
+    """Return how long a problem has lasted, such as `4 h`; empty if that is unknown or less than a second.
+
+    Args:
+        as_of: end of the gold tables, in seconds since the epoch. A current problem has lasted until this time.
+    """
     end = as_of if finding.until is None else finding.until
     if finding.since is None or end is None or end - finding.since < 1:
         return ""

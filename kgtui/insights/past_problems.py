@@ -44,11 +44,12 @@ class Episode:
     Attributes:
         worst: worst status of any partition: WARN, STALL, STOP or REWIND (see `kgtui.model.burrow.Status`).
         since: start in seconds since the epoch.
-        until: time at which the status was OK again, or the end of the last window with WARN or ERR.
+        until: end in seconds since the epoch: the time at which the status was OK again, or the end of the last window
+            with status WARN or ERR.
         ongoing: whether the status in the newest window of table `health` is still WARN or ERR.
         max_lag: largest lag in records; None if unknown.
         ended: what ended the problem; empty if it is ongoing.
-        since_at_least: whether the episode may have begun earlier, because there are no polls directly before `since`.
+        since_at_least: whether the episode may have begun before `since`, because the time before was not recorded.
         lag_after: lag when the status was OK again; None if unknown.
     """
 
@@ -67,7 +68,8 @@ def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]
     """Return the time spans in which groups were unhealthy, the newest first.
 
     Args:
-        since, until: seconds since the epoch. Episodes that overlap this time are returned in full.
+        since, until: seconds since the epoch. The windows of table `health` that begin in this interval are read. An
+            episode may have begun before `since`.
     """
     times = (utc_datetime(since), utc_datetime(until))
     rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_IS_PROBLEM)
@@ -89,7 +91,7 @@ def _episodes(rows: Iterable[GoldRow], newest: Collection[object]) -> list[Episo
     merged: list[Episode] = []
     for windows in by_start.values():
         if all(row["status"] == "OK" for row in windows):
-            # The episode ended in the first window that was read. It is left out, because no earlier status is known.
+            # The episode ended in the first window that was read. It is left out, because its status is not known.
             continue
         one = _episode(windows, any(row["window_start"] in newest for row in windows))
         if merged and one.since - merged[-1].until <= _PAUSE:

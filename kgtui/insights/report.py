@@ -1,7 +1,7 @@
 """Build the report of a lake (findings, episodes and plots) and render it as one HTML page.
 
-The page has no script and loads nothing from the network. Jinja2 escapes every value, and `visible` makes control
-characters in ids harmless.
+An episode is a time span in which a group was unhealthy. The page has no script and loads nothing from the network.
+Jinja2 escapes every value, and the function `visible` replaces control characters in ids.
 """
 
 from __future__ import annotations
@@ -52,8 +52,10 @@ MAX_BARS = 1_000
 """Maximum number of bars in the plot that shows when groups were unhealthy. Each bar is one episode."""
 
 MAX_COMMAND_LENGTH = 2_000
-"""Maximum number of characters of a command line on the page. Longer ones are left out, because a part of a command
-line would do something else."""
+"""Maximum length of a command line on the page, in characters.
+
+A longer command line is left out, because a shortened command line would do something else.
+"""
 
 MAX_BAR_ROWS = 40
 """Maximum number of groups in the plot that shows when groups were unhealthy. Each group has one row of bars."""
@@ -77,8 +79,8 @@ class Report:
         lag_histories: group id → its lag and rates; at most `MAX_PLOTTED_GROUPS` groups with findings or episodes.
         episodes: time spans in which groups were unhealthy, newest first.
         groups: number of groups in the newest minute of table `lag`.
-        not_plotted: number of groups with findings on the page, or with episodes, that have no plot because of
-            `MAX_PLOTTED_GROUPS`.
+        not_plotted: number of groups that have findings on the page or episodes, but no plot, because only
+            `MAX_PLOTTED_GROUPS` groups are plotted.
     """
 
     lake: str
@@ -98,7 +100,8 @@ def build_report(
 ) -> Report:
     """Build a report of a lake.
 
-    Findings are always as of the end of the gold tables. Episodes and plots cover the interval from `since` to `until`.
+    Findings always describe the state at the end of the gold tables. Episodes and plots cover the interval from `since`
+    to `until`.
 
     Args:
         made_at: when the report is built, in seconds since the epoch.

@@ -72,7 +72,7 @@ class Bar(NamedTuple):
     Attributes:
         since, until: seconds since the epoch.
         is_error: whether to use the error color instead of the warning color.
-        tooltip: text without control characters.
+        tooltip: text of the tooltip. It must not contain control characters.
     """
 
     since: float
@@ -113,7 +113,7 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
     """Draw when groups were unhealthy, one row of bars per group, as an SVG element.
 
     Args:
-        rows: label and bars of each row, from top to bottom; labels have no control characters.
+        rows: label and bars of each row, from top to bottom. Labels must not contain control characters.
         since, until: start and end of the time axis, in seconds since the epoch.
     """
     height = _BAR_HEIGHT * len(rows) + 0.4
@@ -130,7 +130,8 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
             )
             drawn.set_gid(f"bar {row} {number}")
             texts[f"bar {row} {number}"] = bar.tooltip
-    # matplotlib's fonts lack many characters. Labels are therefore placeholders, which group ids replace in the SVG.
+    # matplotlib's fonts lack many characters. Placeholders are therefore drawn as labels, and `_to_markup` replaces
+    # them with the group ids.
     axes.set_yticks(range(len(rows)), [f"row {row}" for row in range(len(rows))])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     _set_time_axis(axes, since, until)
@@ -141,7 +142,7 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
 def thin_out(
     times: Sequence[float], values: Sequence[float | None], breaks: Collection[float] = ()
 ) -> Iterator[tuple[float, float]]:
-    """Yield at most about `MAX_POINTS` points (time, value) of a line: the largest value of each interval.
+    """Yield about `MAX_POINTS` points (time, value) of a line or fewer: the largest value of each time interval.
 
     A point with the value NaN interrupts the line where a value is None, and before each time in `breaks`.
     """
@@ -212,7 +213,7 @@ def _to_markup(figure: Any, description: str, texts: Mapping[str, str] | None = 
 
     Args:
         description: text for screen readers.
-        texts: label → replacement, and matplotlib id of a shape → tooltip.
+        texts: maps each placeholder label to its text, and the matplotlib id of each shape to its tooltip.
     """
     texts = texts or {}
     file = io.BytesIO()

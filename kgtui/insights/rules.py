@@ -1,4 +1,7 @@
-"""The rules: one pure function per kind of finding, from rows of gold tables to findings."""
+"""The rules: for each kind of finding, one pure function that takes rows of gold tables and returns findings.
+
+Only the rule about flapping groups is in `kgtui.insights.apply_rules`.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,16 @@ if TYPE_CHECKING:
 
 
 MIN_BACKLOG_AGE = 60.0
-"""Minimum age of the oldest unread record, in seconds, for a backlog to be reported."""
+"""A backlog is reported if the oldest unread record is at least this many seconds old.
+
+For a group that catches up, the backlog must also need at least this many seconds until it is gone.
+"""
 
 _SHOWN_RANGE = 0.1
-"""The lower and upper limit of an estimated time are shown if they differ by at least this fraction of the time."""
+"""The limits of an estimated time are shown if their difference is at least this fraction of the estimated time."""
 
 MAX_EVIDENCE_ROWS = 12
-"""Maximum number of evidence rows of a finding; the other rows are only counted."""
+"""Maximum number of rows that a finding shows as evidence. Further rows are only counted."""
 
 FAR_FROM_NORMAL = 3.5
 """A value is an outlier if its robust z-score is at least this number (Iglewicz and Hoaglin 1993)."""
@@ -34,9 +40,9 @@ _USUAL_MINUTES = 3
 """The backward search for the start of an outlier ends after this many consecutive normal minutes."""
 
 _MIN_RELATIVE_DISTANCE = 0.5
-"""An outlier differs from the normal value by more than this fraction of the normal value.
+"""A value is an outlier only if it differs from the normal value by more than this fraction of the normal value.
 
-The limit is needed, because z-scores of a nearly constant series are large.
+The limit is needed, because in a nearly constant series, even a small difference has a large z-score.
 """
 
 _BASES = {"hour of week": "weeks", "hour of day": "days"}
@@ -64,7 +70,7 @@ _UNUSED_FAMILY = "ask the owner of the groups; if nobody needs them, delete them
 
 
 def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Finding]:
-    """Find groups with status WARN or ERR in the newest window of table `health`: stopped or falling behind.
+    """Find groups that stopped or fall behind: status WARN or ERR in the newest time window of table `health`.
 
     Args:
         groups: group id → its newest row in table `lag`.
@@ -134,7 +140,11 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _risk(row: GoldRow, lost: int) -> Severity:
-    """Return the severity of a loss: ERROR if records are already lost, or if the time of the loss is unknown."""
+    """Return the severity of a loss of records.
+
+    ERROR if records are already lost, or will be lost within `Loss.SOON` seconds or at an unknown time; WARN within
+    `Loss.NEAR` seconds; NOTE later.
+    """
     seconds = row["loss_seconds"]
     if lost or seconds is None or seconds <= Loss.SOON:
         return Severity.ERROR
@@ -156,7 +166,7 @@ def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collec
 
     Args:
         groups: group id → its newest row in table `lag`.
-        others: groups with a more urgent finding, whose growing lag is not reported.
+        others: groups with a more urgent finding. For these groups, a growing lag is not reported.
     """
     found = []
     for row in rows:
@@ -195,7 +205,11 @@ def _drain_time(row: GoldRow) -> str:
 
 
 def _may_have_begun_earlier(since: datetime | None, covered_from: datetime | None) -> bool:
-    """Return whether a problem may have begun earlier, because no polls come directly before `since`."""
+    """Return whether a problem may have begun before `since`, because the time directly before was not recorded.
+
+    Args:
+        covered_from: start of the data from which the row was computed.
+    """
     return since is not None and covered_from is not None and since <= covered_from
 
 
@@ -212,7 +226,7 @@ def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[
 
 
 def evidence_of(kind: Kind, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
-    """Return columns of the first `MAX_EVIDENCE_ROWS` rows as evidence, with the number of other rows."""
+    """Return the given columns of the first `MAX_EVIDENCE_ROWS` rows as evidence, with the number of rows left out."""
     values = tuple(tuple(row[name] for name in columns) for row in rows[:MAX_EVIDENCE_ROWS])
     return Evidence(kind.table.title, columns, values, max(0, len(rows) - MAX_EVIDENCE_ROWS))
 
@@ -225,12 +239,15 @@ def seconds_of(moment: datetime | None) -> float | None:
 def unusual(
     rows: Iterable[GoldRow], others: Collection[str], histories: Mapping[str, LagHistory] | None = None
 ) -> list[Finding]:
-    """Find groups whose lag or rates differ from earlier weeks, in the newest hour of table `baseline`.
+    """Find groups whose lag or rates are unusual in the newest hour of table `baseline`.
+
+    The values are compared with the same hour of earlier weeks or days.
 
     Args:
-        rows: outliers of the newest hour and of the hours before.
-        others: groups with a more urgent finding. Only their unusual input rates are reported.
-        histories: group id → lag and rates of the 24 hours before, to find the exact start; None if unknown.
+        rows: outliers of the newest hour and of the hours before it.
+        others: groups with a more urgent finding. For these groups, only an unusual input rate is reported.
+        histories: group id → lag and rates of the last 24 hours, from which the exact start is found; None if they are
+            not known.
     """
     found = []
     hours: dict[str, list[GoldRow]] = {}
@@ -276,7 +293,12 @@ def unusual(
 
 
 def _unusual_since(history: LagHistory, name: str, value: float, normal: float) -> float:
-    """Return the time from which the series was closer to the unusual value than to the normal value."""
+    """Return since when the series has been closer to the unusual value than to the normal value.
+
+    Args:
+        name: the series: `lag`, `rate_in` or `rate_out`.
+        value: the unusual value in the newest hour.
+    """
     since, usual = history.minutes[-1], 0
     for at, number in zip(reversed(history.minutes), reversed(getattr(history, name)), strict=True):
         if number is None:
@@ -289,7 +311,7 @@ def _unusual_since(history: LagHistory, name: str, value: float, normal: float) 
 
 
 def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
-    """Return the row with which the last run of consecutive hours begins."""
+    """Return the first row of the last run of consecutive hours. The rows are sorted by hour."""
     first = hours[-1]
     for row in reversed(hours[:-1]):
         if (first["hour"] - row["hour"]).total_seconds() > 3_600:
@@ -299,7 +321,10 @@ def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
 
 
 def unused(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Find unused groups, and families of them, from the newest day in table `cleanup`."""
+    """Find unused groups in the newest day of table `cleanup`.
+
+    Unused groups whose ids begin with the same prefix are a family, and get one finding together.
+    """
     rows = list(rows)
     columns = ("name", "state", "type", "lag", "last_commit", "empty_since", "expires_at")
     found = []
@@ -320,7 +345,7 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
         if row["expires_at"] is not None:
             facts.append(f"the offsets expire by {row['expires_at']:%Y-%m-%d %H:%M} UTC")
         if row["offsets_may_be_hidden"]:
-            facts.append("it may be in use, because offsets may be hidden from the recorder")
+            facts.append("it may be in use, because brokers may have hidden some of its offsets from kgtui")
         found.append(
             Finding(
                 Kind.UNUSED,
@@ -341,7 +366,7 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _delete(name: str, groups: Sequence[str]) -> tuple[str, ...]:
-    """Return a command that deletes groups by id or, for many groups, by prefix."""
+    """Return a command that deletes the groups by their ids or, if there are many, by the common prefix `name`."""
     if len(groups) <= MAX_EVIDENCE_ROWS:
         return ("kgtui", "delete", *(f"--group={group}" for group in groups))
     return ("kgtui", "delete", f"/^{re.escape(name.removesuffix('*'))}/", "state:Empty")
