@@ -6,7 +6,7 @@ The terminal UI and all commands use this package for every write.
 |---|---|
 | `plan` | what a deletion would lose, whether it is safe, or why it is refused |
 | `confirm` | the text that the user types to confirm a deletion |
-| `execute` | executes a plan: backup, intent, another describe, DeleteGroups, verification, outcome |
+| `execute` | executes a plan: back up, log the intent, describe again, send DeleteGroups, verify, log the outcome |
 | `group_data` | reads the offsets and configs of a group |
 | `backup` | writes and reads the backup of a group: JSON lines, and CSV for Kafka's tools |
 | `audit` | the audit log: intent and outcome of each action |

@@ -40,8 +40,9 @@ class Entry:
     """One action on a group, from its lines in the audit log.
 
     Attributes:
+        id: id of the action, which all its lines contain.
         intent: the fields of the `intent` line.
-        outcome: the fields of the `outcome` line, or None.
+        outcome: the fields of the `outcome` line; None if there is no such line.
     """
 
     id: str
@@ -58,8 +59,8 @@ def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, bac
     """Log a deletion before the request is sent. If this raises OSError, the caller must not send the request.
 
     Args:
-        entry: id of the deletion in the audit log, which `write_outcome` writes again.
-        line: the group and its expected loss, from the plan.
+        entry: id of the deletion in the audit log. The line with the outcome gets the same id.
+        line: the entry of the plan for the group, with the expected loss.
         backup: path of the backup of the group.
         command: what started the deletion, such as `kgtui delete` or `UI`.
     """
@@ -84,7 +85,7 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
     """Log the result of a deletion. Raises OSError.
 
     Args:
-        certain: whether it is known if the group was deleted. If not, kgtui checks the group at its next start.
+        certain: False if it is not known whether the group was deleted. kgtui then checks the group at its next start.
         found_later: True if the result was found by a check at a later start.
     """
     fields = {

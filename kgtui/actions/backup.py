@@ -44,7 +44,7 @@ class Backup:
     Attributes:
         header: fields of the first line: `group`, `type`, `made_at`, `cluster`, `description` (the describe response)
             and others.
-        rows: fields of the other lines; `kind` is `committed`, `share` or `config`.
+        rows: fields of the lines between the header and the `end` line; `kind` is `committed`, `share` or `config`.
         complete: whether the `end` line has the right number of lines. False means that the file is truncated.
     """
 
@@ -74,7 +74,7 @@ def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
 
     Args:
         entry: id of the deletion in the audit log.
-        at: seconds since the epoch.
+        at: time of the backup, in seconds since the epoch.
     """
     slug = _UNSAFE.sub("_", group)[:40].strip("._") or "group"
     return folder.backups / f"{file_stamp(at)}-{slug}-{entry[:8]}.jsonl"
@@ -86,7 +86,7 @@ def write_backup(path: Path, data: GroupData, cluster: ClusterInfo, entry: str, 
     Args:
         path: path of the JSON-lines file; the CSV file differs only in the suffix.
         entry: id of the deletion in the audit log.
-        at: seconds since the epoch.
+        at: time of the backup, in seconds since the epoch.
 
     Raises:
         OSError: a file cannot be written. No new file is left behind.
@@ -107,7 +107,7 @@ def discard_backup(path: Path) -> None:
 
 
 def read_backup(path: Path) -> Backup:
-    """Read a backup. Raises `UsageError` if the file is no backup or has a newer schema version."""
+    """Read a backup. Raises `UsageError` if the file is not a backup or has a newer schema version."""
     try:
         lines = read_input(path, limit=None).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -1,8 +1,8 @@
 r"""The text that the user types to confirm a deletion, so that no group is deleted by mistake.
 
 For one group, it is the group id. Characters that cannot be typed, or that look like others, are shown as escapes
-(`p\u0430yment`). Of a very long id, the user types only the end and the length. For several groups, the user types
-their number. If the deletion cannot be undone, the user types a second word.
+(`p\u0430yment`). For a very long id, the user types only its last characters and its length. For several groups, the
+user types the number of groups. If the deletion cannot be undone, the user must also type a second word.
 """
 
 from __future__ import annotations

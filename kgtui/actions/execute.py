@@ -47,8 +47,8 @@ CONCURRENCY = 8
 _NO_SPACE = "the backup or the audit log cannot be written ({}), so nothing was sent; free some space and try again"
 _ACTIVE = "the group became active, so the broker refused the deletion"
 _LOST_GONE = "no response arrived, but the group no longer exists"
-_LOST = "the request was sent, but no response arrived; {}. At its next start, kgtui checks the group again"
-_INTERRUPTED = "the deletion was interrupted; kgtui checks the group at the next start"
+_LOST = "no response arrived, so the result is unknown: {}. At its next start, kgtui checks the group again"
+_INTERRUPTED = "the deletion was interrupted, so the result is unknown; kgtui checks the group at its next start"
 _STILL_THERE = "the broker reported success, but the group exists; check whether an application has joined again"
 _NOT_VERIFIED = "the broker reported success, but the result could not be verified"
 
@@ -93,7 +93,8 @@ async def execute(
                 if line.group not in results:
                     keep(GroupResult(line.group, DeletionStatus.REFUSED, str(error)))
         for line in plan.allowed:
-            # If a connection is closed, the batch that uses it is canceled, and the groups of the batch get no result.
+            # If a connection is closed, the batch that uses it is canceled. It is then unknown whether the groups of
+            # this batch were deleted.
             if line.group not in results:
                 keep(GroupResult(line.group, DeletionStatus.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})
@@ -147,7 +148,7 @@ class _Deletion:
     keep: Callable[[GroupResult], None]
 
     async def run(self, lines: Sequence[Allowed]) -> None:
-        """Delete a batch of groups with the same coordinator, from the backup to the outcome."""
+        """Back up, delete and verify a batch of groups with the same coordinator, and log the outcomes."""
         ready = await self._prepare(lines)
         ready = await self._check(ready)
         if not ready:
@@ -188,7 +189,7 @@ class _Deletion:
         return _Ready(line, entry, path)
 
     async def _check(self, ready: Sequence[_Ready]) -> list[_Ready]:
-        """Describe the groups again, and return the groups that may still be deleted."""
+        """Describe the groups again, and return the groups that may still be deleted. Finish all other groups."""
         if not ready:
             return []
         try:
@@ -273,7 +274,9 @@ def _verified(one: _Ready, outcome: Outcome, found: Presence) -> GroupResult:
         if found is Presence.GONE:
             return one.result(DeletionStatus.DELETED, _LOST_GONE, outcome.fault, verified=True)
         now = (
-            "the group still exists" if found is Presence.PRESENT else "it is not known whether the group still exists"
+            "the group exists now, but the broker may still delete it"
+            if found is Presence.PRESENT
+            else "kgtui could not check whether the group still exists"
         )
         return one.result(DeletionStatus.UNCERTAIN, _LOST.format(now), outcome.fault)
     if found is Presence.PRESENT:

@@ -56,7 +56,7 @@ class GroupData:
 
     @property
     def gone_topics(self) -> frozenset[str]:
-        """Topics in which the group has an offset although they no longer exist in the cluster."""
+        """Topics that no longer exist in the cluster, although the group's offsets contain partitions of them."""
         bounds = self.offsets.bounds or {}
         return frozenset(
             row.topic

@@ -48,7 +48,7 @@ class DeletionLoss:
             this time.
         undo: how much of the deletion can be undone.
         not_restored: what the backup cannot restore; empty if it restores everything.
-        hidden: whether the group may have offsets in topics that the user may not describe.
+        hidden: whether the group may have offsets in topics on which the user has no DESCRIBE permission.
     """
 
     topics: int
@@ -121,7 +121,9 @@ async def plan(
     timeout: float = DEFAULT_TIMEOUT,
     last_commits: Mapping[str, float] | None = None,
 ) -> Plan:
-    """Plan a deletion: describe each group with the RPC of its type, and read its data.
+    """Plan a deletion: describe each group with the RPC of its type, and read the offsets and configs of the groups.
+
+    The data of groups that must not be deleted is not read.
 
     Args:
         timeout: maximum duration in seconds of each step: describing groups, reading offsets and configs, reading log
@@ -177,7 +179,8 @@ def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: 
     """Return what is lost if a group is deleted, and how much the backup can restore.
 
     Args:
-        hides_topics: whether the user may describe only some topics.
+        last_commit: time of the last observed commit, in seconds since the epoch; None if it is not known.
+        hides_topics: whether the user has DESCRIBE permission on only some topics.
     """
     positions = data.positions
     total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
@@ -193,7 +196,7 @@ def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: 
 
 
 def _gaps(data: GroupData, gone: list[str], *, hidden: bool) -> list[str]:
-    gaps = ["offsets in topics that you may not describe, if there are any"] if hidden else []
+    gaps = ["any offsets in topics on which you have no DESCRIBE permission"] if hidden else []
     if not data.positions:
         return gaps
     if gone:
@@ -203,7 +206,7 @@ def _gaps(data: GroupData, gone: list[str], *, hidden: bool) -> list[str]:
 
 
 def type_text(description: GroupDescription) -> str:
-    """Return the type of a group, with its kind if that has another name: `classic (connect)`."""
+    """Return the type of a group, with its kind in parentheses if the kind has another name: `classic (connect)`."""
     kind = kind_of(description.type, description.protocol)
     if kind == "other":
         kind = description.protocol
@@ -252,19 +255,19 @@ class SafeToDelete(StrEnum):
 
 
 class Safety(NamedTuple):
-    """Whether it is safe to delete a group, with the reason."""
+    """The answer to the question whether it is safe to delete a group, with the reason."""
 
     answer: SafeToDelete
     reason: str
 
     @property
     def text(self) -> str:
-        """The answer and the reason, such as `no: Stable with 2 members: stop them first`."""
+        """The answer (yes, no or uncertain) and the reason: `no: Stable with 2 members: stop them first`."""
         return f"{self.answer}: {self.reason}"
 
     @property
     def short_text(self) -> str:
-        """The answer and the reason, such as `not safe: the group has not read 5 records`."""
+        """The answer (safe, not safe or uncertain) and the reason: `not safe: the group has not read 5 records`."""
         return f"{_SHORT[self.answer]}: {self.reason}"
 
 
@@ -282,7 +285,7 @@ def safety_of(
         line: the entry of the plan.
         now: seconds since the epoch.
         empty_since: when the group became Empty, in seconds since the epoch; None if it was Empty when kgtui started.
-        appeared: whether the group has been Empty since kgtui observed that it appeared.
+        appeared: whether the group appeared while kgtui was running, and has been Empty since then.
     """
     if not isinstance(line, Allowed):
         return Safety(SafeToDelete.NO, line.reason)
@@ -318,7 +321,10 @@ def _safety_of_offsets(loss: DeletionLoss) -> Safety:
 
 
 def unread_text(loss: DeletionLoss) -> str:
-    """Return the number of unread records: `5 records`, `at least 5 records` or `unknown`."""
+    """Return the number of unread records: `5 records`, `at least 5 records` or `unknown`.
+
+    For a group without offsets, the text says that there are no records because of that.
+    """
     if not loss.partitions:
         return "unknown" if loss.hidden else "no records, because the group has no offsets"
     if loss.unread.lag is None:

@@ -30,7 +30,7 @@ class DeletionStatus(StrEnum):
     """The request failed, and the group still exists."""
 
     UNCERTAIN = "uncertain"
-    """No response to the request arrived, and it is not known whether the group still exists."""
+    """No response to the request arrived. It is not known whether the broker deleted the group, or will still do so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class GroupResult:
     """The result for one group.
 
     Attributes:
-        reason: why the group was not deleted, or a remark, or ``.
+        reason: why the group was not deleted, or a remark about the deletion; empty if there is nothing to say.
         verified: True if a check showed that the group no longer exists.
         backup: path of the backup (the JSON-lines file), or None.
         entry: id of this deletion in the audit log; None if no intent was logged.

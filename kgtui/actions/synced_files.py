@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a new file with mode 0600 and sync it; after an OSError, no incomplete file is left.
+    """Write a new file with mode 0600 and sync it. If this raises OSError, no incomplete file is left.
 
-    The caller must sync the directory with `sync_folder`, once for several files.
+    The caller must then call `sync_folder` for the folder. After several new files, one call is enough.
     """
     private_folder(path.parent, inside=True)
     if path.exists():
@@ -37,14 +37,15 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def has_drafts(folder: Path) -> bool:
-    """Return whether a folder has incomplete files, which `remove_drafts` removes. Raises OSError."""
+    """Return whether a folder contains incomplete files, which `remove_drafts` can remove. Raises OSError."""
     return any(True for _ in _drafts(folder))
 
 
 def remove_drafts(folder: Path) -> None:
     """Remove the incomplete files of processes that were killed during `write_new`. Raises OSError.
 
-    Call it only while no other process deletes groups, because their files would be removed, too.
+    Call it only while no other process deletes groups, because the incomplete files of that process would be removed
+    too.
     """
     for draft in _drafts(folder):
         draft.unlink(missing_ok=True)
@@ -127,7 +128,7 @@ def sole_lock(path: Path) -> Iterator[bool]:
 
 
 def check_writable(folder: StateFolder) -> None:
-    """Write a test file. Raises `RefusedError` if this fails, because no group is deleted without a backup."""
+    """Write a test file. Raises `RefusedError` if this fails, because no group may be deleted without a backup."""
     try:
         private_folder(folder.path)
         with tempfile.NamedTemporaryFile(dir=private_folder(folder.backups, inside=True)) as probe:

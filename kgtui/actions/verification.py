@@ -1,6 +1,7 @@
 """Checks whether deleted groups still exist.
 
-Groups are checked after each deletion. When kgtui starts, it checks deletions without an outcome in the audit log.
+Groups are checked after each deletion. When kgtui starts, it also checks the groups of all deletions that have no
+outcome in the audit log.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ async def unfinished(
         UnreachableError: no broker answers.
         OSError: the audit log cannot be read or written.
     """
-    # If a process was killed during its first backup, there is an incomplete backup, but no audit log.
+    # If a process was killed while it wrote the first backup, there is an incomplete backup, but no audit log yet.
     if not await asyncio.to_thread(lambda: folder.audit.exists() or has_drafts(folder.backups)):
         return ()
     with sole_lock(folder.lock) as alone:

@@ -336,7 +336,7 @@ async def test_the_deletion_plan_warns_that_offsets_of_forbidden_topics_may_be_m
     async with connect([secure_broker.sasl], properties) as admin:
         (line,) = (await plan(admin, ["team-a-and-b"])).allowed
         assert line.loss.partitions == 1
-        assert "offsets in topics that you may not describe, if there are any" in line.loss.not_restored
+        assert "any offsets in topics on which you have no DESCRIBE permission" in line.loss.not_restored
 
 
 def _properties(path: Path) -> dict[str, str]:
