@@ -20,8 +20,8 @@ that the broker reports. The first condition that applies decides:
 3. Nothing was acknowledged for longer than `Watching.window`: the SPSO did not move, and the lag did not fall and was
    always above `allowed_lag`. STALL if the group has members, else STOP.
 4. Among the last `intervals` different SPSOs, the SPSO went back and has not reached its previous value again: REWIND.
-5. During the last `Watching.window` seconds, the lag was always above `allowed_lag`, has grown and never fell, and some
-   records that had been written before these seconds are still unread: WARN.
+5. During the last `Watching.window` seconds, the lag was always above `allowed_lag`, has grown and never fell. Some
+   records that were already in the log at the start of this time span are still unread: WARN.
 6. Otherwise: OK.
 
 Condition 5 requires that old records are still unread, because the lag includes records in flight, which were delivered
@@ -307,8 +307,8 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
     """Return whether the lag has grown and never fallen during the last `Watching.window` seconds.
 
-    In addition, some records that had been written before these seconds must be unread. This is condition 5 (WARN) in
-    the docstring of this module. If the reads cover a shorter time, all reads are tested.
+    In addition, some records that were already in the log at the start of this time span must be unread. This is
+    condition 5 (WARN) in the docstring of this module. If the reads cover a shorter time, all reads are tested.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]
