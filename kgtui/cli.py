@@ -1,9 +1,9 @@
-"""The entry point of the command line, which turns every error into one line and an exit code.
+"""The entry point of the command line. It reports each error as one line on stderr, and returns an exit code.
 
 Exit codes: 0 success; 1 the result is incomplete, or a check failed; 2 wrong usage or configuration; 3 no broker could
 be reached; 4 refused by a safety check; 70 a defect of kgtui; 130 interrupted; 141 the reader of stdout has exited.
 
-Large modules are imported when they are needed, so that commands start fast.
+Modules that are slow to import are imported only when a command needs them, so that commands start fast.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 ALIASES = ("groups",)
-"""Commands with the same options as Kafka's script `kafka-NAME.sh`, where NAME is the command."""
+"""Commands that take the options of one of Kafka's scripts: `kgtui groups` takes those of `kafka-groups.sh`."""
 
 _NAMING_VARIABLES = (
     "KGTUI_BOOTSTRAP_SERVER",
@@ -33,13 +33,21 @@ _NAMING_VARIABLES = (
     "KGTUI_SPARK_JARS",
     "KGTUI_MAVEN_REPOSITORY",
 )
-"""Environment variables that name a cluster, a file or a folder. An empty value of such a variable is an error."""
+"""Environment variables whose values name a cluster, a file or a folder.
+
+If one of them is set to an empty text, kgtui refuses to run.
+"""
 
 _MOST_REASON_CHARACTERS = 2_000
+"""Maximum length of the error text in the message about a crash, in characters. A longer text is cut off."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code; `argv` defaults to the arguments of the process."""
+    """Run the command line and return the exit code.
+
+    Args:
+        argv: the words of the command line after the program name; None for those in `sys.argv`.
+    """
     words = list(sys.argv[1:] if argv is None else argv)
     _reopen_closed_streams()
     try:
@@ -55,15 +63,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         if failed := _flush(0):
             return failed
         raise
-    except Exception as error:  # noqa: BLE001 - every error must be reported here, because there is no caller
+    except Exception as error:  # noqa: BLE001 - no caller could report the error
         code = _report_crash(error, words)
     return _flush(code)
 
 
 def _reopen_closed_streams() -> None:
-    """Replace standard streams that the caller has closed (`>&-`) with unwritable ones.
+    """Replace each standard stream that the parent process has closed (`>&-` in a shell) with a read-only /dev/null.
 
-    Otherwise, the next file or socket would get their file descriptor.
+    Otherwise, the next file or socket that is opened would get the descriptor of the closed stream, and output would
+    be written into this file or socket.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -73,7 +82,11 @@ def _reopen_closed_streams() -> None:
 
 
 def _flush(code: int) -> int:
-    """Flush stdout. Return `code`, or another exit code if stdout or stderr could not be written."""
+    """Flush stdout, and return the exit code of the process.
+
+    This is `PIPE_CLOSED` if the reader of stdout has exited, and otherwise `code`. If `code` is 0, but stdout or stderr
+    could not be written, it is 1.
+    """
     from kgtui.output import redirect_to_devnull
 
     try:
@@ -108,13 +121,14 @@ def _run(words: list[str]) -> int:
 
 
 def _check_variables() -> None:
-    """Raise UsageError if a variable that names a cluster, a file or a folder is empty.
+    """Raise `UsageError` if an environment variable in `_NAMING_VARIABLES` is set to an empty value.
 
-    With an empty value, kgtui would use a default, such as a cluster that the user did not mean.
+    Without this check, kgtui would ignore the empty value and use a default, for example a cluster that the user did
+    not mean.
     """
     for name in _NAMING_VARIABLES:
         if not os.environ.get(name, "unset").strip():
-            raise UsageError(f"{name} is set, but its value is empty: set it to a value, or unset it")
+            raise UsageError(f"the environment variable {name} is empty; set it to a value, or unset it")
 
 
 def _complain(error: KgtuiError) -> None:
@@ -124,7 +138,7 @@ def _complain(error: KgtuiError) -> None:
 
 
 def _sentence(error: KgtuiError) -> str:
-    """Return one line that says what went wrong and what to do."""
+    """Return a message without line breaks that says what went wrong and what the user can do."""
     message = str(error)
     if isinstance(error, QueryError):
         expected = f"; {error.expected}" if error.expected else ""
@@ -132,14 +146,18 @@ def _sentence(error: KgtuiError) -> str:
     if isinstance(error, UnreachableError):
         from kgtui.config import ASSUMED
 
-        # If the user has not named a cluster, say how to name one. Otherwise, the reasons say what to change.
+        # If the user has not named a cluster, say how to name one. Otherwise, the reasons why connecting failed already
+        # say what to change.
         advice = ["try --bootstrap-server HOST:PORT, or kgtui demo"] if message.startswith(ASSUMED) else []
         return "; ".join([message, *error.other_reasons(), *advice])
     return f"{message} ({error.advice})" if error.advice else message
 
 
 def _report_crash(error: BaseException, words: Sequence[str]) -> int:
-    """Write a crash report, print its path, and return the exit code."""
+    """Write a crash report to a file, print the path of the file on stderr, and return the exit code.
+
+    If the file cannot be written, the crash report itself is printed on stderr.
+    """
     from kgtui.commands.printing import notify, print_error
     from kgtui.config import state_folder
     from kgtui.config.crash import report_of, write_report
@@ -158,7 +176,10 @@ def _report_crash(error: BaseException, words: Sequence[str]) -> int:
 
 
 def _without_values(words: Sequence[str]) -> str:
-    """Return the command and the names of its options, without values, which may be secrets."""
+    """Return the command line for a crash report, with `…` in place of each value.
+
+    Only the command and the names of options are kept, because values may be secrets.
+    """
     options = [word.partition("=")[0] if word.startswith("-") else "…" for word in words[1:]]
     first = words[:1] if words and not words[0].startswith("-") else []
     return " ".join(["kgtui", *first, *options])

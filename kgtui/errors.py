@@ -9,7 +9,7 @@
     │   ├── QueryError          a filter expression is wrong; has the position and what was expected
     │   └── SparkError          Spark cannot be started, or something that it needs is missing
     ├── SourceError             records cannot be read, or fewer records arrived than exist
-    ├── UnreachableError        no broker answered; has the addresses that were tried exit code 3
+    ├── UnreachableError        no broker answered; has the tried addresses          exit code 3
     ├── RefusedError            a safety check refused an action; has the reason      exit code 4
     ├── ClientError             a request to one broker failed
     │   ├── ConnectError        no connection: refused, timed out, TLS, SASL, not a Kafka broker
@@ -45,20 +45,24 @@ class UsageError(KgtuiError):
 
 
 class ConfigError(UsageError):
-    """A setting, a properties file or a theme is wrong. The message names the key but no secret."""
+    """A setting, a properties file or a theme is wrong. The message names the wrong key, and contains no secrets."""
 
 
 class LakeError(UsageError):
-    """A folder is not a lake, a newer version wrote it, or the `history` extra is missing."""
+    """A lake cannot be used.
+
+    For example, the folder is not a lake, a newer version of kgtui has written it, or kgtui was installed without the
+    extra `history`.
+    """
 
 
 class QueryError(UsageError):
     """A filter expression is wrong.
 
     Attributes:
-        position: offset of the mistake in the expression, in characters.
+        position: index of the first wrong character in the expression.
         length: number of wrong characters, at least 1.
-        expected: what the parser expected, such as `expected yes or no`.
+        expected: phrase that says what the parser expected, such as `expected yes or no`; may be empty.
     """
 
     def __init__(self, message: str, *, position: int = 0, length: int = 1, expected: str = "") -> None:
@@ -69,18 +73,18 @@ class QueryError(UsageError):
 
 
 class SparkError(UsageError):
-    """Spark cannot be started: no Java, a wrong PySpark version, or a missing jar."""
+    """Spark cannot be started, for example because Java or a jar is missing, or the version of PySpark is wrong."""
 
 
 class SourceError(KgtuiError):
-    """Records of a topic or a folder cannot be read, or fewer records arrived than exist."""
+    """The pipeline cannot read the records of a topic or a folder, or has received fewer records than exist there."""
 
 
 class UnreachableError(KgtuiError):
     """No broker could be reached.
 
     Attributes:
-        attempts: `(address, reason)` of each failed attempt, newest last.
+        attempts: a pair `(address, reason)` for each failed attempt to connect, the newest one last.
     """
 
     fault_name = "UNREACHABLE"
@@ -93,7 +97,10 @@ class UnreachableError(KgtuiError):
         self.attempts = attempts
 
     def other_reasons(self) -> tuple[str, ...]:
-        """Return the reasons in `attempts` that are not yet in the message, each with its address."""
+        """Return the reasons in `attempts` that the message does not contain, without duplicates.
+
+        Each reason contains the address of its attempt.
+        """
         reasons = (
             reason if address in reason else f"{address}: {reason}"
             for address, reason in self.attempts
@@ -112,8 +119,8 @@ class ClientError(KgtuiError):
     """A request to one broker failed.
 
     Attributes:
-        broker: node id; None for a bootstrap address without a known node id.
-        address: `host:port` that was tried.
+        broker: node id of the broker; None if only its bootstrap address is known.
+        address: address of the broker, as `host:port`; empty if it is not known.
     """
 
     def __init__(self, message: str, *, broker: int | None = None, address: str = "") -> None:
@@ -180,7 +187,7 @@ class DecodeError(ProtocolError):
     """A message is truncated or damaged.
 
     Attributes:
-        position: offset in bytes at which decoding stopped; -1 if unknown.
+        position: index of the byte at which decoding stopped; -1 if it is not known.
     """
 
     fault_name = "DAMAGED_ANSWER"
@@ -196,7 +203,7 @@ class EncodeError(ProtocolError):
 
 
 PARSE_ERRORS = (ValueError, RecursionError, OverflowError)
-"""Exceptions that the parsers of JSON and TOML, and conversions of the parsed numbers, raise for invalid content.
+"""Exceptions for invalid JSON or TOML. The parsers raise them, and so do conversions of the parsed numbers.
 
 Python raises `RecursionError` for values that are nested too deeply, and `OverflowError` for integers that are too
 large for a float.
@@ -204,7 +211,11 @@ large for a float.
 
 
 def parse_reason(error: Exception) -> str:
-    """Return why content could not be parsed, as a part of a sentence. `error` is one of `PARSE_ERRORS`."""
+    """Return a phrase that says why JSON or TOML could not be parsed, such as `a number has too many digits`.
+
+    Args:
+        error: an exception of a class in `PARSE_ERRORS`.
+    """
     if isinstance(error, RecursionError):
         return "the values are nested too deeply"
     if isinstance(error, OverflowError) or "integer string conversion" in str(error):

@@ -1,4 +1,4 @@
-"""Open, replace and create kgtui's private files, and read files that the user names."""
+"""Creates, opens and replaces private files of kgtui (mode 0600), and reads files that the user names."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LARGEST_INPUT = 1_000_000
 
 _NOT_REGULAR = "this is not a regular file"
 _PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
-"""Beginnings of the paths of pipes that a shell creates, for example if the user writes `<(COMMAND)`."""
+"""Prefixes of the paths of pipes that a shell creates, for example for `<(COMMAND)`."""
 
 
 def read_input(path: Path, limit: int | None = LARGEST_INPUT) -> bytes:
-    """Return the content of a file that a user names. Symbolic links are followed.
+    """Return the content of a file that the user names. Symbolic links are followed.
 
-    Devices and named pipes are refused, because reading them could take forever. A pipe that a shell has created for
-    `<(COMMAND)` can be read, and so can `/dev/null`.
+    Devices and named pipes are refused, because reading them could take forever. There are two exceptions: a pipe that
+    a shell has created for `<(COMMAND)`, and `/dev/null`, which is empty.
 
     Args:
         limit: largest size in bytes; None for no limit.
@@ -55,6 +55,9 @@ def read_input(path: Path, limit: int | None = LARGEST_INPUT) -> bytes:
 def open_private(path: Path, flags: int) -> int:
     """Open a file with `os.open`, and return its descriptor. A new file gets mode 0600.
 
+    Args:
+        flags: flags of `os.open`, such as `os.O_WRONLY | os.O_CREAT`.
+
     Raises:
         OSError: the file cannot be opened, or is a symbolic link, a pipe or a device.
     """
@@ -76,10 +79,10 @@ def write_synced(path: Path, data: bytes, flags: int) -> None:
     """Write a file with mode 0600 and sync it to disk.
 
     Args:
-        flags: further flags of `os.open`.
+        flags: flags of `os.open` in addition to `O_WRONLY` and `O_CREAT`, such as `O_TRUNC`.
 
     Raises:
-        OSError: the file cannot be written. It may be incomplete.
+        OSError: the file cannot be written. A part of the data may have been written.
     """
     with open(open_private(path, os.O_WRONLY | os.O_CREAT | flags), "wb") as file:
         file.write(data)
@@ -104,7 +107,10 @@ def replace_private(path: Path, data: bytes) -> None:
 
 @contextmanager
 def owner_only() -> Iterator[None]:
-    """Context manager in which all threads and new subprocesses create files with permissions for their owner only."""
+    """Context manager: inside it, new files can be read and written only by their owner.
+
+    This also holds for files that other threads create, and for subprocesses that are started inside it.
+    """
     before = os.umask(0o077)
     try:
         yield

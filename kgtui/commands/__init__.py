@@ -12,14 +12,14 @@ terminal UI.
 | `ui` | `kgtui` without a command: the terminal UI on a cluster |
 | `demo` | `kgtui demo`: the terminal UI on a simulated cluster |
 | `replay` | `kgtui replay`: the terminal UI on a recording |
-| `sessions` | opens the sessions of the terminal UI |
+| `sessions` | opens clusters and recordings in the terminal UI |
 | `ls` | `kgtui ls`: the groups that match a filter |
 | `show` | `kgtui show`: everything about one or more groups |
 | `check` | `kgtui check`: health verdicts, live or from a recording |
 | `events` | `kgtui events`: changes in groups and brokers, live or from a recording |
-| `list_watch` | the repeated reads of `kgtui ls --watch`, and their screening for problems |
+| `list_watch` | reads groups repeatedly for `kgtui ls --watch`, and looks for problems |
 | `unused_groups` | finds unused groups for `kgtui ls` |
-| `group_watch` | the repeated reads of `kgtui check` |
+| `group_watch` | reads groups repeatedly for `kgtui check` |
 | `delete` | `kgtui delete`: plan, confirmation, deletion and results |
 | `audit` | `kgtui audit`: the audit log |
 | `backups` | `kgtui backups`: the backups that were made before deletions |
@@ -28,14 +28,14 @@ terminal UI.
 | `clusters` | `kgtui clusters`: the configured clusters |
 | `record` | `kgtui record`: records all groups into a lake |
 | `lake` | `kgtui lake`: table sizes, compaction, deletion of old days |
-| `pipeline` | `kgtui pipeline run` and `watch`: silver and gold tables with Spark |
+| `pipeline` | `kgtui pipeline run` and `watch`: compute the silver and gold tables with Spark |
 | `pipeline_demo` | `kgtui pipeline demo`: simulated history, pipeline and findings |
 | `pipeline_submit` | prints the `spark-submit` command for YARN and Kubernetes |
 | `insights` | `kgtui insights`: the findings of a lake |
 | `report` | `kgtui report`: findings and plots as one HTML page |
 | `connecting` | connects to the cluster or opens the recording that the options name |
 | `selection` | selects groups by a filter, and reads the data that the filter needs |
-| `visibility` | groups and offsets that missing permissions may hide |
+| `visibility` | messages about groups and offsets that missing permissions may hide |
 | `time_options` | parses durations and times in options, such as `15m` and `10:04` |
 | `printing` | results on stdout; messages and progress on stderr |
 | `log_file` | the log of kgtui, a private file without secrets |

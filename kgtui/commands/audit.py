@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code: 1 if some lines of the audit log are damaged."""
+    """Run `kgtui audit`. The exit code is 1 if some lines of the audit log are damaged, otherwise 0."""
     log = state_folder().audit
     try:
         entries, damaged = read_entries(log)

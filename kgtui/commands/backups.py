@@ -1,4 +1,4 @@
-"""`kgtui backups`: list the backups before deletions, or show one in full."""
+"""`kgtui backups`: list the backups that kgtui made before deletions, or show one backup in full."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code: 1 if a file cannot be read or is incomplete."""
+    """Run `kgtui backups`. The exit code is 1 if a backup cannot be read or is incomplete, otherwise 0."""
     folder = state_folder()
     if args.backup is not None:
         return _show(args, read_backup(_path(folder, args.backup)))

@@ -1,4 +1,4 @@
-"""`kgtui check`: watch groups for some time, live or in a recording, and judge their health."""
+"""`kgtui check`: judge the health of groups, after watching them for some time, or from a recording."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Watch = ClusterWatch | RecordedWatch
 
 FAIL_ON = {"warn": Status.WARN, "error": Status.ERR}
-"""Value of `--fail-on` → mildest verdict for which the exit code is 1."""
+"""Maps each value of `--fail-on` to a verdict. The exit code is 1 if a group has this verdict or a worse one."""
 
 _DURATION = f"{policy.CHECK_DURATION / 60:g}m"
 
@@ -51,7 +51,7 @@ Reads the groups repeatedly for a while, and judges each group by Burrow's rules
   STOP    records are unread, and no offset was committed for {commits} times the usual commit interval of the group
   REWIND  a committed offset went back and did not recover
   WARN    the group commits, but its lag does not fall
-  STALL   a share group has members, but they acknowledge nothing; groups of other types then get STOP
+  STALL   a share group has members, but they acknowledge no records; a group of another type gets STOP in this case
   LOST, EXPIRING   records expired before the group read them, or will expire soon; both count as an error
 OK? means OK, but a worse verdict could not be ruled out, because the watch was too short or because of missing
 permissions; the line of the group says what is missing.
@@ -59,11 +59,11 @@ For a group that is not OK, the age of the oldest unread record is exact: it is 
 after the watch. This assumes that the timestamps in a partition do not decrease.
 --for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
-With --lake, the command does not wait. It judges the polls that were recorded in the {_DURATION} (--for) before --at.
+With --lake, the command does not wait, but judges the polls that were recorded during --for ({_DURATION}) before --at.
 
-Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, records were lost or will be lost soon, some
-data could not be read, all offsets of a group
-may be hidden because of missing permissions, or no group matches; 2 wrong usage; 3 no broker could be reached.
+Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, records were lost or will be lost soon, some data
+could not be read, all offsets of a group may be hidden because of missing permissions, or no group matches; 2 wrong
+usage; 3 no broker could be reached.
 --timeout limits the first read and each later read, not the watch."""
 
 
@@ -83,7 +83,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         choices=tuple(FAIL_ON),
         default="error",
-        help="exit with 1 at this verdict or a worse one (default: error)",
+        help="exit with code 1 if a group has this verdict or a worse one (default: error)",
     )
     parser.add_argument("--all", action="store_true", help="also print the groups that are OK")
     add_format_option(parser, *check_results.WRITERS)
@@ -99,7 +99,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def epilog() -> str:
-    """Return the help about verdicts and the filter language."""
+    """Return the text below the options of `kgtui check --help`: verdicts, exit codes and the filter language."""
     return f"{_about()}\n\n{filter_help()}"
 
 
@@ -139,8 +139,8 @@ async def check(
 ) -> int:
     """Watch groups of a cluster, print their health verdicts, and return the exit code.
 
-    After the first read, the filter selects the groups to watch, without its terms about health. After the watch, the
-    whole filter selects the groups to report.
+    A first read finds the groups to watch. These are the groups that match the filter if its terms about health are
+    ignored, because health is known only after the watch. Then the whole filter selects the groups to report.
 
     Args:
         watching: settings for computing the verdicts.
@@ -164,7 +164,7 @@ async def check(
 
 
 async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention: Retention, timeout: float) -> None:
-    """Add the write times of unread records to the histories of groups that are not OK."""
+    """Find out when the unread records of groups that are not OK were written, and add these times to `watch`."""
     from kgtui.admin.reading import read_record_times
     from kgtui.model.health import health_of
 
@@ -182,7 +182,7 @@ async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention
 async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query, watching: Watching) -> int:
     """Print the health verdicts on groups in a recording, and return the exit code.
 
-    The verdicts are based on the poll that `admin` shows, and on the polls in the `args.seconds` before this poll.
+    The verdicts are based on the poll that `admin` shows, and on all polls up to `args.seconds` seconds before it.
     """
     from kgtui.commands.group_watch import RecordedWatch
 
@@ -198,16 +198,19 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
-    """Read the user's permissions, and mark in `watch` the groups whose offsets may be hidden."""
+    """Read the user's permissions, and return `selection` with them.
+
+    In `watch`, mark the groups whose offsets may be hidden because permissions are missing.
+    """
     access = await access_of(admin, timeout=timeout)
     watch.mark_hidden(access)
     return replace(selection, snapshot=replace(selection.snapshot, access=access))
 
 
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
-    """Return the retention of all topics of the watched groups.
+    """Return how long brokers keep the records in all topics of the watched groups, and committed offsets.
 
-    If the retention of some topics cannot be read, the reason is printed on stderr.
+    If some of these times cannot be read, the reason is printed on stderr.
     """
     topics = set().union(*(history.topics for history in watch.histories.values()))
     if not topics:
@@ -230,10 +233,10 @@ def _without_health(query: Query) -> Query:
 
 
 def _report(args: argparse.Namespace, query: Query, selection: Selection, watch: Watch, retention: Retention) -> int:
-    """Print the verdicts, the failed reads and the verdicts that are not final. Return the exit code.
+    """Print the verdicts, the reads that failed, and why some verdicts are not final. Return the exit code.
 
-    The exit code is 1 if a verdict is at least as bad as `--fail-on`, some data could not be read, no group matches, or
-    a group of `--group` does not exist.
+    The exit code is 1 if a verdict is at least as bad as `--fail-on`, records were lost or will be lost soon, some data
+    could not be read, no group matches, or a group of `--group` does not exist. Otherwise, it is 0.
     """
     from kgtui.model.health import Lack
     from kgtui.output import check_results
@@ -251,9 +254,10 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
 def _judge(
     args: argparse.Namespace, query: Query, selection: Selection, watch: Watch, retention: Retention
 ) -> tuple[CheckResults, list[GroupHealth]]:
-    """Return the verdicts to print, and the health of all groups that match the whole filter.
+    """Return a pair: the results to print, and the health of all groups that match the whole filter.
 
-    OK groups are printed only with `--all`, with a filter term about health, or if offsets may be hidden.
+    The results contain a group that is OK only if `--all` or a filter term about health is given, or if its offsets may
+    be hidden.
     """
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of, with_hidden_offsets
@@ -284,7 +288,7 @@ def _judge(
 
 
 def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -> Snapshot:
-    """Return the snapshot `first`, with the health and the last read of each watched group added."""
+    """Return a copy of the snapshot `first` with the health of each watched group, and its lag from the last read."""
     from kgtui.model.summary import Summary
 
     summaries = dict(first.summaries)
@@ -304,7 +308,7 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
 
 
 class _VerdictSnapshot(Snapshot):
-    """A snapshot whose judgments are the printed verdicts. Filter terms about health then test these verdicts."""
+    """A snapshot whose method `judgment` returns the printed verdicts, so that filter terms about health test them."""
 
     __slots__ = ()
 
@@ -317,7 +321,10 @@ class _VerdictSnapshot(Snapshot):
 
 
 def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
-    """Return the watched groups that match the whole filter. Groups without a read have unknown health."""
+    """Return the ids of the watched groups that match the whole filter.
+
+    The health of a group that could never be read is unknown to the filter.
+    """
     read = {group: one for group, one in snapshot.health.items() if one.reads or _gone(one)}
     values = {field.name: getattr(snapshot, field.name) for field in fields(snapshot)} | {"health": read}
     ids = query.select(_VerdictSnapshot(**values))
@@ -325,7 +332,7 @@ def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
 
 
 def _is_notable(health: GroupHealth) -> bool:
-    """Return whether a group is printed without `--all`: never read, not OK, or losing records."""
+    """Return whether a group is printed even without `--all`: it was never read, is not OK, or loses records."""
     from kgtui.output.check_results import severe_problem
 
     return health.status is not Status.OK or not health.reads or severe_problem(health) is not None
@@ -336,7 +343,7 @@ def _gone(health: GroupHealth) -> bool:
 
 
 def _counts(selected: Iterable[GroupHealth]) -> dict[str, int]:
-    """Return the number of groups per verdict. `UNKNOWN` counts groups that were never read."""
+    """Return verdict → number of groups with this verdict. The key `UNKNOWN` counts groups that were never read."""
     counts = {status.name: 0 for status in (Status.OK, Status.WARN, Status.ERR, Status.NOT_FOUND)}
     counts["UNKNOWN"] = 0
     for one in selected:
@@ -345,7 +352,10 @@ def _counts(selected: Iterable[GroupHealth]) -> dict[str, int]:
 
 
 def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> None:
-    """Print which reads failed, which verdicts are not final and, on a terminal, the number of groups per verdict."""
+    """Print on stderr which reads failed, and why some verdicts are not final.
+
+    If stderr is a terminal, also print the number of groups per verdict.
+    """
     answered, brokers = results.coverage.brokers
     if answered < brokers:
         notify(f"partial result: {answered} of {brokers} brokers answered")
@@ -358,7 +368,9 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
 
 
 def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return one line per reason why verdicts are not final: the number of such verdicts, and which data is missing.
+    """Return one line for each reason why some verdicts are not final.
+
+    A line contains the number of these verdicts, and says which data is missing.
 
     Args:
         seconds: how long the groups were watched.
@@ -370,7 +382,7 @@ def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str
     for health in selected:
         for one in health.undecided:
             if one.why == HIDDEN and one.lack is Lack.LAG:
-                continue  # A fault that is printed for this group says the same: its offsets may be hidden.
+                continue  # The printed fault of this group already says that its offsets may be hidden.
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []
     for undecided in by_reason.values():

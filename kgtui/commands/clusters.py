@@ -1,4 +1,4 @@
-"""`kgtui clusters`: list the configured clusters without property values, which may be secrets."""
+"""`kgtui clusters`: list the configured clusters, without the values of client properties, which may be secrets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def as_text(settings: Settings) -> str:
-    """Format the clusters as a table, with a star at the default cluster."""
+    """Format the clusters as a table. A star marks the default cluster."""
     columns = [
         Column(title) for title in ("CLUSTER", "DEFAULT", "BOOTSTRAP", "ENVIRONMENT", "WRITES", "COMMAND-CONFIG")
     ]
@@ -54,7 +54,7 @@ def as_text(settings: Settings) -> str:
 
 
 def as_json(settings: Settings) -> bytes:
-    """Encode the clusters as JSON, with the names but not the values of client properties."""
+    """Encode the clusters as JSON. Of client properties, it contains only the names, because values may be secrets."""
     clusters: list[dict[str, Any]] = [
         {
             "name": name,

@@ -1,4 +1,4 @@
-"""Connect to the cluster, or open the recording, that the options or the configuration name."""
+"""Connects to the cluster that the options or the configuration name, or opens the recording that the options name."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ def timeout_of(args: argparse.Namespace) -> float:
 
 @asynccontextmanager
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
-    """Connect to the cluster that the options name, and close the connections at the end.
+    """Connect to the cluster that the options or the configuration name. At the end, close the connections.
 
-    Without `--timeout`, sets `args.timeout` to `default.api.timeout.ms` of the client properties, in seconds.
+    If `--timeout` is not given, and the client properties set `default.api.timeout.ms`, `args.timeout` is set to this
+    value, in seconds.
 
     Raises:
         ConfigError: the options or the configuration are wrong.
@@ -67,7 +68,7 @@ def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[ReplayAdmi
     if args.lake is not None:
         return _recorded(args)
     if args.at is not None:
-        raise UsageError("--at needs --lake, because a cluster only reports the present")
+        raise UsageError("--at needs --lake, because a cluster reports only its current state")
     return None
 
 
@@ -81,10 +82,10 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
     Args:
         at: the time as the user typed it; None for the end of the recording.
-        option: the option of `at`, for the error message.
+        option: what error messages call `at`: the name of an option, or words such as `the time`.
 
     Raises:
-        LakeError: there is no recording that can be read.
+        LakeError: the lake contains no recording, the recording starts after `at`, or it cannot be read.
         UsageError: `at` is not a time.
     """
     from kgtui.history import RecordingReader, ReplayAdmin
@@ -98,7 +99,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Complete a snapshot of a recording: add the time of the poll, and when the states of the groups began.
+    """Return a snapshot of a recording with two additions: the time of the poll, and when each group got its state.
 
     A snapshot of a live cluster is returned unchanged.
     """
@@ -110,7 +111,7 @@ async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run the coroutine of a command.
+    """Run the coroutine of a command, and return its result.
 
     Ctrl-C cancels the coroutine, so that the coroutine closes its connections. Then this function raises
     `KeyboardInterrupt`.

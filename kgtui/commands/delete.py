@@ -105,7 +105,7 @@ def _check_expected(args: argparse.Namespace, matching: int) -> None:
 def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
     """Ask the user for confirmation or, with `--yes`, check the options that replace the confirmation.
 
-    Raises `RefusedError` if nothing may be deleted.
+    Raises `RefusedError` if the user does not confirm the deletion, or such an option is missing.
     """
     if args.yes:
         if args.expect is None:
@@ -132,9 +132,9 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C interrupt a read from the terminal in this context.
+    """Context manager in which Ctrl-C interrupts a read from the terminal at once.
 
-    With asyncio's handler, Ctrl-C would have no effect until the user presses Enter.
+    With asyncio's signal handler, Ctrl-C would have no effect until the user presses Enter.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -152,7 +152,10 @@ def _read_line(prompt: str) -> str:
 
 
 def _query(args: argparse.Namespace) -> Query | None:
-    """Return the filter, or None with `--group`. Raises `UsageError` if neither is given."""
+    """Return the filter, or None if `--group` is given.
+
+    Raises `UsageError` if neither is given, or if several words may be meant as a filter or as group ids.
+    """
     query = query_of(args)
     if len(args.expr) > 1 and len(words := query.words) > 1:
         raise UsageError(
@@ -177,9 +180,9 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of selected groups, and whether a missing group makes the exit code 1.
+    """Return a triple: the plan, the number of selected groups, and whether a missing group makes the exit code 1.
 
-    The third value is always False with `--expect 0` or `--allow-empty`.
+    The third value is always False if `--expect 0` or `--allow-empty` is given.
     """
     timeout, missing = timeout_of(args), False
     await _check_unfinished(admin, folder, timeout)
@@ -220,12 +223,16 @@ async def _carry_out(args: argparse.Namespace, admin: GroupAdmin, deletion: Plan
     try:
         return await execute(admin, deletion, folder, timeout=timeout_of(args), command="kgtui delete")
     except asyncio.CancelledError:
-        notify("interrupted; some groups may have been deleted; the next kgtui delete checks and logs which groups")
+        notify("interrupted; some groups may already be deleted; the next kgtui delete will find out and report which")
         raise
 
 
 def _plan_table(deletion: Plan, *, requests: bool = False) -> str:
-    """Return one table for the groups to delete, one for the refused groups and, if wanted, one for the requests."""
+    """Format the plan as tables: the groups to delete, and the groups that are refused. Empty tables are left out.
+
+    Args:
+        requests: whether to add a table of the DeleteGroups requests.
+    """
     parts = []
     if deletion.allowed:
         rows = [
@@ -251,7 +258,7 @@ def _plan_table(deletion: Plan, *, requests: bool = False) -> str:
 
 
 def _results_table(results: Results, folder: StateFolder) -> str:
-    """Return the results as a table with one line per group."""
+    """Format the results as a table with one line per group; empty if there are no results."""
     rows = [
         (result.group, result.status.value, result.backup.name if result.backup else "-", result.reason)
         for result in results.by_group.values()
@@ -264,7 +271,7 @@ def _results_table(results: Results, folder: StateFolder) -> str:
 
 
 def _document(deletion: Plan, results: Results | None) -> dict[str, Any]:
-    """Return the plan and the results (null for a dry run) as JSON."""
+    """Return the JSON document with the plan, the requests and the results. In a dry run, the results are null."""
     return {
         "version": VERSION,
         "made_at": rfc3339(deletion.made_at),

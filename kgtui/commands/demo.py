@@ -1,4 +1,4 @@
-"""`kgtui demo`: open the terminal UI on a simulated cluster, or run that cluster alone."""
+"""`kgtui demo`: open the terminal UI on a simulated cluster, or only run the simulated cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kgtui.commands.parser import add_ui_options
     from kgtui.simulator.options import add_arguments
 
-    parser.add_argument("--no-tui", action="store_true", help="run the cluster only, and print its address")
+    parser.add_argument(
+        "--no-tui", action="store_true", help="only run the cluster and print its address, without the terminal UI"
+    )
     add_arguments(parser)
     add_ui_options(parser, again=True)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 SAMPLE = 200
-"""Maximum number of groups that are described to find the user's authorized operations."""
+"""Maximum number of groups that are described to find out which operations the user may perform on groups."""
 
 STEPS_TIMEOUT = 10.0
 """Maximum duration, in seconds, of connecting to one bootstrap server step by step: name lookup, TCP, TLS and so on."""
@@ -46,21 +46,21 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""API name → pairs (version, limitation). Brokers with a lower version of the API have the limitation."""
+"""Maps an API to pairs (version, limitation). Brokers have the limitation if their version of the API is lower."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
     "DescribeShareGroupOffsets": "start offsets of share groups are unknown",
 }
-"""API name → limitation of brokers without this API."""
+"""Maps an API to the limitation of brokers that lack this API."""
 
 
 class NamedGroup(NamedTuple):
     """A group that the user has named, and why it is listed or not.
 
     Attributes:
-        lines: what is known about the group or, if it is not listed, why.
-        similar: similar ids of listed groups; empty if the group is listed.
+        lines: sentences that say what is known about a listed group, or why a group is not listed.
+        similar: ids of listed groups that are similar to `group`; empty if `group` itself is listed.
     """
 
     group: str
@@ -74,13 +74,15 @@ class DoctorResults:
     """The results of `kgtui doctor`.
 
     Attributes:
-        versions: node id → API name → version used with that broker; None without a common version.
+        versions: node id → API name → version that is used with this broker; None if the broker and kgtui have no
+            common version.
         took_ms: node id → response time of the Metadata RPC in milliseconds.
         cluster_operations: operations for which the user is authorized on the cluster; None if no broker reports them.
         groups: number of listed groups.
         described: number of described groups, at most `SAMPLE`.
         group_operations: operation → number of described groups on which the user is authorized for it.
         faults: why some data could not be read.
+        named: results for the groups that the user has named.
     """
 
     cluster: ClusterInfo
@@ -101,12 +103,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "groups", nargs="*", type=group_id, metavar="GROUP", help="also say why this group is listed or not"
     )
-    parser.add_argument("--lake", metavar="LAKE", help="recording that may show when a GROUP disappeared")
+    parser.add_argument("--lake", metavar="LAKE", help="recording in which to look up when GROUP disappeared")
     add_format_option(parser, "table", "json")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code: 1 if something could not be read, or a named group is not listed."""
+    """Run `kgtui doctor`. The exit code is 1 if some data could not be read, or a named group is not listed."""
     diagnosis = run_async(_run(args))
     print_result(args.format, {"table": as_text, "json": as_json}, diagnosis)
     for fault in diagnosis.faults:
@@ -125,7 +127,7 @@ async def _run(args: argparse.Namespace) -> DoctorResults:
 
 
 def _steps_text(found: Mapping[str, Sequence[Step]]) -> str:
-    """Format one table of connection steps per bootstrap server."""
+    """Format the connection steps: for each bootstrap server, its address, and a table of the steps."""
     return "\n".join(
         f"{server}\n{table((Column(''), Column(''), Column('')), map(_step_cells, steps), indent='  ', header=False)}"
         for server, steps in found.items()
@@ -146,11 +148,11 @@ def _steps_json(found: Mapping[str, Sequence[Step]]) -> bytes:
 async def examine(
     admin: KafkaGroupAdmin, groups: Sequence[str] = (), lake: str | None = None, *, timeout: float
 ) -> DoctorResults:
-    """Ask every broker for its API versions, read the user's permissions, and look for groups.
+    """Read the API versions of every broker and the user's permissions, and find out why groups are listed or not.
 
     Args:
-        groups: ids of groups for which to find out why they are listed or not.
-        lake: a recording that may show when a group disappeared; None if there is none.
+        groups: ids of the groups for which to find this out.
+        lake: folder or URI of a recording in which to look up when a group disappeared; None for no recording.
         timeout: maximum seconds for all requests together.
 
     Raises:
@@ -274,10 +276,10 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: DoctorResults, de
 
 
 def limitations(versions: Mapping[str, int | None]) -> list[str]:
-    """Return the limitations of a broker, as sentences.
+    """Return phrases that describe the limitations of a broker; empty if there are none.
 
     Args:
-        versions: API name → version used with the broker; None without a common version.
+        versions: API name → version that is used with the broker; None if the broker and kgtui have no common version.
     """
     found = []
     for name, version in versions.items():
@@ -318,7 +320,7 @@ def as_json(diagnosis: DoctorResults) -> bytes:
 
 
 def as_text(diagnosis: DoctorResults) -> str:
-    """Return the diagnosis as text for people."""
+    """Format the results as tables and sentences for people."""
     parts = [
         *map(_named_text, diagnosis.named),
         _cluster_text(diagnosis.cluster),

@@ -295,7 +295,7 @@ def test_an_empty_environment_variable_for_a_cluster_or_file_is_rejected(
 ) -> None:
     monkeypatch.setenv(name, " ")
     assert cli.main(["ls"]) == 2
-    assert f"{name} is set, but its value is empty" in capsys.readouterr().err
+    assert f"the environment variable {name} is empty" in capsys.readouterr().err
 
 
 def test_commands_accept_a_group_id_that_consists_of_one_space() -> None:
