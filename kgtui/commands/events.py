@@ -47,12 +47,12 @@ _SWEEP_PAUSE = policy.MonitorOptions().describe_pause
 
 _KINDS = "\n".join(f"  {kind.value:<11}  {shown.meaning}" for kind, shown in EVENT_KINDS.items())
 _ABOUT = f"""\
-Prints one line per event until --for is over or Ctrl-C is pressed. Events before the start are not known.
+Prints one line per event until the time of --for is over or Ctrl-C is pressed. Events before the start are not known.
 {_KINDS}
 If the filter matches at most {policy.EVENT_GROUPS} groups, their members and offsets are read every --interval. If more
-groups match, a sweep reads the members every {_SWEEP_PAUSE:g} s or less often, and compares no offsets.
+groups match, their members are read every {_SWEEP_PAUSE:g} s or less often, and their offsets are not compared.
 With --lake, the command prints the recorded events up to --at; with --for 1h, only those of the hour before --at.
-A recording has no events of verdicts and configs.
+A recording contains no events about verdicts and configs.
 
 The filter selects groups as in kgtui ls; a group that no longer exists is selected by its id, type and last state.
 --timeout limits the first connection and each request, not the time for which events are printed.
@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--kind", action="extend", type=_kinds, metavar="KIND", default=[],
-        help="only events of this kind; may be repeated, or several kinds separated by commas",
+        help="only events of this kind, or of these kinds, separated by commas; may be repeated",
     )  # fmt: skip
     parser.add_argument(
         "--interval",
@@ -87,7 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _kinds(text: str) -> list[str]:
-    """Split a list of kinds of events at its commas, and check that all kinds exist."""
+    """Split a list of kinds of events at its commas. Raises `ArgumentTypeError` if a kind does not exist."""
     kinds, known = [kind.strip() for kind in text.split(",")], [kind.value for kind in EventKind]
     for kind in kinds:
         if kind not in known:
@@ -96,7 +96,7 @@ def _kinds(text: str) -> list[str]:
 
 
 def epilog() -> str:
-    """Return the help about kinds of events and the filter language."""
+    """Return the text below the options of `kgtui events --help`: kinds of events and the filter language."""
     return f"{_ABOUT}\n\n{filter_help()}"
 
 
@@ -123,7 +123,11 @@ async def _run(args: argparse.Namespace, query: Query) -> int:
 
 
 class _Printer:
-    """Prints the events that match the options."""
+    """Prints the events that match the options of the command.
+
+    Attributes:
+        printed: whether any event has been printed.
+    """
 
     def __init__(self, args: argparse.Namespace, query: Query) -> None:
         self._args = args
@@ -136,7 +140,7 @@ class _Printer:
     def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:
         """Print the events that match.
 
-        If an event lacks the data that a filter term needs, the term is tested on the snapshot.
+        If an event lacks the data that a filter term needs, the term is tested on the group's data in `snapshot`.
         """
         found = [event for event in events if self._matches(event, snapshot)]
         self.printed = self.printed or bool(found)
@@ -152,7 +156,11 @@ class _Printer:
 
 
 async def watch(args: argparse.Namespace, admin: GroupAdmin, query: Query) -> int:
-    """Print the events of a cluster, and return the exit code. Raises `UnreachableError`."""
+    """Print the events of a cluster until the time of `--for` is over.
+
+    Returns the exit code, which is 1 if a broker never answered. Raises `UnreachableError` if no broker answers at the
+    start.
+    """
     from kgtui.monitor import Monitor
 
     timeout = timeout_of(args)
@@ -178,9 +186,12 @@ async def watch(args: argparse.Namespace, admin: GroupAdmin, query: Query) -> in
 async def _print_new(
     args: argparse.Namespace, monitor: Monitor, polling: asyncio.Task[None], query: Query, access: Access
 ) -> None:
-    """Print new events until cancelled. Raises `BrokenPipeError` if the reader of stdout has exited.
+    """Print new events until this coroutine is cancelled.
 
-    If no group is listed, and the user may not see every group, a message says so.
+    If no group is listed, but the user lacks permission to see every group, a message says so.
+
+    Raises:
+        BrokenPipeError: the reader of stdout has exited.
     """
     printer, printed, serial = _Printer(args, query), 0, 0
     announced, warned, compared = not sys.stderr.isatty(), access.lists_every_group, False
@@ -217,9 +228,9 @@ async def _print_new(
 
 
 def _notify_if_missing(args: argparse.Namespace, query: Query, snapshot: Snapshot, groups: Sequence[str]) -> None:
-    """Print a message with similar ids if no group matches now. If groups match later, their events are printed.
+    """If no group matches yet, print a message with similar ids, and say that the command waits for matching groups.
 
-    Nothing is checked if the filter needs more data than the list of groups.
+    If the filter needs more data than the list of groups, this function does nothing.
     """
     if not query.needs and notify_missing(args, query, _as_selection(snapshot, groups)):
         notify("waiting for groups that match; press Ctrl-C to end")
@@ -233,14 +244,17 @@ def _as_selection(snapshot: Snapshot, groups: Sequence[str]) -> Selection:
 
 
 def _selected(args: argparse.Namespace, query: Query, snapshot: Snapshot) -> Sequence[str]:
-    """Return the ids of the groups that the command line selects."""
+    """Return the ids of the groups that the command line selects by `--group` or a filter."""
     if args.group:
         return [group for group in args.group if group in snapshot.groups]
     return query.select(snapshot) if query.terms else list(snapshot.groups)
 
 
 async def print_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query) -> int:
-    """Print the events of a recording up to the poll that `admin` shows, and return the exit code."""
+    """Print the events of a recording up to the poll that `admin` shows, and return the exit code.
+
+    If `--for` is given, only the events of this time before the poll are printed.
+    """
     from kgtui.history.recorded_events import recorded_events
 
     until = admin.poll.at

@@ -1,4 +1,4 @@
-"""Reads groups repeatedly for `kgtui check`, and collects a `ReadHistory` per group."""
+"""Reads groups repeatedly for `kgtui check`, and keeps the results of all reads of a group in a `ReadHistory`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 _OVERTIME = 1.0
-"""Seconds for which the last read may continue after its timeout, so that it can report its own error."""
+"""Seconds to wait for the last read after its timeout, so that the read itself can end with an error."""
 
 
 class Clock:
@@ -47,7 +47,7 @@ class Clock:
         return self._offset + time.monotonic()
 
     async def sleep_until(self, at: float) -> None:
-        """Wait until a time in seconds since the epoch, if it has not passed."""
+        """Wait until the time `at`, in seconds since the epoch. If it has passed, return at once."""
         await asyncio.sleep(max(at - self.now(), 0.0))
 
 
@@ -56,9 +56,9 @@ class Schedule:
     """The times at which the groups are read.
 
     Attributes:
-        seconds: time from the first read to the last.
-        interval: seconds between reads. A slow read delays the next one.
-        timeout: maximum seconds of one read.
+        seconds: time from the first read to the last, in seconds.
+        interval: time between two reads, in seconds. A slow read from a broker delays the next read from this broker.
+        timeout: maximum duration of one read, in seconds.
     """
 
     seconds: float
@@ -70,8 +70,8 @@ class _Watch:
     """The results of reading groups repeatedly.
 
     Attributes:
-        histories: group id → results of all reads.
-        group_faults: group id → why its last read failed.
+        histories: group id → results of all reads of the group.
+        group_faults: group id → why the last read of the group failed.
         without_offsets: groups whose last read succeeded, but returned no offsets.
         hidden: groups whose offsets brokers may have hidden because of missing permissions. `mark_hidden` fills it.
     """
@@ -82,18 +82,18 @@ class _Watch:
         self.without_offsets: set[str] = set()
         self.hidden: set[str] = set()
         self._offsets_read: set[str] = set()  # Groups whose last read of offsets succeeded, even if it found none.
-        self._incomplete: set[str] = set()  # Groups whose last read of offsets may lack topics.
+        self._incomplete: set[str] = set()  # Groups whose last read may lack offsets, because permissions are missing.
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
         """Fill `hidden` after the last read, and add faults to `group_faults`.
 
         A group in `hidden` gets a fault if its last read returned no offsets, or if one of its members reads a topic
-        that the user may not describe.
+        for which the user has no DESCRIBE permission.
 
         Args:
-            access: permissions after the last read. If the user may describe all topics now, only groups that were last
-                read with fewer permissions are hidden.
+            access: permissions after the last read. If they include DESCRIBE on all topics, `hidden` contains only the
+                groups whose last read was made with fewer permissions.
         """
         self.hidden = set(self._offsets_read if access.hides_topics else self._incomplete)
         for group in self.hidden - self.group_faults.keys():
@@ -113,9 +113,12 @@ class _Watch:
         *,
         complete: bool = True,
     ) -> None:
-        """Add one read of a group to its history. A group that is gone is marked as deleted.
+        """Add one read of a group to its history. If the group no longer exists, mark it as deleted.
 
         Args:
+            at: time of the read, in seconds since the epoch.
+            description, offsets: what was read; None if it could not be read.
+            fault: why the read failed, or None.
             complete: whether all offsets could be read. If not, the read counts as failed.
         """
         history = self.histories[group]
@@ -170,11 +173,14 @@ class ClusterWatch(_Watch):
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """Distinct faults in the last read from each coordinator, without faults of single groups."""
+        """The faults of the last read from each coordinator, without duplicates and without faults of single groups."""
         return tuple(dict.fromkeys(fault for faults in self._faults_by_broker.values() for fault in faults))
 
     async def run(self) -> None:
-        """Read at the start, at every interval, and at the end. Failed reads raise no error."""
+        """Read the groups at the start, after every interval, and at the end of the watch.
+
+        A failed read raises no error, but is kept as a fault.
+        """
         start = self._clock.now()
         # Round before `ceil`, because a quotient such as 3.0000000000000004 would add a read.
         steps = math.ceil(round(self._schedule.seconds / self._schedule.interval, 6))
@@ -190,7 +196,7 @@ class ClusterWatch(_Watch):
             await asyncio.gather(*self._reads.values(), return_exceptions=True)
 
     async def _read_all(self, seconds: float) -> None:
-        """Start a read from every idle coordinator, and wait up to `seconds` for all reads."""
+        """Start a read from every coordinator whose previous read has ended. Wait up to `seconds` for all reads."""
         for node, groups in self._groups_by_broker.items():
             if node not in self._reads:
                 task = asyncio.create_task(self._read(node, groups), name=f"watch the groups of broker {node}")
@@ -246,11 +252,11 @@ class RecordedWatch(_Watch):
             pass
 
     def notes(self, seconds: float) -> Iterator[str]:
-        """Return sentences that say which parts of the last `seconds` were not recorded."""
+        """Yield phrases that say what is missing in the recording, if `seconds` of it were requested."""
         from kgtui.model.health.wording import duration
 
         if self.seconds < seconds - self.interval:
-            yield f"only {duration(self.seconds)} of the {duration(seconds)} before this time were recorded"
+            yield f"only {duration(self.seconds)} of the requested {duration(seconds)} were recorded"
         for poll in self.polls[1:]:
             if poll.gap:
                 yield f"the recording has a gap: {poll.gap}"
@@ -273,9 +279,9 @@ class RecordedWatch(_Watch):
 
 
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
-    """Return the polls of the last `seconds` up to the poll that `admin` shows, oldest first.
+    """Return the poll that `admin` shows and the polls in the `seconds` before it, oldest first.
 
-    The last poll before the start is included to cover the whole period, unless a gap follows this poll.
+    To cover the whole period, the newest poll before the period is included too, unless a gap follows it.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)

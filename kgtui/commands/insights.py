@@ -1,4 +1,4 @@
-"""`kgtui insights`: list the findings of a lake by urgency, each with advice and a command."""
+"""`kgtui insights`: list the findings of a lake, the most urgent ones first, each with advice and a command."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         metavar="TIME",
-        help="also list problems that ended since this time, such as 2026-11-21T10:04Z, or 6h for 6 h before the end",
+        help="also list problems that ended since this time: 2026-11-21T10:04Z, or 6h for 6 h before the newest data",
     )
     parser.add_argument("--evidence", action="store_true", help="add the table rows that each finding is based on")
     add_format_option(parser, "table", "json")
@@ -52,14 +52,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def epilog() -> str:
     """Return the text below the options of `kgtui insights --help`."""
     return (
-        "Findings come from the gold tables of the lake, which kgtui pipeline computes; the last line says how old\n"
-        "they are. With --since, problems that have ended are listed too, with their duration and what ended them.\n"
+        "Findings come from the gold tables of the lake, which kgtui pipeline computes. The last line of the output\n"
+        "says how old the tables are. With --since, problems that have ended are listed too, with their duration and\n"
+        "what ended them.\n"
         "Neither a cluster nor Java is needed. Exit code 1: a table could not be read."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code: 1 if a table could not be read."""
+    """Run `kgtui insights`. The exit code is 1 if a table could not be read, otherwise 0."""
     from kgtui.insights.apply_rules import end_of, find_insights
     from kgtui.lake.gold import Gold
 
@@ -88,7 +89,7 @@ def lake_of(args: argparse.Namespace) -> str:
     lake = args.lake or os.environ.get(LAKE_VARIABLE)
     if not lake:
         raise UsageError(
-            f"no lake is named; pass --lake LAKE or set {LAKE_VARIABLE}; kgtui pipeline demo creates a lake"
+            f"no lake is named; pass --lake LAKE or set {LAKE_VARIABLE}; kgtui pipeline demo creates an example"
         )
     return str(lake)
 
@@ -103,7 +104,10 @@ def query_of(text: str) -> Query | None:
 
 
 def select_findings(findings: Sequence[Finding], query: Query | None, lake: str) -> list[Finding]:
-    """Return the findings about groups that match the filter at the end of the recording in `lake`."""
+    """Return the findings about groups that match the filter, or all findings if `query` is None.
+
+    The filter is applied to the newest poll of the recording in `lake`.
+    """
     if query is None:
         return list(findings)
     groups = _matching(query, {group for finding in findings for group in finding.groups}, lake)
@@ -116,7 +120,7 @@ def report_missing_tables(found: Insights) -> int:
 
     never = [one.table for one in found.missing if one.error == NEVER_WRITTEN]
     if never:
-        notify(f"missing tables: {', '.join(never)}; kgtui pipeline run computes those for which the lake has data")
+        notify(f"missing tables: {', '.join(never)}; kgtui pipeline run computes them, if the lake has data for them")
     unreadable = [one for one in found.missing if one.error and one.error != NEVER_WRITTEN]
     for one in unreadable:
         notify(f"cannot read {one.table}: {one.error}")
@@ -153,13 +157,16 @@ def as_text(
     evidence: bool = False,
     width: int | None = None,
 ) -> str:
-    """Format findings with advice, then the age of their tables. Past problems follow the current ones.
+    """Format findings with their advice, and problems that have ended after the current ones.
+
+    The last line says how old the data and the tables are.
 
     Args:
-        now: seconds since the epoch.
-        since: start of the search for past problems, in seconds since the epoch; None without a search.
-        evidence: whether to add the table rows of each finding.
-        width: width for wrapping sentences, in cells; None for no wrapping. Commands are never wrapped.
+        now: current time, in seconds since the epoch.
+        since: only problems that ended after this time were searched, in seconds since the epoch; None if past problems
+            were not searched.
+        evidence: whether to add the table rows on which each finding is based.
+        width: width to which sentences are wrapped, in terminal cells; None for no wrapping. Commands are not wrapped.
     """
     if not findings:
         unknown = [kind.value for kind in Kind if not found.known(kind)]
@@ -200,7 +207,10 @@ def _age(found: Insights, now: float) -> str:
 
 
 def _since(finding: Finding, as_of: float | None) -> str:
-    """Return a text such as `since 2026-11-21 10:04+00:00 (3 h)`; empty if the start is unknown."""
+    """Return when a problem began, such as `since 2026-11-21 10:04+00:00 (3 h)`; empty if this is not known.
+
+    For a past problem, the text is `from … to …` with both times.
+    """
     if finding.since is None:
         return ""
     latest = " at the latest" if finding.since_at_least else ""

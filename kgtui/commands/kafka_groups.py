@@ -1,13 +1,13 @@
-"""`kgtui groups`: the options and the output of `kafka-groups.sh` (Kafka's GroupsCommand, KIP-1043), and JSON.
+"""`kgtui groups` has the options and the output of `kafka-groups.sh` (Kafka's GroupsCommand, KIP-1043).
 
-If one broker fails, this command prints the groups of the other brokers, and exits with 1. Kafka's script would print
-no groups.
+It can also print JSON, with `--format json`. If one broker fails, this command prints the groups of the other
+brokers, and exits with code 1. Kafka's script would print no groups.
 
 Options are parsed and checked as in the script of Kafka 4.3.1, with the same messages and exit codes:
 
-- Names cannot be abbreviated. `--name value` and `--name=value` work, also with one dash.
-- The word after an option with an argument is its argument, even if it begins with a dash.
-- The text after the `=` of a flag, and words that are not options, are ignored.
+- Names of options cannot be abbreviated. `--name value` and `--name=value` work, also with one dash.
+- If an option takes an argument, the next word is this argument, even if it begins with a dash.
+- If a flag is followed by `=` and a text, the text is ignored. Words that are not options are ignored too.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Option:
 
     Attributes:
         name: name without dashes.
+        help: description of the option in the table of options.
         argument: description of the argument; None for a flag.
         required: whether a command line without this option is an error.
         waives_required: whether the required options may be missing if this option is given; True for `--help` and
@@ -58,10 +59,10 @@ class Option:
 
 
 class KafkaOptionError(KgtuiError):
-    """Raised for a wrong option, and reported as in Kafka's script: on stderr, with exit code 1.
+    """An option is wrong. As in Kafka's script, the message is printed on stderr, and the exit code is 1.
 
     Attributes:
-        usage: whether the table of options follows the message.
+        usage: whether the table of options is printed after the message.
     """
 
     exit_code = 1
@@ -76,7 +77,7 @@ class Options:
     """The options of one command line.
 
     Attributes:
-        given: name of an option → its arguments; an empty list for a flag.
+        given: name of each option in the command line → its arguments; an empty list for a flag.
     """
 
     given: dict[str, list[str]] = field(default_factory=dict)
@@ -85,7 +86,7 @@ class Options:
         return name in self.given
 
     def value(self, name: str) -> str | None:
-        """Return the argument of an option; None if it is not given.
+        """Return the argument of an option; None if the option is not given.
 
         Raises `KafkaOptionError` if the option is given more than once.
         """
@@ -104,7 +105,11 @@ class Options:
 
 
 def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
-    """Parse a command line. Raises `KafkaOptionError`."""
+    """Parse a command line.
+
+    Raises:
+        KafkaOptionError: an option is unknown, lacks its argument, or is required but not given.
+    """
     options_by_name = {option.name: option for option in options}
     found = Options()
     at = 0
@@ -133,7 +138,7 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 
 
 def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
-    """Split a word such as `-name=value` into name, `=` (if any) and argument.
+    """Split a word such as `-name=value` into three texts: name, `=` and argument. The last two may be empty.
 
     If no option has this name, only its first letter is returned, because Kafka's script reports only this letter.
     """
@@ -173,7 +178,7 @@ def _fail(message: str, *, usage: bool = True) -> NoReturn:
 
 
 def utf16_length(text: str) -> int:
-    """Return the length in UTF-16 code units, as Kafka's scripts count column widths."""
+    """Return the length in UTF-16 code units, because Kafka's scripts count the widths of columns in these units."""
     return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
 
 
@@ -186,7 +191,7 @@ TIMEOUT = 30.0
 """Timeout of every request, in seconds, as in GroupsCommand."""
 
 LOADING = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
-"""Error codes of a broker whose group coordinator is not ready, such as just after its start."""
+"""Error codes of a broker whose group coordinator is not ready yet, for example because the broker has just started."""
 
 PAUSE = 0.1
 """Seconds before a request is repeated after an error code in `LOADING`."""
@@ -297,7 +302,8 @@ async def _read(
 async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[str, Listing]], list[Fault]]:
     """List the groups of all brokers.
 
-    Returns the cluster; a pair (group id, listing) for each group, sorted by id; and a fault for each failed broker.
+    Returns three values: the cluster; a pair (group id, listing) for each group, sorted by id; and a fault for each
+    broker that failed.
 
     Raises `UnreachableError` if no broker can be reached, and the error of the first broker if every broker fails.
     """
@@ -324,7 +330,10 @@ async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[st
 
 
 async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
-    """List the groups of one broker. As in Kafka's client, repeat the request after an error code in `LOADING`."""
+    """List the groups of one broker.
+
+    As in Kafka's client, the request is repeated after an error code in `LOADING`, for up to `TIMEOUT` seconds.
+    """
     import asyncio
 
     from kgtui.admin.deadline import Deadline

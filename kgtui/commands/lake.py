@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DAY = 86_400.0
 _OPTIONAL_COLUMNS = ("VERSION", "FILES", "SIZE", "ON DISK")
-"""Columns that a narrow terminal leaves out, the first one first."""
+"""Columns that are left out if the terminal is too narrow, in the order in which they are left out."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,13 +52,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def epilog() -> str:
     """Return the text below the options of `kgtui lake --help`."""
     return (
-        "A running recorder compacts and prunes its own tables. Files that these commands have replaced stay on the\n"
-        "disk for an hour, because other programs may still be reading them."
+        "A running recorder compacts and prunes the tables that it writes. Files that optimize and prune have\n"
+        "replaced stay on the disk for an hour, because other programs may still be reading them."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code: 1 if a table could not be read or written."""
+    """Run `kgtui lake`. The exit code is 1 if a table could not be read or written, otherwise 0."""
     if args.what == "status":
         return _print_status(args)
     if args.what == "optimize":
@@ -102,7 +102,10 @@ def _print_results(results: Iterable[MaintenanceResult]) -> int:
 
 
 def parse_keep(values: Iterable[str]) -> KeepRules:
-    """Parse values of `--keep` such as `30d`, `gold=365d` or `gold/lag=all`. Raises `UsageError`."""
+    """Convert the values of `--keep`, such as `30d`, `gold=365d` or `gold/lag=all`, to rules.
+
+    Raises `UsageError` if a value is not valid.
+    """
     from kgtui.lake.maintenance import KeepRules
 
     default: int | None = None
@@ -120,7 +123,12 @@ def parse_keep(values: Iterable[str]) -> KeepRules:
 
 
 def _as_text(lake: LakeStatus, width: int | None) -> str:
-    """Return one line per table. A narrow terminal hides some of `_OPTIONAL_COLUMNS`."""
+    """Format the lake: one line per table, and a last line with the size of the lake.
+
+    Args:
+        width: width of the terminal in cells. If it is too small, some of `_OPTIONAL_COLUMNS` are left out. None for an
+            unlimited width.
+    """
     from kgtui.output.table import Column, cell_width, table
 
     now = time.time()

@@ -148,7 +148,7 @@ def test_kgtui_check_json_has_the_end_and_length_of_the_recorded_period(check: C
 
 def test_kgtui_check_reports_that_only_a_part_of_the_period_was_recorded(check: Callable[..., Completed]) -> None:
     ran = check("fine", "--for", "1h")
-    assert (ran.code, ran.err) == (0, "kgtui: only 5 min of the 1 h before this time were recorded\n")
+    assert (ran.code, ran.err) == (0, "kgtui: only 5 min of the requested 1 h were recorded\n")
 
 
 def test_kgtui_check_predicts_when_records_expire_from_recorded_retention_times(
