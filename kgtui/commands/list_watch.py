@@ -1,4 +1,4 @@
-"""Reads groups repeatedly for `kgtui ls --watch`, and screens them as the terminal UI does."""
+"""Reads groups repeatedly for `kgtui ls --watch`, and looks for problems by the same rules as the terminal UI."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ class ListWatch:
 
     Args:
         query: the filter; None selects every group.
-        select: reads the groups within a timeout in seconds. Raises `UnreachableError` if no broker responds.
+        select: function that takes a timeout in seconds, reads the groups, and returns the selected ones. It raises
+            `UnreachableError` if no broker responds.
         interval: seconds between two reads.
-        timeout: upper limit of the timeout for `select`, in seconds.
-        missing: contains the groups that no broker lists, although they may exist.
+        timeout: largest timeout that is passed to `select`, in seconds.
+        missing: ids of groups that no broker lists, although they may still exist.
     """
 
     def __init__(
@@ -59,11 +60,11 @@ class ListWatch:
         """Read the groups once.
 
         Returns:
-            A pair. The first value is the selection. The second maps each group that could not be read now to the time
-            of its last successful read, in seconds since the epoch.
+            A pair. The first value is the selection. The second maps the id of each selected group that could not be
+            read this time to the time of its last successful read, in seconds since the epoch.
 
         Raises:
-            UnreachableError: no broker responds, and there was no earlier read.
+            UnreachableError: no broker responds, and no earlier read has succeeded.
         """
         began = time.monotonic()
         try:
@@ -105,7 +106,7 @@ class ListWatch:
 
 
 def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
-    """Return a selection without groups, in which every broker has the fault `error`."""
+    """Return a selection without groups. It contains the brokers of `last`, each with `error` as its fault."""
     fault = fault_of(error)
     brokers = {node: replace(broker, answered_at=None, fault=fault) for node, broker in last.snapshot.brokers.items()}
     snapshot = replace(
@@ -116,15 +117,16 @@ def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
 
 
 class RepeatedScreening:
-    """Screens groups for problems after each read. Keeps data of earlier reads, because the rules compare reads.
+    """Looks for problems of groups after each read. It keeps data of earlier reads, because the rules compare reads.
 
     Args:
-        admin: reads log start offsets of partitions without progress, and times of unread records in Empty groups.
-        timeout: maximum seconds of a read by `admin`.
+        admin: reads more data: log start offsets of partitions without progress, and times of unread records of Empty
+            groups.
+        timeout: maximum duration of a read by `admin`, in seconds.
         interval: seconds between two reads of the list of groups.
 
     Attributes:
-        missing: groups that no broker lists, although they may exist.
+        missing: groups that no broker lists, although they may still exist.
     """
 
     def __init__(self, admin: GroupAdmin, timeout: float, interval: float) -> None:
@@ -140,7 +142,7 @@ class RepeatedScreening:
         self._check_at = 0.0
 
     async def add(self, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-        """Return the snapshot with the judgments on the groups that were read."""
+        """Add one read of the groups. Return the snapshot with a judgment, such as `stopped`, on each group."""
         self._now, store = snapshot.taken_at, self._store
         nodes: dict[int, dict[str, Listing]] = defaultdict(dict)
         for group, listing in snapshot.groups.items():
@@ -180,9 +182,9 @@ class RepeatedScreening:
         )
 
     async def _forget_missing(self, snapshot: Snapshot) -> None:
-        """Drop the stored data of each unlisted group if its coordinator says that the group does not exist.
+        """Drop the stored data of groups that no broker lists, if their coordinators answer that they do not exist.
 
-        Without this answer, a group may be missing only because it is moving to another coordinator.
+        The lists alone do not prove this, because a group that moves to another coordinator is in no list for a while.
         """
         store, now = self._store, snapshot.taken_at
         self.missing.listed(snapshot.groups)

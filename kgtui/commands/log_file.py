@@ -1,4 +1,4 @@
-"""Writes the log of kgtui to a private file in the state folder, without secrets."""
+"""Writes the log of kgtui to a file in the state folder. Only its owner can read it, and secrets are removed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ OLD_FILES = 3
 """Number of rotated log files that stay on disk; older ones are deleted."""
 
 _LIMITED_TO_INFO = ("aiokafka.conn", "asyncio")
-"""Loggers that stay at INFO with `--debug`: `aiokafka.conn` would log passwords, and `asyncio` every loop iteration."""
+"""Loggers whose DEBUG messages are never written, even with `--debug`.
+
+`aiokafka.conn` would log passwords, and `asyncio` would log every iteration of its event loop.
+"""
 
 
 class _Redacted(logging.Formatter):
-    """Formats log records without secrets and control characters. The line breaks of tracebacks are kept."""
+    """Formats log messages. Secrets are removed, and control characters are escaped, except line breaks."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(visible(line) for line in redact(super().format(record)).split("\n"))
@@ -41,12 +44,12 @@ class _Private(RotatingFileHandler):
 
 
 def start_log(*, debug: bool) -> Path | None:
-    """Send all log records to `kgtui.log` in the state folder, and return its path.
+    """Write the messages of all loggers to `kgtui.log` in the state folder, and return the path of this file.
 
-    If the file cannot be written, records are discarded, and the result is None.
+    If the file cannot be written, the messages are discarded, and the result is None.
 
     Args:
-        debug: whether to write records of every level, not only warnings and errors.
+        debug: whether to write messages of every level, not only warnings and errors.
     """
     root = logging.getLogger()
     for name in _LIMITED_TO_INFO:

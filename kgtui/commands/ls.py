@@ -60,9 +60,10 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code: 1 if some groups or brokers could not be read.
+    """Run `kgtui ls`, and return its exit code.
 
-    The exit code is also 1 if missing permissions may hide all offsets of a listed group, or all groups.
+    The exit code is 1 if some groups or brokers could not be read, if no group matches, or if missing permissions may
+    hide all groups or all offsets of a printed group. Otherwise, it is 0.
     """
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:

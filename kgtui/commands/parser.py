@@ -1,4 +1,4 @@
-"""Lists all commands and parses the command line. Only the module of the used command is imported."""
+"""Lists all commands, and parses the command line. The module of a command is imported only if the user runs it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Maps each command to its module and to its description in help texts."""
 
 KAFKA_COMMANDS = {"groups": "same options and output as Kafka's kafka-groups.sh"}
-"""Command that `kgtui.commands.kafka_groups` parses like Kafka's scripts → its description in help texts."""
+"""Maps each command that has the options of a Kafka script to its description in help texts.
+
+`kgtui.commands.kafka_groups` parses these options.
+"""
 
 HELP = frozenset(("-h", "--help"))
 
@@ -51,9 +54,13 @@ EPILOG = "Without a command, kgtui opens the terminal UI. `kgtui ls --help` expl
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser for kgtui or a command, which raises `UsageError` instead of exiting.
+    """A parser for `kgtui` or for one command. For a wrong command line, it raises `UsageError` instead of exiting.
 
-    It adds a command's options only when the command is used, because importing all modules is slow.
+    The parser of a command adds the options only if the user runs the command, because importing the modules of all
+    commands is slow.
+
+    Args:
+        module: name of the module of the command; None for the parser of `kgtui`.
     """
 
     def __init__(self, *, module: str | None = None, add_help: bool = True, **texts: Any) -> None:
@@ -65,15 +72,18 @@ class CommandParser(argparse.ArgumentParser):
         self.register("type", None, _not_empty)
 
     def add_subparsers(self, **options: Any) -> Any:
-        """Add subcommands. This parser accepts empty words after the command; the subcommand's parser checks them."""
+        """Add subcommands.
+
+        This parser accepts empty words after the subcommand, because the parser of the subcommand checks them.
+        """
         action = super().add_subparsers(**options)
         action.type = str
         return action
 
     def load(self) -> ModuleType | None:
-        """Import the module of the command, and add its options to this parser.
+        """Import the module of the command, add its options to this parser, and return the module.
 
-        Returns None if there is no module, or it is already loaded.
+        Returns None if this parser has no module, or if the options were already added.
         """
         if self._module is None:
             return None
@@ -129,7 +139,7 @@ def _not_empty(text: str) -> str:
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """Return a formatter that colors help. `rich_argparse` is imported only for help."""
+    """Return the formatter of help texts, which uses colors on a terminal."""
     if sys.stdout.isatty():
         from rich_argparse import RawDescriptionRichHelpFormatter
 
@@ -141,8 +151,8 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
     """Add the options that every command takes.
 
     Args:
-        again: True for the parser of a command. Its options have no defaults, because defaults would override the
-            options before the command.
+        again: True for the parser of a command. Its options have no defaults, because a default would override the
+            value of the same option before the command.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -186,7 +196,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
     )
     add_cluster_options(parser)
     add_ui_options(parser)
-    # Pass `prog`, because argparse would otherwise format the usage to find it, which takes time.
+    # Pass `prog`, because argparse would otherwise derive it from the usage text, and formatting this text takes time.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
         if only is None or name in only:
@@ -201,8 +211,8 @@ def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> N
     """Add the options of the terminal UI.
 
     Args:
-        again: True for the parser of a command. Its options have no defaults, because defaults would override the
-            options before the command.
+        again: True for the parser of a command. Its options have no defaults, because a default would override the
+            value of the same option before the command.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -224,7 +234,10 @@ def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> N
 
 
 def seconds(text: str) -> float:
-    """Parse a duration on the command line: a number of seconds, or a text such as 5s or 2m."""
+    """Convert a duration on the command line, such as `5`, `5s` or `2m`, to seconds.
+
+    Raises `ArgumentTypeError` if the text is not a duration.
+    """
     try:
         return float(text)
     except ValueError:
@@ -243,7 +256,7 @@ def add_lake_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--at",
         metavar="TIME",
-        help="time in the recording: 2026-11-21T10:04:23Z, 10:04, or 15m for 15 min before the end",
+        help="time in the recording: 2026-11-21T10:04:23Z, 10:04, or 15m for 15 min before its end",
     )
 
 
@@ -260,7 +273,9 @@ def _sentence(summary: str) -> str:
 
 
 def parse_args(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line. If it names no command, `command` is None in the result, and kgtui opens the terminal UI.
+    """Parse the command line.
+
+    If no command is given, the attribute `command` of the result is None, and kgtui opens the terminal UI.
 
     Raises `UsageError`. `--help` prints the help and exits.
     """

@@ -60,7 +60,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         metavar="TIME",
-        help="when the topic is read for the first time, skip records before this time, such as 30d for 30 days ago",
+        help="in the first read of __consumer_offsets, skip records before this time, such as 30d for 30 days ago",
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--master", metavar="URL", help="Spark master to run on (default: local[*])")
@@ -72,8 +72,8 @@ def epilog() -> str:
     return (
         "The topic __consumer_offsets is read only if a cluster is named with --bootstrap-server or --cluster. The\n"
         "user needs Read and Describe on this topic. If a run is killed, the next run continues where it stopped, and\n"
-        "no record is lost or counted twice. The pipeline needs the Python packages of\n"
-        "kgtui[spark], and without --remote also Java 17 or newer."
+        "no record is lost or counted twice. The pipeline needs the Python packages of kgtui[spark], and without\n"
+        "--remote also Java 17 or newer."
     )
 
 
@@ -108,7 +108,7 @@ def _run_on_spark(args: argparse.Namespace, lake: LakeFolder, sources: Sources, 
     with Progress() as progress:
         progress.update("starting Spark")
         spark = start(args.master, args.remote, lake=lake.path, on_progress=notify)
-        # Replace PySpark's handler for Ctrl-C, because it would wait until the JVM's current call ends.
+        # Replace PySpark's handler for Ctrl-C, because that handler would wait until the current call of the JVM ends.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             from kgtui.pipeline.spark_lake import SparkLake
@@ -126,10 +126,14 @@ def _check_lake(path: str) -> None:
 
 
 def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
-    """Create the lake and its tables.
+    """Create the lake and its tables, if they do not exist.
 
-    Raises `LakeError` if this fails, or if `kgtui pipeline run` (`interval` is None) has nothing to read. `kgtui
-    pipeline watch` waits for data instead.
+    Args:
+        interval: seconds between two reads of `kgtui pipeline watch`; None for `kgtui pipeline run`.
+
+    Raises:
+        LakeError: the lake cannot be written, or there is nothing to read for `kgtui pipeline run`. In the latter case,
+            `kgtui pipeline watch` would wait for data.
     """
     from kgtui.lake.folder import LakeFolder, is_table, update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
@@ -160,7 +164,10 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
-    """Return the sources of records. For a cluster, read the log start and log end offsets of `__consumer_offsets`."""
+    """Return the sources from which the pipeline reads records of `__consumer_offsets`.
+
+    If the options name a cluster, the log start and log end offsets of this topic are read from it.
+    """
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import records_folder
 
@@ -192,9 +199,9 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
 
 
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
-    """Recompute the gold tables for all days with new rows, and return these days.
+    """Recompute the gold tables for all days for which the lake has new rows, and return these days.
 
-    Days after tomorrow come from brokers with a wrong clock, and are left out.
+    Days after tomorrow are left out, because only brokers with a wrong clock write records with such timestamps.
     """
     from kgtui.lake.arrow import escape_surrogates
     from kgtui.lake.folder import load_retention
@@ -214,10 +221,10 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
 
 
 async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
-    """Read the partitions of `__consumer_offsets`, with their log start and end offsets.
+    """Return how to read the topic `__consumer_offsets` of a cluster, and its log start and log end offsets.
 
     Raises:
-        SourceError: the topic does not exist, or some of it cannot be read.
+        SourceError: the topic does not exist, or the offsets of some partition cannot be read.
         UnreachableError: no broker answers.
     """
     from kgtui.pipeline.sources import TOPIC, OffsetsTopic
@@ -241,7 +248,10 @@ async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
 
 
 async def _read_offsets_retention(admin: KafkaGroupAdmin, timeout: float) -> float | None:
-    """Return `offsets.retention.minutes` in seconds; None without permission for broker configs."""
+    """Return the broker config `offsets.retention.minutes`, converted to seconds.
+
+    Returns None if it cannot be read, for example because of missing permissions.
+    """
     from kgtui.pipeline.sources import TOPIC
 
     try:
@@ -251,7 +261,7 @@ async def _read_offsets_retention(admin: KafkaGroupAdmin, timeout: float) -> flo
 
 
 async def read_bounds(admin: KafkaGroupAdmin, timeout: float) -> Mapping[int, tuple[int, int]]:
-    """Return partition of `__consumer_offsets` → (log start offset, log end offset).
+    """Return a mapping: partition of `__consumer_offsets` → (log start offset, log end offset).
 
     Raises the same errors as `read_offsets_topic`.
     """

@@ -1,6 +1,6 @@
 """`kgtui pipeline demo`: simulate and record days of history, run the pipeline, and print the findings.
 
-The simulated cluster has a manual clock, so that recording days takes about a minute.
+The clock of the simulated cluster does not wait for real time, so that recording days takes only about a minute.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="S",
-        help="seed of random choices; the same seed and end give the same history (default: %(default)s)",
+        help="seed for random choices; the same --seed and --until give the same history (default: %(default)s)",
     )
     parser.add_argument(
         "--history-only", action="store_true", help="record the history, but do not run the pipeline; needs no Java"
@@ -58,14 +58,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code of the first step that failed, or 0."""
+    """Run `kgtui pipeline demo`, and return the exit code of the first step that failed, or 0."""
     history = _history(args)
     lake = _new_folder(args.lake)
     started = time.monotonic()
     try:
         _record(lake, history)
     except BaseException:
-        # Remove a temporary folder. Its path was not printed yet, so the user could not find it.
+        # Remove the temporary folder, because the user could not find it: its path was not printed yet.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise
@@ -96,7 +96,10 @@ def _history(args: argparse.Namespace) -> DemoHistory:
 
 
 def _new_folder(given: str | None) -> str:
-    """Return the folder of `--lake`, which must be local and empty, or a new temporary folder."""
+    """Return the folder for the lake: the value of `--lake`, or a new temporary folder if it is not given.
+
+    Raises `UsageError` if the folder is not local, or contains files.
+    """
     if given is None:
         return tempfile.mkdtemp(prefix="kgtui-demo-")
     path = LakeFolder.of(given).local_path
@@ -138,9 +141,10 @@ class DemoHistory:
     """Parameters of the simulated history.
 
     Attributes:
+        days: length of the history, in days.
         interval: seconds between two polls.
         until: end of the history, in seconds since the epoch.
-        seed: the same seed and end give the same history.
+        seed: seed for random choices. The same parameters always give the same history.
     """
 
     days: float = 3.0
@@ -159,7 +163,7 @@ class DemoHistory:
 
 
 def newest_poll_time(interval: float, now: float) -> float:
-    """Round `now`, in seconds since the epoch, down to a multiple of `interval`."""
+    """Return `now`, in seconds since the epoch, rounded down to a multiple of `interval` seconds."""
     return now // interval * interval
 
 
@@ -170,7 +174,7 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
         on_poll: called after each poll with the number of polls so far.
 
     Raises:
-        LakeError: the folder cannot be written, or has other files.
+        LakeError: the folder cannot be written, or contains other files.
     """
     from kgtui.admin.kafka import connect
     from kgtui.history.options import RecorderOptions
@@ -218,7 +222,7 @@ class _SimulatedMonitor:
         self.snapshot = snapshot
 
     async def wait(self, seconds: float) -> None:
-        """Advance the simulated time instead of sleeping. After the last poll, stop the recorder."""
+        """Advance the simulated time by `seconds` instead of sleeping. After the last poll, stop the recorder."""
         self._polls += 1
         self._on_poll(self._polls)
         if self._polls >= self._history.polls and self.recorder is not None:

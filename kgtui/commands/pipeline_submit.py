@@ -30,19 +30,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         metavar="TIME",
-        help="when the topic is read for the first time, skip records before this time, such as 30d for 30 days ago",
+        help="in the first read of __consumer_offsets, skip records before this time, such as 30d for 30 days ago",
     )
     parser.add_argument("--every", metavar="TIME", help="repeat at this interval, as kgtui pipeline watch does")
     parser.add_argument(
         "--archive",
         metavar="FILE",
         default="kgtui.tar.gz",
-        help="for YARN: archive of a Python environment with kgtui[spark] (%(default)s)",
+        help="for YARN: archive of a Python environment with kgtui[spark] (default: %(default)s)",
     )
     parser.add_argument("--image", metavar="IMAGE", help="for Kubernetes: container image with kgtui[spark]")
-    parser.add_argument("--executors", metavar="N", type=int, default=2, help="number of executors (%(default)s)")
     parser.add_argument(
-        "--memory", metavar="SIZE", default="4g", help="memory of the driver and of each executor (%(default)s)"
+        "--executors", metavar="N", type=int, default=2, help="number of executors (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        default="4g",
+        help="memory of the driver and of each executor (default: %(default)s)",
     )
 
 

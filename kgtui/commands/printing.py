@@ -30,12 +30,13 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 
 def print_text(text: str) -> None:
-    """Print text on stdout in its encoding.
+    """Print text on stdout, in the encoding of stdout.
 
-    If the encoding lacks a character, a symbol such as `…` is replaced with ASCII, and any other character is escaped.
+    If this encoding lacks a character, a symbol such as `…` is replaced with ASCII, and any other character is escaped.
 
     Raises:
-        KgtuiError: stdout cannot be written, such as to a full disk.
+        KgtuiError: stdout cannot be written, for example because a disk is full.
+        BrokenPipeError: the reader of stdout has exited.
     """
     with _to_stdout():
         sys.stdout.write(_encodable(text, sys.stdout))
@@ -43,7 +44,10 @@ def print_text(text: str) -> None:
 
 
 def print_bytes(data: bytes) -> None:
-    """Print UTF-8 data, such as JSON, on stdout, whatever its encoding is. Raises like `print_text`."""
+    """Write UTF-8 data, such as JSON, to stdout unchanged, even if stdout has another encoding.
+
+    Raises the same errors as `print_text`.
+    """
     with _to_stdout():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -51,7 +55,7 @@ def print_bytes(data: bytes) -> None:
 
 
 def stdout_is_closed() -> bool:
-    """Return whether the other end of stdout's pipe or terminal is closed, without writing."""
+    """Return whether the reader of stdout has exited, or its terminal is closed. Nothing is written to find out."""
     from select import poll
 
     watcher = poll()
@@ -70,12 +74,12 @@ def print_result(
 ) -> None:
     """Print data in the format of `--format`.
 
-    CSV on a terminal has escaped control characters. Files and pipes get them unchanged, because programs that read CSV
-    would not decode the escapes.
+    On a terminal, control characters in CSV are escaped. In files and pipes, they are unchanged, because programs that
+    read CSV would not decode the escapes.
 
     Args:
-        writers: format → function of `data` that returns text or UTF-8.
-        clear: whether a terminal is cleared before text is printed.
+        writers: format → function that takes `data`, and returns the output as text or as UTF-8 bytes.
+        clear: whether to clear the terminal, if stdout is one, before a text is printed.
 
     Raises:
         KeyError: `writers` has no function for the format.
@@ -92,7 +96,7 @@ def print_result(
 
 
 def terminal_width() -> int | None:
-    """Return the width of the terminal in cells; None without a terminal."""
+    """Return the width of the terminal, in cells; None if stdout is not a terminal."""
     if not sys.stdout.isatty():
         return None
     from shutil import get_terminal_size
@@ -123,7 +127,8 @@ def print_error(text: str) -> None:
 def notify_faults(faults: Iterable[Fault]) -> None:
     """Print one line per fault on stderr.
 
-    If several groups have the same error, print one line, with the first group and the number of further groups.
+    If several groups have the same error, only one line is printed for them. It names one of these groups, and says how
+    many more have the error.
     """
     lines: dict[tuple[str, int | None], str] = {}
     counts: dict[tuple[str, int | None], int] = {}
@@ -169,10 +174,12 @@ _ERASE = "\x1b[2K\r"
 
 
 class Progress:
-    """Shows the progress of an operation. The context manager erases the progress line at the end.
+    """Context manager that shows the progress of an operation, and erases the progress line at the end.
+
+    If `stream` is not a terminal, progress is printed on stderr, one line every `_REPEAT` seconds.
 
     Args:
-        stream: stderr by default.
+        stream: where to show the progress line; None for stderr.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:

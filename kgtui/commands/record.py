@@ -56,14 +56,14 @@ def epilog() -> str:
     """Return the text below the options of `kgtui record --help`."""
     return (
         "Ctrl-C or SIGTERM stops the recorder after it has written everything. If the recorder is killed, the reads\n"
-        "since the last flush are lost, and the next start reports the gap. Only one recorder can write to a lake.\n"
-        "A lake contains ids of groups, topics, members and hosts, but no secrets. Only you can read local lakes.\n"
-        "To replay the recording: kgtui replay LAKE."
+        "since the last flush are lost, and the next start reports the gap. Only one recorder at a time can write\n"
+        "to a lake. A lake contains ids of groups, topics, members and hosts, but no secrets. Only you can read local\n"
+        "lakes. To replay the recording: kgtui replay LAKE."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code: 1 if some rows could not be written."""
+    """Run `kgtui record`. The exit code is 1 if some rows could not be written, otherwise 0."""
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
 
@@ -96,7 +96,7 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
         recorder = Recorder(monitor, admin, args.lake, options, notify=notify)
         with _stop_on_signal(recorder, seconds):
             watching = asyncio.create_task(monitor.run())
-            # Stop the recorder if an error ends the monitor, because it would get no more lists of groups.
+            # If an error ends the monitor, stop the recorder too, because it would get no more lists of groups.
             watching.add_done_callback(lambda _: recorder.stop())
             try:
                 await recorder.run()
@@ -114,7 +114,11 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
 
 @contextlib.contextmanager
 def _stop_on_signal(recorder: Recorder, seconds: float | None) -> Iterator[None]:
-    """Stop the recorder on Ctrl-C, SIGTERM or SIGHUP, or after `seconds`."""
+    """Context manager in which Ctrl-C, SIGTERM or SIGHUP stops the recorder.
+
+    Args:
+        seconds: the recorder also stops after this number of seconds; None for no limit.
+    """
     loop = asyncio.get_running_loop()
     for number in _ENDS:
         loop.add_signal_handler(number, recorder.stop)

@@ -21,11 +21,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui replay`."""
     from kgtui.commands.parser import add_ui_options
 
-    parser.add_argument("lake", metavar="LAKE", help="a folder or URI that kgtui record has written")
+    parser.add_argument("lake", metavar="LAKE", help="folder or URI of a recording, as given to kgtui record")
     parser.add_argument(
         "--at",
         metavar="TIME",
-        help="time in the recording: 2026-11-21T10:04:23Z, 10:04, or 15m for 15 min before the end",
+        help="time in the recording: 2026-11-21T10:04:23Z, 10:04, or 15m for 15 min before its end",
     )
     add_ui_options(parser, again=True)
 

@@ -25,10 +25,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         required=True,
-        help="HTML file to write, which is replaced if it exists; - for stdout",
+        help="HTML file to write; an existing file is replaced; - for stdout",
     )
     parser.add_argument(
-        "--since", metavar="TIME", help="start of the plots, such as 2026-11-21T10:04Z, or 6h for 6 h before the end"
+        "--since",
+        metavar="TIME",
+        help="start of the plots, such as 2026-11-21T10:04Z, or 6h for 6 h before the newest data",
     )
     parser.add_argument("--until", metavar="TIME", help="end of the plots")
 
@@ -43,7 +45,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code: 1 if a table could not be read."""
+    """Run `kgtui report`. The exit code is 1 if a table could not be read, otherwise 0."""
     import kgtui
     from kgtui.insights.report import build_report, render_page
     from kgtui.lake.gold import Gold

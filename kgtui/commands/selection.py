@@ -30,14 +30,14 @@ class Selection:
     """The groups that a filter selects, and the data that was read to select them.
 
     Attributes:
-        snapshot: all data that was read, also of groups that were not selected.
-        ids: ids of the selected groups, in the order of the filter's term `sort:`, or else sorted.
+        snapshot: all data that was read, also for groups that were not selected.
+        ids: ids of the selected groups, in the order of the filter term `sort:`. Without this term, the ids are sorted.
         coverage: how many brokers answered, and how many selected groups could be read completely.
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: pair of numbers (groups with enough data for the filter, groups that need such data). Groups that the
-            filter excludes by id, type or state are not counted.
+        searched: two numbers: for how many groups all data that the filter needs is known, and for how many groups the
+            filter needs such data. Groups that the filter excludes by id, type or state are not counted.
         listed: group id → type and state, for all groups of the cluster.
     """
 
@@ -93,7 +93,10 @@ def query_of(args: argparse.Namespace) -> Query:
 
 
 def notify_operators(query: Query) -> None:
-    """Print a hint if the filter contains AND, OR or NOT, because the filter searches these words in group ids."""
+    """Print a hint if the filter contains the word AND, OR or NOT.
+
+    These words are not operators of the filter language, so the filter searches for them in group ids.
+    """
     from kgtui.model.query.spelling import operator_hint
 
     if hint := operator_hint(query):
@@ -103,8 +106,9 @@ def notify_operators(query: Query) -> None:
 def notify_missing(args: argparse.Namespace, query: Query | None, selection: Selection) -> bool:
     """Print a message if no group matches the filter, or a group of `--group` does not exist.
 
-    The message contains similar ids, or the filter that the user may have meant. Returns True if the exit code has to
-    be 1, because `--allow-empty` is not given.
+    The message contains similar ids, or the filter that the user may have meant.
+
+    Returns whether the exit code has to be 1. This is so in both cases, unless `--allow-empty` is given.
     """
     absent = [group for group in dict.fromkeys(args.group) if group not in selection.ids]
     for group in absent:
@@ -119,7 +123,7 @@ def notify_missing(args: argparse.Namespace, query: Query | None, selection: Sel
 
 
 def _why_no_match(args: argparse.Namespace, query: Query, selection: Selection) -> list[str]:
-    """Return why no group matches a filter, and what the user may have meant."""
+    """Return phrases that say why no group matches the filter, and what the user may have meant."""
     from kgtui.model.absence import no_match_steps
     from kgtui.model.slices import run_at_once
     from kgtui.model.text import visible
@@ -147,7 +151,7 @@ def _why_no_match(args: argparse.Namespace, query: Query, selection: Selection) 
 
 
 def _doctor(args: argparse.Namespace, group: str) -> str:
-    """Return a sentence with the command that says why a group is not listed; empty for a recording."""
+    """Return advice to run `kgtui doctor`, which says why a group is not listed; empty if a recording is read."""
     from kgtui.model.command_line import quote
 
     if getattr(args, "lake", None) is not None:
@@ -156,14 +160,14 @@ def _doctor(args: argparse.Namespace, group: str) -> str:
 
 
 def as_options(words: Sequence[str]) -> str:
-    """Return the words as values of the option `--group`, quoted for a shell."""
+    """Return `--group WORD` for each word, quoted for a shell and separated by spaces."""
     from kgtui.model.command_line import quote
 
     return " ".join(f"--group {quote(word)}" for word in words)
 
 
 def suggestion(words: Sequence[str], every: Iterable[str]) -> str:
-    """Return `similar: ` and up to three ids of `every` that are similar to a word; empty if there are none."""
+    """Return a phrase with up to three ids of `every` that are similar to a word; empty if there are none."""
     from kgtui.model.query.spelling import similar_names
 
     names = ", ".join(similar_names(words, every))
@@ -189,15 +193,17 @@ async def select_groups(
         members: whether to read the members of the selected groups.
         lag: whether to read the offsets and log end offsets of the selected groups.
         access_max_age: permissions that were read more than this number of seconds ago are read again.
-        on_read: called with the snapshot and everything that was read. The filter is applied to its result.
-        timeout: maximum seconds of all steps together. The time that is left is divided equally among the remaining
-            steps, so that a slow broker cannot use it up in one step.
+        on_read: called with the snapshot and everything that was read, if the lag was read. It returns the snapshot to
+            which the filter is applied.
+        timeout: maximum duration of all steps together, in seconds. The time that is left is divided equally among the
+            remaining steps, so that a slow broker cannot use up all of it in one step.
 
     Raises:
         UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # Only the list of groups is needed, as in most calls. Return before the slow imports for filters.
+        # Only the list of groups is needed, as in most calls. Return before the modules for filters, which are slow to
+        # import, are imported.
         snapshot, faults = await _list_with_access(admin, wanted=False, max_age=access_max_age, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
@@ -240,10 +246,11 @@ async def _list_with_access(
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
     """List all groups, and read the user's permissions if `wanted` is true or no group is listed.
 
-    Returns a snapshot, and the faults of brokers that did not answer.
+    Returns a pair: a snapshot, and the faults of brokers that did not answer.
 
     Args:
-        wanted: whether to read the permissions at the same time as the groups, to find out if a lag is a lower bound.
+        wanted: whether the permissions are needed, to find out if a lag is a lower bound. If so, they are read at the
+            same time as the list of groups.
         max_age: permissions that were read more than this number of seconds ago are read again.
     """
     if wanted:
@@ -265,11 +272,14 @@ async def _list_with_access(
 async def _enrich(
     admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
 ) -> tuple[Snapshot, tuple[Fault, ...], GroupsRead]:
-    """Read the members and the lag of groups.
+    """Read the data that the filter or the command needs, for those groups that can still match the filter.
 
-    Returns the extended snapshot, the faults that do not concern a single group, and everything that was read.
+    Returns three values: the snapshot with this data, the faults that do not concern single groups, and everything that
+    was read.
 
     Args:
+        members: whether to read the members of the groups.
+        lag: whether to read the lag of the groups.
         deadline: divides the time that is left into one step for the members, and two steps for the lag.
     """
     from kgtui.admin.groups_read import GroupsRead
@@ -318,7 +328,7 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
 
 
 def undecided_text(searched: int, every: int) -> str:
-    """Return a sentence about the groups for which data that the filter needs is missing.
+    """Return a phrase that says for how many groups data that the filter needs is missing.
 
     Args:
         searched, every: the two numbers of `Selection.searched`.
@@ -331,7 +341,10 @@ def _coverage(snapshot: Snapshot, groups: int, failed: int = 0) -> Coverage:
 
 
 async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """List all groups. Returns a snapshot and the faults of brokers. Raises `UnreachableError`."""
+    """List all groups. Return a snapshot, and the faults of the brokers that did not answer.
+
+    Raises `UnreachableError` if no broker answered.
+    """
     # The list of groups and the metadata are requested at the same time, so that neither request delays the other.
     answer, cluster = await asyncio.gather(admin.list_groups(timeout=timeout), admin.cluster(timeout=timeout))
     now = time.time()
@@ -345,7 +358,7 @@ async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, t
 
 
 def by_listing(rows: Mapping[str, Listing]) -> dict[Listing, list[str]]:
-    """Return row of ListGroups → ids of its groups, for `Snapshot.by_listing`."""
+    """Return the value of `Snapshot.by_listing`: row of ListGroups → ids of all groups with this row."""
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in rows.items():
         by_listing.setdefault(listing, []).append(group)

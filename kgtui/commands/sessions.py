@@ -1,4 +1,4 @@
-"""Opens sessions for the terminal UI: on a cluster, a simulated cluster, or a recording."""
+"""Opens sessions of the terminal UI. A session is an open cluster, simulated cluster or recording."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ClusterChoice, Session
 
 CONNECT_TIMEOUT = 3.0
-"""Maximum time, in seconds, to wait for the cluster before an attempt to connect has failed."""
+"""Seconds after which an attempt to connect to a cluster has failed if no broker has answered."""
 _MAX_CALLS_PER_POLL = 8
-"""Maximum number of calls of `advance` for which playback shows the same poll.
+"""Maximum number of calls of `LakeReplayPosition.advance` for which playback keeps showing the same poll.
 
-If the next poll needs more calls, `advance` moves to it directly.
+If the next poll would be reached only after more calls, `advance` moves to it at once.
 """
 
 
 class SessionOpener:
-    """Opens sessions with the user's settings.
+    """Opens sessions of the terminal UI with the user's settings.
 
     Args:
+        args: the parsed command line.
         stack: when it is closed, it closes all connections and stops the simulated cluster.
     """
 
@@ -50,7 +51,8 @@ class SessionOpener:
     async def first(self) -> Session:
         """Open the first session, on the cluster that the options or the configuration name.
 
-        If they name none, `localhost:9092` is tried. If no broker answers there, the session has no cluster.
+        If they name no cluster, `localhost:9092` is tried. If no broker answers there, the session has no cluster, and
+        the terminal UI opens its start screen.
         """
         target = resolve(self._settings, self._args)
         attempts = await _failed_attempts(target) if target.source == ASSUMED else ()
@@ -61,7 +63,11 @@ class SessionOpener:
         )
 
     async def demo(self, options: Options | None = None) -> Session:
-        """Start a simulated cluster and open a session on it. The cluster stops when the program ends."""
+        """Start a simulated cluster, and open a session on it. The cluster stops when kgtui ends.
+
+        Args:
+            options: options of the simulated cluster; None for the defaults.
+        """
         from kgtui.simulator import Options as SimulatorOptions
         from kgtui.simulator import spawn
 
@@ -70,9 +76,13 @@ class SessionOpener:
         return await self._open(Target("demo", tuple(process.bootstrap.split(",")), source="demo"), None)
 
     async def connect(self, address: str) -> Session:
-        """Open a session on the cluster at an address. Raises `UnreachableError`, `ConfigError`."""
+        """Open a session on the cluster at an address that the user typed, such as `host:9092`.
+
+        Raises `ConfigError` if the address is not valid, and `UnreachableError` if no broker answers.
+        """
         seeds = parse_bootstrap(address, "address")
-        # Like --bootstrap-server, the address selects the credentials and read-only flag of a configured cluster.
+        # If a cluster with this address is configured, its credentials and read-only flag are used, as they are with
+        # --bootstrap-server.
         changed = {"bootstrap_server": address, "cluster": None}
         target = resolve(self._settings, type(self._args)(**(vars(self._args) | changed)))
         attempts = await _failed_attempts(target)
@@ -81,9 +91,10 @@ class SessionOpener:
         return await self._open(target, self._command_config(target))
 
     async def another(self, name: str) -> Session:
-        """Open a session on a configured cluster without waiting for an answer. Raises `ConfigError`.
+        """Open a session on the configured cluster with this name, without waiting until a broker answers.
 
-        A cluster that was open before keeps its settings. `--command-config` applies only to the first cluster.
+        If the cluster was opened before, the same settings are used again. `--command-config` is used only for the
+        first cluster. Raises `ConfigError` if the configuration of the cluster is not valid.
         """
         if name in self._opened:
             target, command_config = self._opened[name]
@@ -93,14 +104,19 @@ class SessionOpener:
         return replace(await self._open(target, command_config), filter="")
 
     async def recording(self, lake: str, at: str) -> Session:
-        """Open a session on a recording at a time; at its end if `at` is empty.
+        """Open a session on a recording.
 
-        Raises `LakeError` or `UsageError`.
+        Args:
+            at: time in the recording, as the user typed it; empty for the end of the recording.
+
+        Raises:
+            LakeError: the recording cannot be read, or starts after `at`.
+            UsageError: `at` is not a time.
         """
         return self.replay(await open_recording(lake, at or None, option="the time"))
 
     def replay(self, admin: ReplayAdmin) -> Session:
-        """Return a session on a recording, at the point in time of `admin`."""
+        """Return a session on the recording of `admin`. It first shows the poll that `admin` shows."""
         return _replay_session(self._empty(), admin)
 
     async def _open(self, target: Target, command_config: str | None) -> Session:
@@ -186,7 +202,7 @@ class SessionOpener:
 
 
 async def _failed_attempts(target: Target) -> tuple[tuple[str, str], ...]:
-    """Try to connect. Return pairs (address, why it failed), or `()` if a connection succeeds."""
+    """Try to connect to a cluster. Return a pair (address, reason) per failed attempt, or `()` if a broker answers."""
     from kgtui.admin.kafka import connect
 
     try:
@@ -225,7 +241,11 @@ def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
 
 
 class LakeReplayPosition:
-    """Moves through a recording for the terminal UI; implements `kgtui.tui.session.ReplayPosition`."""
+    """Selects which poll of a recording the terminal UI shows. Implements `kgtui.tui.session.ReplayPosition`.
+
+    Attributes:
+        playing: playing speed as a multiple of real time; None while playback is stopped.
+    """
 
     def __init__(self, admin: ReplayAdmin) -> None:
         self._admin = admin
@@ -245,18 +265,24 @@ class LakeReplayPosition:
         return lake.first.at, lake.last.at
 
     async def step(self, by: int) -> bool:
-        """Move forward by `by` polls, or back if `by` is negative. Returns False without such a poll."""
+        """Move forward by `by` polls, or back if `by` is negative.
+
+        Returns False, and does not move, if the recording has too few polls.
+        """
         return await self._admin.step(by) is not None
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next poll at which the group changed, or the previous one if `back` is true.
+        """Move to the next poll at which the group changed, or to the previous one if `back` is true.
 
-        Returns False if there is no such poll.
+        Polls at which only offsets changed are skipped. Returns False, and does not move, if there is no such poll.
         """
         return await self._admin.next_change(group, back=back) is not None
 
     async def go_to(self, text: str) -> None:
-        """Move to the time that the user typed. Raises `UsageError`, `LakeError`."""
+        """Move to the time that the user typed, such as `10:04`, or `15m` for 15 minutes before the end.
+
+        Raises `UsageError` if the text is not a time, and `LakeError` if the recording cannot be read at this time.
+        """
         await self._admin.seek(parse_time("the time", text, self._admin.recording.last.at))
 
     async def seek(self, at: float) -> None:
@@ -264,9 +290,10 @@ class LakeReplayPosition:
         await self._admin.seek(at)
 
     async def advance(self, seconds: float) -> bool:
-        """Move forward by some seconds of recorded time. Returns False if the last poll is already shown.
+        """Move forward by `seconds` of recorded time. Return False if the last poll is already shown.
 
-        If the seconds do not reach the next poll, they are added to those of the next call. Gaps are skipped at once.
+        If the seconds do not reach the next poll, the same poll stays visible, and the seconds count in the next call.
+        A gap in the recording is skipped at once.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds

@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code: 1 if a group does not exist, or some data could not be read."""
+    """Run `kgtui show`. The exit code is 1 if a group does not exist, or some data could not be read, otherwise 0."""
     return run_async(_run(args))
 
 
@@ -68,7 +68,10 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Add times that only a search in all polls of a recording finds, such as the last progress of a group."""
+    """Add times that are found by reading the whole recording up to the shown poll, such as a group's last progress.
+
+    A snapshot of a live cluster is returned unchanged.
+    """
     recording: RecordingReader | None = getattr(admin, "recording", None)
     if recording is None:
         return snapshot
@@ -83,12 +86,12 @@ async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapsho
 async def read_details(
     admin: GroupAdmin, groups: Sequence[str], *, timeout: float
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Read everything about some groups. Return a snapshot, and why some data could not be read.
+    """Read everything about some groups. Return a snapshot, and a fault for each read that failed.
 
-    A group that does not exist is a fault too. Raises `UnreachableError` if no broker answered.
+    A group that does not exist also causes a fault. Raises `UnreachableError` if no broker answered.
 
     Args:
-        timeout: maximum seconds for all reads together.
+        timeout: maximum duration of all reads together, in seconds.
     """
     deadline = Deadline(timeout, steps=5)
     cluster = await admin.cluster(timeout=deadline.step())

@@ -11,9 +11,9 @@ _EXPECTED = "a time such as 2026-11-21T10:04:23Z or 10:04, or a duration before 
 
 
 def parse_duration(option: str, text: str) -> float:
-    """Parse a duration above 0, such as 10s, 2m, 1h, 30d, or a number of seconds.
+    """Convert a duration above 0, such as `10s`, `2m`, `1h`, `30d` or a number of seconds, to seconds.
 
-    Returns seconds. Raises `UsageError`, whose message names the option.
+    Raises `UsageError` if the text is not such a duration. The message names the option.
     """
     from kgtui.model.query.ranges import TIME_UNITS, RangeSyntaxError, read_range
 
@@ -33,7 +33,8 @@ def parse_time(option: str, text: str, last: float) -> float:
 
     Args:
         option: the option that the error message names.
-        last: latest time, in seconds since the epoch. A time of day means its last occurrence up to `last`.
+        last: end of the data or current time, in seconds since the epoch. A duration is subtracted from it, and a time
+            of day means its last occurrence up to `last`.
 
     Raises:
         UsageError: the text has none of these forms.

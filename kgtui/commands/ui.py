@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kgtui.simulator.options import Options
 
 START_TIME = 2.0
-"""Time after the start during which garbage collection is disabled, in seconds."""
+"""Seconds after the start of the terminal UI during which garbage collection is disabled."""
 THREAD_SWITCH_INTERVAL = 0.0005
-"""Python's thread switch interval, in seconds. It is short, so that Textual's thread that reads keys runs soon."""
+"""Python's thread switch interval, in seconds. It is short, so that the thread that reads keys never waits long."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,7 +50,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
     start_log(debug=args.debug)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL)
-    # Nearly all objects of the start stay alive, so garbage collections would only delay the start.
+    # Garbage collections would only delay the start, because nearly all objects that are created in it stay alive.
     gc.disable()
     try:
         return asyncio.run(_run(args, demo))
@@ -60,7 +60,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
 async def _run(args: argparse.Namespace, demo: Options | None) -> int:
     asyncio.get_running_loop().call_later(START_TIME, gc.enable)
-    # Import the terminal UI while the groups are read, so that the first frame contains groups.
+    # Import the terminal UI while the groups are read, so that the first screen already shows groups.
     loading = asyncio.create_task(asyncio.to_thread(import_module, "kgtui.tui.app"))
     async with AsyncExitStack() as stack:
         opener = SessionOpener(args, stack)
@@ -73,6 +73,6 @@ async def _run(args: argparse.Namespace, demo: Options | None) -> int:
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:
-    """Cancel a task, whose errors have already been reported, and wait for its end."""
+    """Cancel a task, and wait for its end. Errors of the task are ignored, because they have been reported already."""
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 
 async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-    """Return the snapshot with judgments on unused groups, as in the terminal UI.
+    """Return the snapshot with the judgment "unused" on each unused group, as in the terminal UI.
 
-    Groups whose record times cannot be read keep the problem `EMPTY`.
+    An Empty group keeps the problem `EMPTY` if the times of its unread records cannot be read.
 
     Args:
-        timeout: maximum seconds of the search.
+        read: the offsets of the groups, as they were read for the snapshot.
+        timeout: maximum duration of the search for the times of records, in seconds.
     """
     lags = {group: row.lag for group, row in snapshot.summaries.items() if row.lag}
     empty = [group for group in lags if snapshot.judgment(group).kind is Problem.EMPTY]
@@ -36,7 +37,7 @@ async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapsh
     )
     deadline, times = Deadline(timeout, steps=2), dict[str, float]()
     with suppress(KgtuiError):
-        # Read the log start offsets, which the first read left out, because the lag does not depend on them.
+        # Read the log start offsets. They are not in `read`, because the lag does not depend on them.
         bounds = await admin.partition_bounds(offsets.partitions(), timeout=deadline.step())
         offsets.bounds.update(bounds.rows)
         times = await unread_times(admin, offsets, limit=SHOW_RECORD_TIME_PARTITIONS, timeout=deadline.step())

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
-    """Return the snapshot with a fault for each of the groups whose offsets are hidden.
+    """Return the snapshot with a fault for each of `groups` whose offsets are hidden, or may be hidden.
 
-    Offsets of a group are hidden if a member reads a topic that the user may not describe. Offsets may also be hidden
-    if the group has no visible offsets, and the user may describe only some topics.
+    They are hidden if a member reads a topic on which the user has no DESCRIBE permission. They may be hidden if no
+    offsets of the group are visible, and the user has DESCRIBE permission on some topics only.
     """
     if not _has_marks(snapshot) and not snapshot.offsets:
         return snapshot
@@ -35,9 +35,9 @@ def _has_marks(snapshot: Snapshot) -> bool:
 
 
 def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query | None) -> None:
-    """Print a message if lags are lower bounds, because the user may not describe all topics.
+    """Print a message if lags are lower bounds, because the user lacks DESCRIBE permission on some topics.
 
-    Groups without visible offsets are not counted, because a fault of each such group is printed instead.
+    Groups without visible offsets are not counted, because a fault is printed for each of them.
     """
     if snapshot.access is None or not _has_marks(snapshot):
         return
@@ -56,9 +56,9 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
 
 
 def notify_no_visible_group(args: argparse.Namespace, snapshot: Snapshot, listed: Collection[str]) -> bool:
-    """Print a message if no group is listed, and the user may not see every group.
+    """Print a message if no group is listed, and the user lacks permission to see every group.
 
-    Returns True if the exit code has to be 1, because `--allow-empty` is not given.
+    Returns whether the exit code has to be 1. This is so if the message was printed, unless `--allow-empty` is given.
     """
     access = snapshot.access
     if listed or snapshot.answering < len(snapshot.brokers) or access is None or access.lists_every_group:

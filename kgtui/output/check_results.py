@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from kgtui.output.formats import Format
 
 _STEADY = 0.05
-"""If the lag changes by less than this number of records per second, its trend is shown as 0."""
+"""If a lag rises or falls by less than this number of records per second, its trend is shown as 0."""
 _LONG_TIME_LAG = 60.0
-"""The estimated time to catch up is shown if the time lag is at least this number of seconds."""
+"""The estimated time to catch up is shown if the oldest unread record is at least this old, in seconds."""
 _SOURCE = "computed from the reads of kgtui check"
 
 
@@ -37,11 +37,12 @@ class CheckResults:
     """The health verdicts to print.
 
     Attributes:
-        snapshot: has the health of every group that was watched.
+        snapshot: a snapshot with the health of every group that was watched.
         ids: ids of the groups to print, in this order.
         counts: verdict → number of checked groups, including groups that are not printed.
-        failed: whether some verdict is at least as bad as the value of `--fail-on`.
-        seconds: how long the groups were watched.
+        failed: whether some verdict is at least as bad as `fail_on`, or records were lost or will be lost soon.
+        fail_on: the mildest verdict with which the check fails (`--fail-on`).
+        seconds: how long the groups were watched, in seconds.
         interval: time between two reads, in seconds.
         coverage: how many brokers answered, and how many groups could be read.
         faults: what could not be read, and why.
@@ -71,9 +72,10 @@ def _cells(snapshot: Snapshot, group: str) -> list[str]:
 
 
 def as_json(results: CheckResults) -> bytes:
-    """Encode the verdicts as JSON. The keys are the same as in `kgtui ls`; the key `check` has a summary.
+    """Encode the verdicts as JSON. Durations are in seconds.
 
-    Durations are in seconds.
+    The top-level keys are those of `kgtui ls`, and the key `check`, which contains a summary, such as the number of
+    groups per verdict.
     """
     snapshot = results.snapshot
     groups = [as_object(JSON_FIELDS, snapshot, group) for group in results.ids]
@@ -106,10 +108,10 @@ def trend_text(trend: float | None) -> str:
 
 
 def notes(health: GroupHealth, group_type: str | None) -> list[str]:
-    """Return the reason for the verdict and all other problems, the most urgent first.
+    """Return phrases for the column WHY: the reason for the verdict, then other problems, the most urgent ones first.
 
     Args:
-        group_type: for the wording, which differs for share groups.
+        group_type: type of the group, because phrases about share groups have other words; None if unknown.
     """
     now = health.read_at or 0.0
     clock = local_clock(now)
@@ -141,10 +143,10 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
 
 
 def severe_problem(health: GroupHealth) -> Problem | None:
-    """Return the problem of a group with lost records, or with records that will soon be lost; None without one.
+    """Return the problem of a group whose records were lost or will soon be lost; None if there is no such problem.
 
-    The result is also None if the verdict is already an error. Burrow's rules, which determine the verdict, do not know
-    about lost records, because they judge only whether a group makes progress.
+    The result is also None if the verdict is already an error. The verdict does not depend on lost records, because it
+    is determined by Burrow's rules, which judge only whether a group makes progress.
     """
     from kgtui.model.health.judged import judgment_of_health
     from kgtui.model.judgment import NOT_READ, GroupStatus
@@ -233,7 +235,7 @@ def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
 
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:
-    """Return an output field whose value comes from the health of a group."""
+    """Return a field of the output. `value` takes the health of a group, and returns the value of the field."""
     return Field(name, title, kind, _SOURCE, lambda snapshot, group: value(snapshot.health[group]), **more)
 
 
@@ -317,7 +319,7 @@ READS_FAILED = _health("reads_failed", "FAILED", "int", lambda health: health.fa
 READ_AT = _health("read_at", "READ AT", "timestamp", lambda health: health.read_at, format=rfc3339, encode=rfc3339)
 
 TABLE_COLUMNS = (GROUP, TYPE, STATE, VERDICT_TEXT, LAG_TEXT, TREND, TIME_LAG_SECONDS)
-"""Columns of the table of `kgtui check`. They are followed by the reason for the verdict."""
+"""Columns of the table of `kgtui check`, except the last column WHY, which is not a field."""
 
 CSV_FIELDS = (
     GROUP, TYPE, STATE, VERDICT, CAUSE, BASIS, LAG, LAG_UNKNOWN, TREND, TIME_LAG_SECONDS, TIME_LAG_AT_LEAST, DRAIN,

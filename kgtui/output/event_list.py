@@ -24,9 +24,9 @@ _MAX_WIDTH = 36
 
 
 class EventTableWriter:
-    """Writes events as the lines of one table, although later events are not known yet. The first line is a header.
+    """Formats events as lines of one table, whenever events arrive. The first line of the table is a header.
 
-    A wider value makes its column wider. Columns never become narrower.
+    A value that is wider than its column makes the column wider for all later lines. Columns never become narrower.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class EventTableWriter:
         self._widths = list(_MIN_WIDTHS)
 
     def lines(self, events: Sequence[Event]) -> str:
-        """Return table lines for `events`, with control characters escaped."""
+        """Return one line per event, with control characters escaped. The first call also returns the header."""
         rows: list[tuple[str, ...]] = [_TITLES] if self._header else []
         rows += [tuple(map(visible, _cells(event))) for event in events]
         self._header = False
@@ -53,7 +53,7 @@ def _cells(event: Event) -> tuple[str, str, str, str]:
 
 
 def as_json(events: Iterable[Event]) -> bytes:
-    """Encode each event as a JSON object in one line. Times are RFC 3339 in UTC."""
+    """Encode each event as a JSON object in a line of its own. Times are RFC 3339 in UTC."""
     return b"".join(json_bytes(_object(event), one_line=True) for event in events)
 
 

@@ -1,6 +1,6 @@
-"""Writes the incident export of a group to a private file.
+"""Writes the incident export of a group to a file that only its owner can read.
 
-To add a format, add an entry to `EXPORTS`, which the Export dialog offers.
+To add a format, add an entry to `EXPORTS`. The Export dialog of the terminal UI offers all entries.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ ExportFormat = Literal["markdown", "json"]
 
 
 class Export(NamedTuple):
-    """One format of the exported file.
+    """A format of the incident export.
 
     Attributes:
         key: key that chooses the format in the Export dialog.
         title: name of the format.
         suffix: suffix of the file name, without the dot.
-        encode: returns the contents of the file for an incident.
+        encode: function that takes the dict that `kgtui.output.incident.incident` returns, and returns the contents of
+            the file.
     """
 
     key: str
@@ -46,11 +47,12 @@ EXPORTS: dict[ExportFormat, Export] = {
 
 
 def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
-    """Write an incident to a new file with mode 0600, and return its path.
+    """Write an incident export to a new file with mode 0600, and return the path of the file.
 
     Args:
-        folder: is created if it does not exist.
-        found: the incident, as returned by `incident`.
+        folder: folder of the file; it is created if it does not exist.
+        found: the data that `kgtui.output.incident.incident` returns.
+        form: format of the file.
 
     Raises:
         OSError: the file cannot be written.
@@ -75,7 +77,8 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
 def file_stem(group: str) -> str:
     """Return a file name for a group, without suffix, that is valid on every system.
 
-    If the group id is long, or contains other characters than `A-Za-z0-9._-`, the file name contains a hash of the id.
+    If the group id is long, or contains other characters than `A-Za-z0-9._-`, the file name contains a hash of the id,
+    so that the file names of two groups differ.
     """
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", group[:200])[:60].strip("._-")
     if plain == group:

@@ -26,13 +26,13 @@ FORMATS: dict[Format, str] = {
 """Maps each format to its description in help texts."""
 
 VERSION = 1
-"""Version of the JSON documents. It increases with every change that would break readers."""
+"""Version of the JSON documents. It increases with every change that could break programs that read them."""
 
 
 def document(
     cluster: ClusterInfo, taken_at: float, coverage: Coverage, groups: Sequence[object], faults: Iterable[Fault]
 ) -> dict[str, Any]:
-    """Return the JSON document with a list of groups. All commands use the same keys.
+    """Return the JSON document with a list of groups. All commands that print groups use these keys.
 
     Args:
         taken_at: time of the data, in seconds since the epoch.
@@ -51,7 +51,10 @@ def document(
 
 
 def cluster_object(cluster: ClusterInfo) -> dict[str, Any]:
-    """Return a cluster as a JSON object: id, bootstrap servers, and brokers sorted by id."""
+    """Return a JSON object with the cluster's id, bootstrap servers, controller, brokers and features.
+
+    The brokers are sorted by id. Unknown values are None.
+    """
     return {
         "id": cluster.cluster_id,
         "bootstrap": list(cluster.seeds),
@@ -79,7 +82,7 @@ _UNSAFE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e0fff]"
 )
-"""Matches characters that JSON may contain, but that control a terminal or are invisible.
+"""Matches characters that are allowed in JSON, but are invisible or control a terminal.
 
 These are DEL and the C1 controls, bidi controls, zero-width and format characters, line separators, and surrogates.
 """
@@ -93,8 +96,11 @@ def _utf16(char: str) -> tuple[int, ...]:
 def json_bytes(value: object, *, one_line: bool = False) -> bytes:
     r"""Encode a value as JSON in UTF-8, with a line feed at the end.
 
-    Characters that a terminal would interpret or not show are escaped, such as `\u202e`. Lone surrogates, to which
-    Python decodes invalid UTF-8 in an id (`surrogateescape`), are escaped too.
+    Characters that are invisible or control a terminal are escaped, such as `\u202e`. Lone surrogates are escaped too:
+    Python decodes invalid UTF-8 in an id to them (`surrogateescape`).
+
+    Args:
+        one_line: whether to write the value without line breaks and indentation.
     """
     import json
 

@@ -39,7 +39,8 @@ class GroupList:
         members: whether members were read.
         lag: whether offsets were read, so that the lag is known.
         repeated: whether more lists follow (`--watch`). Each JSON document is then written in one line.
-        earlier: for groups whose newest read failed: group id → time of the printed values, in seconds since the epoch.
+        earlier: group id → time at which the printed values were read, in seconds since the epoch. It contains only the
+            groups whose newest read failed.
     """
 
     snapshot: Snapshot
@@ -101,9 +102,9 @@ WRITERS: dict[Format, Callable[[GroupList], str | bytes]] = {
 
 
 def _data(groups: GroupList) -> list[Sequence[Any]]:
-    """Return one column per field in `LISTED`.
+    """Return one list per field in `LISTED`, with the values of this field for all groups.
 
-    Data that was not read becomes None.
+    The values are None if the data of the field was not read.
     """
     snapshot, faults = groups.snapshot, groups.snapshot.group_faults
     columns = GroupColumns(snapshot, groups.ids)

@@ -1,4 +1,4 @@
-"""Exports one group, the brokers, and other groups on its topics for an incident report, as JSON or Markdown.
+"""Exports data for an incident report, as JSON or Markdown: one group, other groups with its topics, and the brokers.
 
 Sensitive values, user names in URLs, and the values of keys such as `password` are removed.
 """
@@ -31,20 +31,22 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 MAX_NEIGHBORS = 50
-"""Maximum number of other groups on the same topics that an incident lists."""
+"""Maximum number of other groups with the same topics that an incident export lists."""
 MAX_ROWS = 1_000
-"""Maximum number of rows in a Markdown table. JSON has all rows."""
+"""Maximum number of rows in a Markdown table. Further rows are left out; the JSON export has all rows."""
 MAX_CHARACTERS = 300
-"""Maximum length of a value in Markdown, in characters."""
+"""Maximum length of a value in Markdown, in characters. A longer value is cut off."""
 
 
 def incident(snapshot: Snapshot, group: str, *, version: str, command_config: str | None = None) -> dict[str, Any]:
-    """Return all known data about a group, the brokers, and other groups on its topics, for JSON.
+    """Return the incident export of a group: all known data about it, the brokers, and other groups with its topics.
+
+    The result contains only values that can be encoded as JSON.
 
     Args:
-        group: group id. If it is no longer listed, its last description is exported.
+        group: group id. If the group is no longer listed, its last description is exported.
         version: version of kgtui.
-        command_config: path of the client properties, for the command line of Kafka's tools.
+        command_config: path of the file with client properties, for the exported command line of Kafka's tool.
     """
     whole = _listed(snapshot, group)
     listing = whole.groups.get(group)
@@ -71,7 +73,10 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot that lists the group. If the group is gone, its last description is used."""
+    """Return a snapshot that lists the group. If the group is gone, its listing is made from its last description.
+
+    If there is no description either, the snapshot is returned unchanged.
+    """
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot
@@ -134,10 +139,10 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 
 
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
-    """Return the other groups on the topics of this group, for JSON; None if its topics are not known.
+    """Return the other groups that have a topic in common with this group; None if its topics are not known.
 
-    Key `groups` has the id, state and lag of at most `MAX_NEIGHBORS` of these groups, and key `count` has the
-    number of all these groups. Key `swept` has two numbers: how many groups kgtui has read, and how many groups the
+    The key `groups` has the id, state and lag of at most `MAX_NEIGHBORS` of these groups, and the key `count` has the
+    number of all of them. The key `swept` has two numbers: how many groups kgtui has read, and how many groups the
     cluster has.
     """
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
@@ -156,7 +161,10 @@ def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
 
 
 def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Apply a function to every text in nested values, and to keys, because ids can be keys."""
+    """Return a copy of nested JSON values, with the function `change` applied to every text.
+
+    The function is applied to the keys of objects too, because they can be ids.
+    """
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -167,7 +175,7 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """Format an incident as Markdown. No id can break out of its code span or its line."""
+    """Format an incident export as Markdown. Ids are escaped, so that they stay in their code spans and lines."""
     group = found["group"]
     parts = [
         f"# Group {code(group['group'])}",
@@ -186,9 +194,9 @@ def markdown(found: dict[str, Any]) -> str:
 
 
 def code(value: object) -> str:
-    """Format a value as a Markdown code span; `–` for no value.
+    """Format a value as a Markdown code span. None and an empty text become `–`; a long value is cut off.
 
-    The span begins and ends with more backticks than the value contains in a row.
+    The code span begins and ends with more backticks than the value contains in a row.
     """
     if value is None or value == "":
         return marks.NONE
@@ -201,7 +209,7 @@ def code(value: object) -> str:
 
 
 def fenced(text: str) -> str:
-    """Format a text as a Markdown code block. Its fences have more backticks than the text contains in a row."""
+    """Format a text as a Markdown code block, whose fences have more backticks than the text contains in a row."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}\n{text}\n{fence}"
 

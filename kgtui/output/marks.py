@@ -21,21 +21,25 @@ FORBIDDEN = UNICODE.forbidden
 
 
 def unknown(fault: Fault | None) -> str:
-    """Return the mark for a missing value: `x` if access was denied, `?` for another fault, else `–`."""
+    """Return the mark for a missing value: `x` if access was denied, `?` for another fault, `–` without a fault."""
     if fault is None:
         return NONE
     return FORBIDDEN if fault.code in error_numbers.FORBIDDEN else NO_ANSWER
 
 
 def unread_partition(reason: str | None) -> str:
-    """Return the mark for a missing offset or lag of a partition, given its `PartitionLag.reason`."""
+    """Return the mark for a missing offset or lag of a partition.
+
+    Args:
+        reason: `PartitionLag.reason` of the partition.
+    """
     if reason in (None, "", "no commit"):
         return NONE
     return FORBIDDEN if reason == "forbidden" else NO_ANSWER
 
 
 def count(value: int | None, fault: Fault | None = None) -> str:
-    """Return a number as text; if it is unknown, return the mark for the reason."""
+    """Return a number as text. If it is None, return the mark for the fault that is the reason."""
     return unknown(fault) if value is None else str(value)
 
 
@@ -43,9 +47,9 @@ def lag(value: int | None, lower_bound: bool | int, fault: Fault | None = None) 
     """Return a total lag as text, with `≥` for a lower bound, or the mark for an unknown lag.
 
     Args:
-        value: the total lag, or None.
-        lower_bound: whether the lag of some partitions is unknown or may be hidden, or the number of these partitions.
-        fault: why the group could not be read, or None.
+        value: the total lag; None if it is unknown.
+        lower_bound: nonzero or True if the lag of some partitions is unknown, or may be hidden.
+        fault: why the group could not be read; None if it could be read.
     """
     if value is None:
         return NO_ANSWER if fault is None and lower_bound else unknown(fault)

@@ -1,4 +1,4 @@
-"""Writes tables as plain text. The columns are aligned for every text, including wide and control characters."""
+"""Writes tables as plain text. Columns are aligned even if cells contain wide characters or control characters."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 GAP = "  "
 MAX_PADDED_WIDTH = 120
-"""Maximum width to which cells are padded.
+"""Maximum width to which cells are padded, in terminal cells.
 
-Otherwise, one id of 32,000 characters would make every line that long.
+Without this limit, one id of 32,000 characters would make every line that long.
 """
 
 
@@ -36,7 +36,7 @@ def columns_of(fields: Iterable[Field[Row]]) -> list[Column]:
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: str = "", header: bool = True) -> str:
     """Format a table with one line per row, without trailing blanks.
 
-    Control characters are escaped. Widths are numbers of terminal cells.
+    Control characters are escaped. The widths of texts are measured in terminal cells.
 
     Args:
         indent: text at the start of each line.
