@@ -2,7 +2,7 @@
 
 ::
 
-    KgtuiError
+    KgtuiError                  exit code 1, unless another one is given below
     ├── UsageError              an option or a setting is wrong                      exit code 2
     │   ├── ConfigError         a setting, a properties file or a theme is wrong
     │   ├── LakeError           a folder is not a lake, or the lake cannot be read
@@ -10,7 +10,7 @@
     │   └── SparkError          Spark cannot be started, or something that it needs is missing
     ├── SourceError             records cannot be read, or fewer records arrived than exist
     ├── UnreachableError        no broker answered; has the tried addresses          exit code 3
-    ├── RefusedError            a safety check refused an action; has the reason      exit code 4
+    ├── RefusedError            a safety check refused an action; has the reason     exit code 4
     ├── ClientError             a request to one broker failed
     │   ├── ConnectError        no connection: refused, timed out, TLS, SASL, not a Kafka broker
     │   ├── DeadlineError       no response before the deadline

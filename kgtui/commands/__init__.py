@@ -33,7 +33,7 @@ terminal UI.
 | `pipeline_submit` | prints the `spark-submit` command for YARN and Kubernetes |
 | `insights` | `kgtui insights`: the findings of a lake |
 | `report` | `kgtui report`: findings and plots as one HTML page |
-| `connecting` | connects to the cluster or opens the recording that the options name |
+| `connecting` | connects to the cluster, or opens the recording, that is given in the options |
 | `selection` | selects groups by a filter, and reads the data that the filter needs |
 | `visibility` | messages about groups and offsets that missing permissions may hide |
 | `time_options` | parses durations and times in options, such as `15m` and `10:04` |

@@ -1,4 +1,4 @@
-"""Connects to the cluster that the options or the configuration name, or opens the recording that the options name."""
+"""Connects to the cluster, or opens the recording, that is given in the options or the configuration."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def timeout_of(args: argparse.Namespace) -> float:
 
 @asynccontextmanager
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
-    """Connect to the cluster that the options or the configuration name. At the end, close the connections.
+    """Connect to the cluster that is given in the options or the configuration. At the end, close the connections.
 
     If `--timeout` is not given, and the client properties set `default.api.timeout.ms`, `args.timeout` is set to this
     value, in seconds.
@@ -99,7 +99,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Return a snapshot of a recording with two additions: the time of the poll, and when each group got its state.
+    """Return a snapshot of a recording with two additions: the time of the poll, and when each state began.
 
     A snapshot of a live cluster is returned unchanged.
     """

@@ -46,7 +46,7 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""Maps an API to pairs (version, limitation). Brokers have the limitation if their version of the API is lower."""
+"""Maps an API to pairs (version, limitation). Brokers with an older version of the API have the limitation."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},

@@ -89,7 +89,7 @@ def lake_of(args: argparse.Namespace) -> str:
     lake = args.lake or os.environ.get(LAKE_VARIABLE)
     if not lake:
         raise UsageError(
-            f"no lake is named; pass --lake LAKE or set {LAKE_VARIABLE}; kgtui pipeline demo creates an example"
+            f"no lake is named; pass --lake LAKE or set {LAKE_VARIABLE}; kgtui pipeline demo creates an example lake"
         )
     return str(lake)
 
@@ -157,14 +157,14 @@ def as_text(
     evidence: bool = False,
     width: int | None = None,
 ) -> str:
-    """Format findings with their advice, and problems that have ended after the current ones.
+    """Format findings with their advice: first the current problems, then those that have ended.
 
     The last line says how old the data and the tables are.
 
     Args:
         now: current time, in seconds since the epoch.
-        since: only problems that ended after this time were searched, in seconds since the epoch; None if past problems
-            were not searched.
+        since: start of the time in which past problems were searched, in seconds since the epoch; None if they were not
+            searched.
         evidence: whether to add the table rows on which each finding is based.
         width: width to which sentences are wrapped, in terminal cells; None for no wrapping. Commands are not wrapped.
     """

@@ -49,10 +49,10 @@ class SessionOpener:
         self._opened: dict[str, tuple[Target, str | None]] = {}
 
     async def first(self) -> Session:
-        """Open the first session, on the cluster that the options or the configuration name.
+        """Open the first session, on the cluster that is given in the options or the configuration.
 
-        If they name no cluster, `localhost:9092` is tried. If no broker answers there, the session has no cluster, and
-        the terminal UI opens its start screen.
+        If no cluster is given, `localhost:9092` is tried. If no broker answers at this address, the session has no
+        cluster, and the terminal UI opens its start screen.
         """
         target = resolve(self._settings, self._args)
         attempts = await _failed_attempts(target) if target.source == ASSUMED else ()

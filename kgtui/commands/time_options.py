@@ -1,4 +1,4 @@
-"""Parse durations and points in time in the options of commands."""
+"""Parses durations and points in time in the options of commands."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ THREAD_SWITCH_INTERVAL = 0.0005
 
 
 def run(args: argparse.Namespace) -> int:
-    """Open the terminal UI on the cluster that the options or the configuration name, and return the exit code.
+    """Open the terminal UI on the cluster that is given in the options or the configuration. Return the exit code.
 
-    If no cluster is named, and no broker answers on localhost, the start screen is opened.
+    If no cluster is given, and no broker answers on localhost, the start screen is opened.
     """
     return _start(args, None)
 

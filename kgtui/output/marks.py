@@ -39,7 +39,7 @@ def unread_partition(reason: str | None) -> str:
 
 
 def count(value: int | None, fault: Fault | None = None) -> str:
-    """Return a number as text. If it is None, return the mark for the fault that is the reason."""
+    """Return `value` as text. If it is None, return the mark for a value that is missing because of `fault`."""
     return unknown(fault) if value is None else str(value)
 
 
