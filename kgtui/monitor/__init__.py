@@ -1,6 +1,7 @@
 """The monitor polls a `GroupAdmin`, and publishes the newest data of all groups as snapshots.
 
-Public names are imported at their first use, because some commands need only the polling policy.
+A public name is imported when it is first used, so that a command that needs only the polling policy does not load the
+other modules.
 
 | module | contents |
 |---|---|
@@ -11,13 +12,13 @@ Public names are imported at their first use, because some commands need only th
 | `missing_groups` | checks whether groups exist that no broker lists any longer |
 | `detail_tiers` | tier 1: reads the selected and visible groups in full |
 | `sweep` | tier 2: reads all groups in the background |
-| `screening` | finds groups with a possible problem in the reads of the sweep |
-| `lost_records` | counts lost records, and finds groups that may lose records soon |
+| `screening` | finds groups with a possible problem in the data that the sweep has read |
+| `lost_records` | counts unread records that retention has deleted, and finds groups that may lose records soon |
 | `suspects` | chooses which groups with a possible problem are read in full |
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |
 | `event_tracker` | finds events by comparing each read with the previous one |
-| `screened_groups` | the judgments that screening has made, per group and per problem |
+| `screened_groups` | stores the judgments of `screening`, by group and by problem |
 | `sorted_ids` | finds, inserts and removes ids in a long sorted list |
 | `record_times` | searches for the times of unread records, for exact ages |
 | `empty_groups` | finds unused groups by the times of their unread records |

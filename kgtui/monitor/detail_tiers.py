@@ -1,6 +1,7 @@
-"""Tier 1, which reads the selected and visible groups in full. `DetailTiers` runs all tiers except tier 0.
+"""Tier 1, the polling loop that reads the selected and visible groups in full (description, offsets and log ends).
 
-Importing this module takes time, so the monitor does so after the first list of groups has been drawn.
+`DetailTiers` runs tier 1 and all other polling loops, except for tier 0, which reads the lists of groups. Importing
+this module takes time, so the monitor imports it only after the first list of groups has been drawn.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class ViewTier:
     """Polling loop of tier 1, which reads the selected and visible groups in full once per interval.
 
     The selected group, and the visible groups of each coordinator, are read separately, so that a hanging broker delays
-    only its own groups. Descriptions are published first, because offsets need requests to more brokers.
+    only its own groups. Descriptions are published before offsets, because offsets need requests to more brokers.
 
     Args:
         changed: called after each change to the store.
@@ -157,12 +158,12 @@ class ViewTier:
             await self._timer.pause_for(interval, wake=self._wake_selected)
 
     async def _settled(self, wake: asyncio.Event) -> None:
-        """Wait until the view has not changed for `settle_time`, but at most `KEY_REPEAT_LIMIT` seconds.
+        """Wait until the selected and visible groups have stayed the same for `settle_time` seconds.
 
-        Groups that only scroll past are therefore not read.
+        Because of this pause, groups that only scroll past are not read. It lasts `KEY_REPEAT_LIMIT` seconds at most.
 
         Args:
-            wake: event that is set when the view changes.
+            wake: event that is set when the selected group or the visible groups change.
         """
         end = self._timer.now() + KEY_REPEAT_LIMIT
         while wake.is_set():
@@ -196,7 +197,7 @@ class ViewTier:
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
         """Read all visible groups once per interval.
 
-        After scrolling, groups with details older than one interval are read immediately.
+        After scrolling, only groups without details, and groups with details older than one interval, are read.
         """
         while True:
             scrolled = self._wake_visible.is_set()
@@ -205,7 +206,7 @@ class ViewTier:
             await self._timer.pause_for(self._timer.interval, wake=self._wake_visible)
 
     def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
-        """Start to read groups in full, with one task per coordinator. Groups that are being read are skipped.
+        """Start to read groups in full, with one task per coordinator. Groups that are already being read are skipped.
 
         Args:
             groups: ids of the groups.
@@ -296,7 +297,7 @@ class ViewTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                # If this read got no lag, the summary has an earlier lag, which the time series already contains.
+                # If this read returned no lag, `summary.lag` is from an earlier read and already in the time series.
                 lag = summary.lag if summary.lag_at == now else None
                 self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)
@@ -319,7 +320,7 @@ class ViewTier:
 
 
 class DetailTiers:
-    """Runs the loops for the selected and visible groups, the sweep, health verdicts, retention and record times.
+    """Runs all polling loops of the monitor except for tier 0, which reads the lists of groups.
 
     Args:
         changed: called after data of selected or visible groups has changed.

@@ -1,7 +1,8 @@
 """Searches for the times of unread records in Empty groups, to find unused groups.
 
-A group that was Empty when kgtui started may have lost its members a minute or a year ago. The group gets the problem
-`UNUSED` if the first unread record in each partition is more than a day old.
+A group that was Empty when kgtui started may have lost its members a minute or a year ago, and brokers do not report
+which. The group gets the problem `UNUSED` if, in each partition with unread records, the first of them is more than a
+day old.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _PRECISION = 0.1
-"""Accuracy with which the time of a record is searched, as a fraction of the record's age."""
+"""Largest error of the time of a record that the search accepts, as a fraction of the record's age."""
 
 _LONGEST_PAUSE = 60.0
 """Maximum pause between two searches in Empty groups, in seconds."""
 
 _RETRY_AFTER = 3_600.0
-"""Seconds until the search in a group is repeated if it had no result."""
+"""Seconds until a group is searched again if the search has failed or has found no time."""
 
 
 class EmptyGroupSearch:
     """Searches for the times of unread records in groups that were Empty when kgtui started.
 
-    Offsets do not move while a group is Empty, so each group is searched once.
+    Committed offsets rarely change while a group is Empty, so a group is not searched again after a successful search.
 
     Args:
         screening: judges each group again after its search.
@@ -55,7 +56,7 @@ class EmptyGroupSearch:
         self._failed_at: dict[str, float] = {}
 
     async def search_next(self, first: Iterable[str] = ()) -> bool:
-        """Search the next groups, and return False if no group was left to search.
+        """Search the next batch of Empty groups. Return False if there is no group to search now.
 
         Args:
             first: ids of the groups that are searched before all others.
@@ -69,9 +70,10 @@ class EmptyGroupSearch:
         return bool(groups)
 
     def _next(self, first: Iterable[str]) -> list[str]:
-        """Return the ids of the next groups to search.
+        """Return the ids of the groups to search next; empty if there is no group to search now.
 
-        These groups have at most `RECORD_TIME_PARTITIONS` partitions in total. A larger group is returned alone.
+        The groups have at most `RECORD_TIME_PARTITIONS` partitions in total. A group with more partitions is returned
+        alone.
         """
         store, partitions = self._store, 0
         found: list[str] = []
@@ -142,15 +144,16 @@ class EmptyGroupTier:
 
 
 async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:
-    """Find the first unread record in each partition of the groups.
-
-    Returns group id → latest time of these records, in seconds since the epoch. The result lacks groups without unread
-    records, and groups in which the time of such a record cannot be found.
+    """Search for the time of the first unread record in each partition, and return the latest of them for each group.
 
     Args:
-        read: the offsets of the groups, with log starts and log ends.
+        read: the offsets of the groups, with log start and log end offsets.
         limit: maximum number of partitions that are searched.
         timeout: maximum duration of the search, in seconds.
+
+    Returns:
+        Group id → time in seconds since the epoch. The result lacks groups without unread records, and groups with a
+        partition in which the time of the first unread record was not found.
     """
     rows = {group: lags(offsets) for group, offsets in read.offsets_by_group().items()}
     times = await read_record_times(admin, rows, precision=_PRECISION, limit=limit, timeout=timeout)
@@ -159,9 +162,10 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
 
 
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:
-    """Find the first unread record of each partition, and return the latest time of these records.
+    """Compare the times of the first unread record in each partition, and return the latest of these times.
 
-    The time is in seconds since the epoch; None if there are no unread records, or one of the times is unknown.
+    The result is in seconds since the epoch. It is None if there are no unread records, or if one of the times is
+    unknown.
 
     Args:
         rows: offsets and lag of all partitions of a group.

@@ -36,28 +36,28 @@ A larger number would delay key presses.
 _FOUND = frozenset({
     Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
 })  # fmt: skip
-"""Problems whose beginning cannot be observed. As the beginning, kgtui shows the time at which it found the problem."""
+"""Problems whose beginning cannot be observed. kgtui shows the time at which it found the problem instead."""
 
 _OBSERVED_BEFORE = 30.0
-"""The beginning of a problem counts as observed if the group was read in full for this many seconds before."""
+"""Seconds of full reads before a problem, above which the beginning of the problem counts as observed."""
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
 """Problems that groups may have had before kgtui started.
 
-No event is added if the first verdict on a group has such a problem, or if one such problem replaces another.
-Otherwise, a cluster with many abandoned groups would hide all other events.
+No event is added if a group without a known problem gets one of these problems, or if one of them replaces another.
+Otherwise, the events of many abandoned groups would hide all other events.
 """
 
 
 class EventTracker:
     """Adds an event to the log for each change that the store reports.
 
-    The previous members are remembered for groups that are read in full, and for other groups as long as there is
-    space.
+    To find members that join or leave, the tracker remembers the members of groups. Groups that are read in full come
+    first. The members of other groups are remembered only until the limit `members` is reached.
 
     Args:
         log: the log to which events are added.
-        members: maximum number of members and owned partitions that are remembered.
+        members: maximum number of members and owned partitions that are remembered, over all groups.
 
     Attributes:
         found: group id → when the group's problem was found, if it is not known when the problem began.
@@ -104,7 +104,8 @@ class EventTracker:
         """Add the events for the differences between this description of a group and the previous one.
 
         Args:
-            in_full: whether the group is read in full. Its members are then always remembered.
+            in_full: whether the group is read in full. If so, members of other groups are forgotten when there are too
+                many.
         """
         group = description.group
         last = self._descriptions.get(group)
@@ -124,7 +125,7 @@ class EventTracker:
             self._forget(group)
 
     def listed_without_members(self, group: str, listing: Listing, listed_at: float | None, at: float) -> None:
-        """Add the events for members that must have left, because a broker lists their group without members.
+        """Add the events for members that have left, because a broker now lists their group without members.
 
         Args:
             listed_at: time of the list, in seconds since the epoch. A list that is older than the last description of
@@ -143,8 +144,9 @@ class EventTracker:
         """Add the events for the differences between two reads of the offsets of a group.
 
         Args:
-            before: None if there was no previous read.
-            at: time of the newest read in seconds since the epoch.
+            before: the offsets of the previous read; None if there was no previous read.
+            after: the offsets of the newest read.
+            at: time of the newest read, in seconds since the epoch.
         """
         memberless = without_members(listing)
         if before is not None and before is not after:
@@ -176,8 +178,8 @@ class EventTracker:
         """Add the events for changed judgments on groups that were passed to `judged`.
 
         One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read, or has too few reads, keeps
-        its previous verdict. The event of a problem names the previous verdict only if the beginning of the problem
-        was observed.
+        its previous verdict. If a group without a known problem gets one, the event has OK as the previous verdict only
+        if the beginning of the problem was observed.
         """
         for group in list(islice(self._judged, _VERDICTS_AT_ONCE)):
             del self._judged[group]

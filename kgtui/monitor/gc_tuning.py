@@ -4,11 +4,11 @@ With 100,000 groups, a full collection takes up to 0.2 s, and a collection of yo
 Therefore:
 
 - In all clusters, automatic collections are disabled while the data of a poll is stored.
-- With many groups, they stay disabled. The objects of the first load are frozen (`gc.freeze`). Later objects of each
-  group are untracked, because they are never part of a cycle.
-- Cycles then come only from exceptions, layouts and closed dialogs. `GcTuning.tidy` collects new cycles when memory has
-  grown, and old cycles while the user is away. It freezes objects if too many are not frozen, so that no collection
-  takes longer than 20 ms.
+- With many groups, automatic collections stay disabled. The objects of the first load are frozen (`gc.freeze`). Data of
+  groups that is read later is untracked: the collector no longer visits it, because it is never part of a cycle.
+- Cycles then come only from exceptions, layouts and closed dialogs. `GcTuning.tidy` collects cycles of new objects when
+  memory has grown, and cycles of old objects while the user is away. If too many objects are not frozen, it freezes
+  them, so that no collection takes longer than 20 ms.
 
 With many groups, glibc is also configured to return large freed blocks to the operating system.
 """
@@ -43,7 +43,7 @@ _POSTPONED_MOST = 30
 """After this many postponed collections in a row, the new objects are frozen instead."""
 
 _OLD = 20_000
-"""Maximum number of objects that have survived a collection. If there are more, they are frozen."""
+"""Maximum number of unfrozen objects that have survived a collection. If there are more, all are frozen."""
 
 _AWAY_AFTER = 60.0
 """Seconds without a change of the view after which the user counts as away."""
@@ -78,8 +78,8 @@ class GcTuning:
     def paused(self) -> Iterator[None]:
         """Context manager in which automatic garbage collections are disabled.
 
-        Contexts can overlap. The end of the last one enables collections again, unless they were disabled before or
-        `freeze_once` has frozen objects.
+        Contexts can overlap. When the last of them ends, collections are enabled again, unless they were disabled
+        before the first context or `freeze_once` has frozen objects.
         """
         self._pauses += 1
         self._disable()
@@ -163,7 +163,8 @@ class GcTuning:
 
     def _return_memory(self) -> None:
         if self._trim is not None:
-            # `malloc_trim` takes milliseconds. ctypes releases the GIL, so a thread does not block the event loop.
+            # `malloc_trim` takes milliseconds. It runs in a thread, which does not block the event loop, because ctypes
+            # releases the GIL.
             Thread(target=self._trim, args=(0,), name="return memory", daemon=True).start()
 
     def release(self) -> None:
@@ -207,7 +208,7 @@ def _return_large_blocks() -> Callable[[int], object] | None:
     MB of responses to ListGroups.
 
     Returns:
-        glibc's `malloc_trim`, which returns smaller free blocks; None with other C libraries.
+        glibc's function `malloc_trim`, which returns smaller free blocks when called; None with other C libraries.
     """
     if not sys.platform.startswith("linux"):
         return None

@@ -33,17 +33,17 @@ _READS_PER_COMMIT = ceil(DEFAULT_WATCHING.commit_interval / MonitorOptions().int
 MIN_READS_PER_PARTITION = DEFAULT_WATCHING.rules.intervals * _READS_PER_COMMIT
 """Minimum number of reads that are kept per partition.
 
-At the default polling interval, so many reads cover all commits that Burrow's rules need.
+At the default polling interval, this number of reads covers all commits that Burrow's rules need.
 """
 
 READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
 """Number of reads that are kept per partition, unless the group has too many partitions (`_READS_PER_GROUP`)."""
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
-"""Maximum number of partition reads (40 bytes each) that are kept of one group, and of all groups.
+"""Maximum number of reads that are kept for one group, and for all groups together.
 
-For a group with very many partitions, `MIN_READS_PER_PARTITION` reads per partition are kept even beyond the first
-limit.
+Each read of each partition counts, and takes 40 bytes. A group with very many partitions may exceed the first limit,
+because at least `MIN_READS_PER_PARTITION` reads are kept for each partition.
 """
 
 _MANY_PARTITIONS = 500
@@ -56,12 +56,13 @@ _SLICE_SECONDS = 0.003
 """Maximum seconds for which the computation of a verdict blocks the event loop without a pause."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
-"""Maximum fraction of one CPU for the verdicts on all groups, and on the selected group."""
+"""Maximum fraction of one CPU for the verdicts on all groups together, and on the selected group."""
 
 _CPU_CREDIT = 0.05
-"""Maximum CPU time, in seconds, that verdicts can save up, and maximum CPU time that they can use in advance.
+"""Maximum CPU time, in seconds, that verdicts can save up, or can use in advance.
 
-Verdicts get `_CPU_OF_ALL` seconds of CPU time per second. When none is left, only the selected group gets verdicts.
+Each second adds `_CPU_OF_ALL` seconds of CPU time to a credit, and each verdict uses some of it. When no credit is
+left, only the selected group gets verdicts.
 """
 
 _RETENTION_TOPICS = 20_000
@@ -71,10 +72,10 @@ _RETENTION_TOPICS = 20_000
 class RetentionTier:
     """Reads the retention times of the topics of selected and visible groups.
 
-    A topic is read again after `RETENTION_MAX_AGE` seconds, also after a failed read.
+    The retention time of a topic is read again after `RETENTION_MAX_AGE` seconds, even if the last read failed.
 
     Attributes:
-        known: the retention times that were read so far.
+        known: the retention times that have been read so far.
     """
 
     def __init__(self, admin: GroupAdmin, options: MonitorOptions, timer: PollTimer) -> None:
@@ -131,9 +132,9 @@ class ReadResult(NamedTuple):
     """The result of reading one group once.
 
     Attributes:
-        at: seconds since the epoch.
+        at: time of the read, in seconds since the epoch.
         description: None if the description could not be read.
-        offsets: None if they could not be read, or if groups of this type have none.
+        offsets: None if the offsets could not be read, or if groups of this type have no offsets.
         fault: whether the description or the offsets could not be read completely.
     """
 
@@ -147,13 +148,13 @@ class ReadResult(NamedTuple):
 class HealthTier:
     """Keeps the reads of recently selected or visible groups, and publishes health verdicts on them.
 
-    A verdict is computed again after `Options.expire_cache` seconds, or later if CPU time is short (`_CPU_OF_ALL`). If
-    too many reads are kept, the group that was read longest ago is dropped first. When a group comes back into view,
-    its reads have a gap.
+    A verdict is computed again after `expire_cache` seconds (`kgtui.model.burrow.Options`), or later if CPU time is
+    short (`_CPU_OF_ALL`). If too many reads are kept, the reads of the group that was read longest ago are dropped
+    first. While a group is out of view, it is not read, so its reads have a gap when it comes back into view.
 
     Args:
         changed: called after a verdict has been stored.
-        retention: reads the retention times of the topics of these groups.
+        retention: reads the retention times of the topics that the groups read.
         watching: the rules for verdicts. `gap_after` is ignored, because it is computed from the polling interval
             (`SCREEN_GAPS`).
         on_healthy: called with the id of each group whose verdict is OK and final, and whose lag does not grow.
@@ -238,7 +239,8 @@ class HealthTier:
             return
         history = self._histories.get(group) or ReadHistory()
         if history.read_at is not None and read.at < history.read_at:
-            # In a replay, the user has gone back to an earlier time. Drop all stored reads, because some are newer.
+            # In a replay, the user has gone back to an earlier time. Drop all stored reads of the group, because some are
+            # newer than that time.
             self._forget(group)
             history = ReadHistory()
         self._histories[group] = history
@@ -255,10 +257,10 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # Use the time of the first list that shows the group as Empty, because the group may be read much later.
+            # Use the time of the first list with the group as Empty, because its first full read may be much later.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
-            # The group has been Empty at least since the first list of its coordinator.
+            # No list shows another state, so the group has been Empty since its coordinator began to respond.
             broker = self._store.brokers.get(self._store.groups[group].coordinator)
             if broker is not None and broker.answered_since is not None:
                 history.empty_since = min(history.empty_since[0], broker.answered_since), True
@@ -278,7 +280,7 @@ class HealthTier:
         self._store.drop_health(group)
 
     def _next(self) -> str | None:
-        """Return the group whose verdict is computed next, or None.
+        """Return the id of the group whose verdict is computed next; None if no verdict is due or no CPU time is left.
 
         The selected group comes first, and then the group whose verdict has been overdue longest.
         """

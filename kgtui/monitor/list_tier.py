@@ -71,7 +71,8 @@ class PendingRemovals:
     def broker_joined(self, node: int) -> None:
         """Note that a broker has joined the cluster or has come back.
 
-        All removals also wait for the list of this broker. If it has come back, its own groups stay in the store.
+        All pending removals now also wait for the list of this broker. If the broker has come back, the pending removal
+        of its own groups is canceled.
         """
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
@@ -86,8 +87,8 @@ class PendingRemovals:
 
         Args:
             groups: ids of the groups that are new or changed in the list.
-            asked_about: result of `pending` just before the list was requested. The list says nothing about later
-                removals.
+            asked_about: result of `pending` just before the list was requested. Only these removals no longer wait for
+                the broker, because the list may be older than removals that were added later.
         """
         self._silent.discard(node)
         for one in self._pending:
@@ -99,7 +100,8 @@ class PendingRemovals:
     def broker_silent(self, node: int) -> None:
         """Note that a broker did not respond. Removals wait for its list for at most `REMOVAL_GRACE` seconds.
 
-        This limit does not apply to groups whose own broker has left the cluster: they wait for all lists.
+        This limit does not apply to groups whose own broker has left the cluster, because all other brokers must send
+        their lists before these groups are removed.
         """
         self._silent.add(node)
         self._settle()
@@ -152,11 +154,12 @@ class ListTier:
         self._listed: set[int] = set()
         self._left_at: dict[int, float] = {}
         self._missing = MissingGroups(admin, store, options.timeout)
-        # In a replay, groups are removed as soon as they are missing in a list, because no coordinator can be asked.
+        # In a replay, groups that no broker lists are removed without a check, because no coordinator can be asked.
         self._removals = PendingRemovals(store.drop if timer.recorded_at else self._check_missing, timer.now)
         self._missing_found = asyncio.Event()
         self._wake = asyncio.Event()
-        # Only one list is stored at a time, in short steps. Otherwise, a key press would wait for a step of each list.
+        # Only one list is stored at a time, in short steps. If several lists were stored at the same time, a key press
+        # would wait for one step of each list.
         self._storing = asyncio.Lock()
 
     async def run(self) -> None:
@@ -181,7 +184,7 @@ class ListTier:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _check_missing(self, node: int, groups: Collection[str]) -> None:
-        """Schedule a check of missing groups, which removes those that do not exist according to their coordinators."""
+        """Schedule a check of missing groups, which removes groups that their coordinators do not know."""
         self._missing.add(node, groups)
         self._missing_found.set()
 
@@ -198,7 +201,7 @@ class ListTier:
                 self._missing_found.clear()
 
     async def _follow_cluster(self) -> bool:
-        """Read the cluster's metadata, and start or stop polling brokers. Return whether this succeeded."""
+        """Read the cluster's metadata, and start or stop polling brokers. Return whether the read succeeded."""
         try:
             cluster = await self._admin.cluster(timeout=self._options.timeout)
         except KgtuiError as error:
@@ -275,8 +278,8 @@ class ListTier:
         await self._store.take_list(node, delta, first=first)
         self._missing.listed(delta.updated)
         self._listed.add(node)
-        # `missing` has the groups that the broker no longer lists. The first list of a broker has no previous list to
-        # compare it with, so it is compared with the store, which still has the groups of a broker that has come back.
+        # `missing` contains the groups that the broker no longer lists. The first list of a broker is compared with the
+        # store instead of a previous list. If the broker has come back, the store still contains its groups.
         missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:

@@ -1,6 +1,7 @@
-"""Compares positions with log start offsets: counts lost records, and finds groups that may lose records soon.
+"""Compares positions with log start offsets, to count lost records and find groups that may lose records soon.
 
-A position is a committed offset or a share-partition start offset.
+A position is a committed offset or a share-partition start offset. Lost records are unread records that retention has
+deleted.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _PAUSE = 120
 """Minimum seconds between two comparisons of all positions of a group with the log start offsets."""
 
 _OLDER_PART = 0.5
-"""Fraction of the records of a log, from the oldest on. A position in these records counts as near the log start."""
+"""A position in this fraction of a log, counted from the log start offset, counts as near the log start."""
 
 
 class LogStartCheck(NamedTuple):
@@ -31,7 +32,8 @@ class LogStartCheck(NamedTuple):
 
     Attributes:
         lost: number of unread records that retention has deleted.
-        near: whether some position is near the log start (`_OLDER_PART`); None if not all partitions were compared.
+        near: whether the position of any partition with unread records is near the log start (`_OLDER_PART`); None if
+            not all partitions were compared.
     """
 
     lost: int
@@ -41,14 +43,15 @@ class LogStartCheck(NamedTuple):
 async def compare_with_log_starts(
     admin: GroupAdmin, trails: Mapping[str, Trail], read: GroupsRead, *, timeout: float
 ) -> dict[str, LogStartCheck]:
-    """Compare positions with log start offsets, and return group id → result.
+    """Compare the positions of groups with log start offsets, and return group id → result of the comparison.
 
     The result lacks groups whose offsets could not be read. To send fewer requests, log start offsets are usually read
     only for partitions with unread records and a position that does not move. Every `_PAUSE` seconds, they are read for
     all partitions with unread records.
 
     Args:
-        trails: group id → the last reads of the group, of which `read` is the newest.
+        trails: group id → trail, the data of the group's last reads, including `read`.
+        read: the newest read of the groups.
         timeout: maximum duration of the request for log start offsets, in seconds.
     """
     rows: dict[str, list[Position]] = {}
@@ -61,7 +64,7 @@ async def compare_with_log_starts(
         if due or any(waited > 1 for waited in trail.waited):
             found = positions_of(read.committed.get(group, ()), read.share.get(group, ()), read.bounds)
             if len(found) != len(trail.waited):
-                # This read lacks some partitions, so it is not in the trail, and cannot be compared.
+                # This read lacks some partitions, so it was not added to the trail, and cannot be compared.
                 continue
             checked = [
                 row
@@ -84,7 +87,7 @@ async def compare_with_log_starts(
 
 
 def _due(trail: Trail) -> bool:
-    """Return whether to compare all partitions now: after the second read, and then every `_PAUSE` seconds."""
+    """Return whether all partitions are compared now: after the second read, and then once per `_PAUSE` seconds."""
     if len(trail.samples) < 2:
         return False
     before = trail.samples[-2].at

@@ -1,9 +1,9 @@
-"""Groups that no broker lists any longer, although kgtui has not heard that they were deleted.
+"""Checks whether groups that no broker lists any longer were deleted.
 
 The lists of groups alone do not prove that a group is gone. While a broker fails, restarts or hands over its groups,
-its groups are in no list: for seconds if other brokers have replicas of `__consumer_offsets`, and otherwise until the
-broker is back. Everything that kgtui has observed about a group is therefore kept until the group's coordinator
-answers that the group does not exist.
+its groups are in no list. This takes seconds if other brokers have replicas of `__consumer_offsets`, and otherwise
+lasts until the broker is back. The data of a group is therefore kept until the group's coordinator responds that the
+group does not exist.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 async def confirmed_gone(admin: GroupAdmin, groups: Iterable[str], *, timeout: float) -> set[str]:
     """Ask the coordinators of groups that no broker lists, and return the ids of the groups that do not exist.
 
-    A group that the user may not describe counts as gone too, because nothing else can be found out about it.
+    A group on which the user lacks DESCRIBE counts as gone too, because kgtui can read nothing about it.
 
     Args:
         timeout: maximum duration in seconds.

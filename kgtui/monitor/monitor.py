@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from kgtui.monitor.detail_tiers import DetailTiers
 
 _LIST_DELAY = 0.15
-"""Seconds for which a new list of groups waits for the lists of other brokers before it is published."""
+"""Time, in seconds, for which a new list of groups waits for lists of other brokers before it is published."""
 
 _BACKGROUND_FACTOR = 10.0
-"""Factor for the time between two snapshots if only summaries or health verdicts have changed.
+"""If only summaries or health verdicts have changed, the time between two snapshots is this many times as long.
 
 Such changes are slow or rarely visible, and fewer snapshots reduce the work of the terminal UI.
 """
 
 _FIRST_DRAW = 1.0
-"""Maximum seconds for which reads of groups wait until the first list has been drawn."""
+"""Maximum time, in seconds, for which reads of groups wait so that the terminal UI can draw the first list."""
 
 _FIRST_DRAW_WITH_VIEW = 0.4
 """Seconds for which reads of groups wait after the terminal UI has set the first visible groups.
@@ -55,8 +55,8 @@ class Monitor:
         admin: access to the cluster. The monitor does not close it.
         options: polling intervals and limits.
         now: returns seconds since the epoch.
-        recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch. Reads of data with
-            the same time count as one read. None for a live cluster.
+        recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch. Several reads
+            with the same recorded time count as one read. None for a live cluster.
 
     Attributes:
         snapshot: the newest snapshot; empty before the first poll.
@@ -75,7 +75,7 @@ class Monitor:
         self._options = options = options or MonitorOptions()
         self._timer = PollTimer(options.interval, now, recorded_at)
         self._gc = GcTuning()
-        # In a replay, no events are kept, because each step to another time would cause many of them.
+        # In a replay, no events are kept, because each step to another time would cause many events.
         self.events = EventLog(options.kept_events if recorded_at is None else 0)
         self._events_since = now() if recorded_at is None else None
         self._tracker = EventTracker(self.events, EVENT_MEMBERS)
@@ -191,7 +191,7 @@ class Monitor:
             self._publish_soon(at_least=_LIST_DELAY if self._lists.polling else 0.0)
 
     def _publish_soon(self, factor: float = 1.0, *, at_least: float = 0.0) -> None:
-        """Schedule the next snapshot, with all changes until then.
+        """Schedule the next snapshot, which will contain all changes made until then.
 
         Args:
             factor: factor for the minimum time between two snapshots; 0 publishes immediately.
@@ -215,7 +215,7 @@ class Monitor:
         self.snapshot = replace(snapshot, events=self.events.kept(), events_since=self._events_since)
         for listener in list(self._listeners):
             listener(self.snapshot)
-        # Tidying blocks the event loop, so it waits until the terminal UI has drawn its first frame and handled keys.
+        # A garbage collection blocks the event loop, so the first one waits until the terminal UI has been drawn.
         drawn = self._complete_at is not None and self._published_at - self._complete_at >= _FIRST_DRAW
         if drawn and self._tidying is None:
             self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)

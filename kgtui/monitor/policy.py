@@ -1,4 +1,4 @@
-"""The polling policy: which groups are read, how often, how many in parallel, and what counts as a gap.
+"""The polling policy: which groups are read, how often, how many in parallel, and which pauses count as gaps.
 
 The monitor, the recorder, `kgtui check` and `kgtui ls --watch` use these values. Times are in seconds.
 """
@@ -43,7 +43,7 @@ After this time, the broker disappears as soon as other brokers list its groups.
 """
 
 REMOVAL_GRACE = 10.0
-"""Maximum seconds for which a missing group is kept if its possible coordinator does not respond.
+"""Maximum time, in seconds, for which a group that no broker lists is kept while its coordinator may not respond.
 
 The controller reassigns the groups of a dead broker after `broker.session.timeout.ms`, by default 9 s.
 """
@@ -54,7 +54,7 @@ MISSING_CHECK_PAUSE = 1.0
 MISSING_CHECK_MAX_PAUSE = 30.0
 """Longest pause, in seconds, between two checks of groups that no broker lists any longer.
 
-The pause doubles while no check finds that a group is gone.
+The pause doubles after each check that finds no deleted group.
 """
 
 MISSING_GROUPS_PER_CHECK = 1_000
@@ -67,28 +67,28 @@ A shorter interval would read the same recorded poll again.
 """
 
 LARGE_CLUSTER = 20_000
-"""Number of groups above which the sweep reads fewer groups per second (`large_first_factor` in `MonitorOptions`)."""
+"""In clusters with more groups, the background reads are slower (`large_first_factor` in `MonitorOptions`)."""
 
 NO_SWEEP = 0.001
-"""Value of `MonitorOptions.sweep_rate` (groups per second) with which the sweep reads almost nothing.
+"""Value of `MonitorOptions.sweep_rate`, in groups per second, that practically turns off the sweep.
 
-`kgtui record` uses this value, because it reads all groups itself.
+The sweep is the background read of all groups. `kgtui record` does not need it, because it reads all groups itself.
 """
 
 EVENT_MEMBERS = 20_000
 """Maximum number of members and owned partitions that are remembered, to find members that join or leave.
 
-The members of groups that are read in full are remembered first.
+If there are more, the members of groups that are not read in full are forgotten first.
 """
 
 RETENTION_MAX_AGE = 600.0
-"""Seconds until the retention time of a topic is read again. Configs change rarely."""
+"""Seconds until the retention time of a topic is read again. The time is long, because configs change rarely."""
 
 SUSPECT_INTERVAL = 5.0
 """Minimum seconds between two full reads of a group with a possible problem that is not in view."""
 
 SUSPECT_PARTITIONS = 4_000
-"""Maximum number of partitions, in total, of groups that are read in full because of a possible problem."""
+"""Maximum total number of partitions of the groups that are read in full because of a possible problem."""
 
 RECORD_TIME_PAUSE = 30.0
 """Minimum time, in seconds, between two searches for the times of unread records in the same group."""
@@ -106,10 +106,13 @@ EMPTY_SEARCH_LOAD = 0.1
 """The pause after a search in Empty groups is at least the duration of the search divided by this number."""
 
 SHOW_RECORD_TIME_PARTITIONS = 20_000
-"""Maximum number of partitions in which `kgtui show` and `kgtui check` search for unread records."""
+"""Maximum number of partitions in which `kgtui show` and `kgtui check` search for the times of unread records."""
 
 RETENTION_PAUSE = 2.0
-"""Seconds until requested retention times are read, so that one request covers all topics that come into view."""
+"""Seconds to wait before requested retention times are read.
+
+During this time, more topics come into view, so that one request covers all of them.
+"""
 
 
 ACCESS_MAX_AGE = 30.0
@@ -125,22 +128,25 @@ class MonitorOptions:
     """Settings of a monitor. Times are in seconds.
 
     Attributes:
-        interval: time between two lists of a broker, and between two reads of the selected and visible groups.
+        interval: time between two requests for a broker's list of groups, and between two reads of the selected and
+            visible groups.
         timeout: maximum duration of one list request or one read.
         failure_pause_max: longest pause after failed polls of a broker or failed reads of the metadata.
         list_load: maximum fraction of the time that a broker is busy with list requests.
         visible_groups: maximum number of visible groups that are read in full, besides the selected group.
-        sweep_rate: maximum number of groups per second that the sweep reads from all brokers together.
+        sweep_rate: maximum number of groups per second that the sweep, the background read of all groups, reads from
+            all brokers together.
         first_sweep_factor: factor by which the first sweep reads more groups per second than `sweep_rate`.
         large_first_factor, large_later_factor: in clusters with more than `LARGE_CLUSTER` groups, factors by which the
-            first sweep, and later sweeps, read fewer groups per second. Listing and drawing so many groups takes CPU
-            time, too.
+            first sweep, and later sweeps, read fewer groups per second, because listing and drawing so many groups
+            takes CPU time, too.
         sweep_batch: maximum number of groups that the sweep reads from one broker at the same time.
         sweep_partitions: maximum number of partitions in one request. A group with more partitions is read alone.
         sweep_pause: minimum time from the start of one sweep to the start of the next. Each sweep reads all groups with
             members.
         empty_pause: minimum time between two reads of an Empty group by the sweep.
-        describe_pause: minimum time between two descriptions of a group by the sweep, unless its state has changed.
+        describe_pause: minimum time between two reads of a group's description by the sweep, unless the state of the
+            group has changed.
         sweep_load: maximum fraction of the time that a broker is busy with the sweep, except for the first sweep.
         suspects: maximum number of groups that are read in full because of a possible problem.
         publish_interval: minimum time between two snapshots. It is ten times as long if only summaries or health
@@ -177,7 +183,8 @@ class MonitorOptions:
 def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
     """Return the seconds until the cluster's metadata is read again.
 
-    After a failed read, and while a broker may come back, the pause is limited by `failure_pause_max`.
+    After failed reads, the pause is at most `failure_pause_max`. While a broker that has left may come back, it is at
+    most half of `failure_pause_max`.
 
     Args:
         failures: number of consecutive reads of the metadata that failed.
@@ -189,11 +196,11 @@ def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
 
 
 def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:
-    """Return how many groups per second the sweeps of all brokers together read at most.
+    """Return the maximum number of groups per second that the sweep reads from all brokers together.
 
     Args:
         groups: number of groups in the cluster.
-        first: whether the groups have not been read before.
+        first: whether this is the first sweep, in which no group has been read before.
     """
     rate = options.sweep_rate * (options.first_sweep_factor if first else 1.0)
     if groups <= LARGE_CLUSTER:
@@ -202,10 +209,11 @@ def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:
 
 
 def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[list[str], list[str]]:
-    """Return the ids of a broker's groups with members, and of its groups without members.
+    """Return two lists of group ids for one broker: its groups with members, and its groups without members.
 
     Args:
         by_listing: listing → ids of the groups with this listing.
+        node: id of the broker that coordinates the groups.
     """
     rows: tuple[list[str], list[str]] = ([], [])
     for listing, ids in by_listing.items():
@@ -226,7 +234,8 @@ def listed_without_members(listing: Listing) -> bool:
 def answered_since(status: BrokerStatus | None, now: float) -> float:
     """Return since when a broker has responded without a gap, including its response at `now`.
 
-    A gap occurs if the broker or the network fails, or if polling or the machine is suspended.
+    The result is in seconds since the epoch. A gap occurs if the broker or the network fails, or if polling or the
+    machine is suspended.
 
     Args:
         status: the status of the broker before this response, or None.
@@ -245,7 +254,7 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time, in seconds, between two reads of the same group's description by the recorder."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, it is the timeout."""
+"""Minimum timeout of one poll of the recorder, in seconds. A longer polling interval is also the timeout."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time, in seconds, that the recorder waits for the first list of groups from each broker."""
@@ -266,9 +275,9 @@ _SETTLED = frozenset({STABLE, EMPTY, None})
 def groups_to_describe(
     listings: Mapping[str, Listing], described: Mapping[str, tuple[Listing, float]], now: float, interval: float
 ) -> set[str]:
-    """Return the ids of the groups that the recorder describes in one poll.
+    """Return the ids of the groups whose descriptions the recorder reads in one poll.
 
-    A group is described if its listing has changed, if its members may be changing, and at least once per `interval`.
+    A group is described if its listing has changed or its members may be changing, and at least once per `interval`.
 
     Args:
         listings: group id → newest listing.
@@ -337,7 +346,7 @@ def watch_timeout(interval: float, slowest: float | None, timeout: float) -> flo
 EVENT_GROUPS = 100
 """Maximum number of groups whose members and offsets `kgtui events` reads once per interval.
 
-If the filter matches more groups, only the sweep reads them.
+If the filter matches more groups, only the sweep (the background read of all groups) reads the matching groups.
 """
 
 EVENT_PAUSE = 0.2

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PollTimer:
-    """Timer for polling loops, which wait in `pause_for`. The monitor can pause, resume or wake them.
+    """Timer of the polling loops, which wait in `pause_for` between reads. The monitor can pause, resume or wake them.
 
     Args:
         interval: time between two polls in seconds.
@@ -57,7 +57,7 @@ class PollTimer:
     async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> bool:
         """Wait for some seconds, or until `refresh` is called or `wake` is set. Return whether `refresh` was called.
 
-        While polling is paused, continue to wait.
+        If polling is paused when the seconds are over, wait until polling is resumed as well.
         """
         waits = [asyncio.ensure_future(self._refresh.wait())]
         if wake is not None:

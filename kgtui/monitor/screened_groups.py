@@ -1,4 +1,4 @@
-"""The judgments that screening has made: one per group, and the groups with each problem."""
+"""Stores the judgments of screening (quick checks of all groups in the background), by group and by problem."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from kgtui.monitor.gc_tuning import untrack
 
 
 class ScreenedGroups:
-    """The judgments that screening has made on groups that have a problem or were not read often enough.
+    """The judgments of screening on groups that have a problem, or were not read often enough for a final judgment.
 
     Attributes:
-        judgments: group id → judgment. Change it only with `put`.
+        judgments: group id → judgment. Use `put` to change it.
         by_kind: problem → ids of the groups whose most severe problem this is, as keys of a dict with the values None.
             The oldest judgments come first.
         empty: ids of the groups with `Problem.EMPTY` among their problems, as keys of a dict with the values None.

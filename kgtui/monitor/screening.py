@@ -10,15 +10,15 @@ rules, and stores judgments. Groups with a possible problem are then read in ful
 | stopped | a partition has unread records, and its position has not moved for a full window of Burrow's rules |
 | rewound | a position moved backward, and has not reached its previous value again |
 | flapping | at least three rebalances in `FLAPPING_SECONDS`, counted from states, members, assignment and epoch |
-| falling behind | the lag grew in each of the last reads, and records older than the first of them are still unread |
+| falling behind | the lag grew in each of the last reads, and records from before the first of these reads are unread |
 | no partitions | no member had a partition in the last two descriptions |
 | rebalancing | a state that belongs to a rebalance lasts longer than `unsettled_limit` |
 | empty, unused, abandoned | the group has unread records, but no members |
 
 A position is a committed offset or a share-partition start offset.
 
-Groups with a position in the older half of a log are read in full too, because only the exact verdict compares the
-speed of the group with the retention.
+Groups with a position in the older half of a log are read in full too, because only the exact verdict shows whether
+the group reads its records faster than retention deletes them.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ UNSETTLED_CLASSIC = 15.0
 UNSETTLED_OTHER = 60.0
 """Seconds after which a group in a rebalance gets the status WARN, unless its type is classic.
 
-The limit is longer than for classic groups, because only some partitions are not read during such a rebalance.
+The limit is longer than for classic groups, because such a rebalance interrupts the reading of only some partitions.
 """
 
 FLAPPING_SECONDS = 1_200
 """A group is flapping if its last `REBALANCES_KEPT` rebalances began within this many seconds.
 
-At the rate of `RebalanceRate.FLAPPING`, they would begin within 1,800 s. The limit is smaller, because deployments
-also cause rebalances.
+The rate of `RebalanceRate.FLAPPING` corresponds to 1,800 s. This limit is smaller, because deployments also cause
+rebalances.
 """
 
 CALM_AFTER = 600
@@ -74,14 +74,14 @@ CALM_AFTER = 600
 OBSERVED_AFTER_REBALANCE = 60.0
 """Seconds for which a group is read in full after a rebalance.
 
-The sweep alone would miss the next rebalance if it is short.
+The sweep alone reads the group too rarely to notice the next rebalance if that rebalance is short.
 """
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A group counts as stopped if it makes no progress for this many times `Trail.pace`.
+"""A group can count as stopped only after this many times `Trail.pace` without progress.
 
-`Trail.pace` is the usual time, in seconds, between two reads in which the group had made progress.
+`Trail.pace` is the longest recent time, in seconds, between two reads in which the group had made progress.
 """
 
 _LASTING = frozenset({Problem.FLAPPING, Problem.BEHIND})
@@ -97,20 +97,21 @@ _CLOCK_TOLERANCE = 2.0
 
 
 def unsettled_limit(listing: Listing) -> float | None:
-    """Return how many seconds a group can be in its state without a problem; None if there is no limit."""
+    """Return after how many seconds the state of a group counts as a problem; None if the state is never a problem."""
     if listing.state not in _UNSETTLED:
         return None
     return UNSETTLED_CLASSIC if listing.type in (CLASSIC, None) else UNSETTLED_OTHER
 
 
 class Screening:
-    """Applies the rules to each group that the sweep reads, and stores the judgments.
+    """Applies the rules of this module to each group that the sweep reads, and stores the judgments.
 
     Args:
         store: contains the groups, their summaries with the trails, and the judgments.
 
     Attributes:
-        changed: ids of the groups whose state has changed, in this order. The sweep reads them soon, and removes them.
+        changed: ids of the groups whose state has changed, in the order of the changes. The sweep removes an id when it
+            reads the group.
         near_log_start: ids of groups with members and with a position in the older half of a log.
     """
 
@@ -145,7 +146,7 @@ class Screening:
         Args:
             at: seconds since the epoch.
             rows: positions and log ends of the partitions; None if the offsets were not read.
-            description: None if it was not read.
+            description: None if the description was not read.
         """
         summary = self._store.summaries.get(group)
         trail = Trail.decode(b"" if summary is None else summary.trail)
@@ -160,7 +161,7 @@ class Screening:
 
         Args:
             trail: None for the trail in the group's summary.
-            compared: comparison with the log start offsets; None if they were not read again.
+            compared: comparison of the positions with the log start offsets; None if these were not read again.
         """
         store = self._store
         summary, listing = store.summaries.get(group), store.groups.get(group)
@@ -196,17 +197,17 @@ class Screening:
             self._rebalanced_at[group] = at
 
     def without_problem_to_observe(self) -> set[str]:
-        """Return groups without a known problem that should be read in full if they are not too many.
+        """Return the ids of groups that should be read in full even without a known problem, if there are not too many.
 
-        They are the groups in `near_log_start`, and groups with a rebalance in the last `OBSERVED_AFTER_REBALANCE`
-        seconds.
+        The result contains the groups in `near_log_start`, and the groups with a rebalance in the last
+        `OBSERVED_AFTER_REBALANCE` seconds.
         """
         since = self._store.now() - OBSERVED_AFTER_REBALANCE
         self._rebalanced_at = {group: at for group, at in self._rebalanced_at.items() if at > since}
         return self.near_log_start | self._rebalanced_at.keys()
 
     def refuted(self, group: str) -> None:
-        """Remove the possible problem of a group from its trail, because the group's exact verdict is OK."""
+        """Remove the possible problem of a group from its trail, because its exact verdict is OK. Judge it again."""
         health = self._store.health.get(group)
         if health is None or health.loss is None or not health.loss.is_near:
             self.near_log_start.discard(group)
@@ -234,7 +235,7 @@ class Screening:
                 rebalance = after.state != NOT_READY
         else:
             self._unsettled.pop(group, None)
-            # The group was Empty and is Stable now, so a rebalance took place between the two lists.
+            # If the group was Empty and is Stable now, a rebalance took place between the two lists of groups.
             rebalance = before is not None and before.state == EMPTY and after.state == STABLE
         if len(self.changed) < _MOST_CHANGED:
             self.changed[group] = None
@@ -273,8 +274,8 @@ class Screening:
     def check_clock(self) -> None:
         """Find out whether the machine's clock was set, or the machine was suspended.
 
-        Skipped time does not count as time without progress. After a jump backward, the next read of each group resets
-        its trail.
+        The time that the clock has skipped does not count as time without progress. After the clock has gone back, the
+        next read of each group resets its trail.
         """
         offset = time.time() - time.monotonic()
         jump = round(offset - self._offset)
@@ -325,7 +326,7 @@ class Screening:
             yield _found(GroupStatus.WARN, Problem.REBALANCING, why, began, seen=seen)
 
     def _of_empty(self, group: str, listing: Listing, trail: Trail, now: float) -> Judgment | None:
-        """Return the judgment on an Empty group; None without unread records, or if its offsets still advance."""
+        """Return the judgment on an Empty group; None if it has no unread records, or if its offsets still advance."""
         lag = trail.samples[-1].lag if trail.samples else 0
         if not lag:
             return None
@@ -351,15 +352,18 @@ class Screening:
 def _order(judgment: Judgment) -> tuple[bool, int]:
     """Return a sort key: `Problem.UNUSED` first, then the most severe problem.
 
-    Most unused groups have also lost records. Thousands of these old losses would hide new ones.
+    Most unused groups have also lost records. If these losses came first, thousands of them would hide new losses.
     """
     return judgment.kind is not Problem.UNUSED, -judgment.harm
 
 
 def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
-    """Return a judgment with the beginning of the previous judgment on the same problem.
+    """Return the judgment `found`, with the beginning from the previous judgment if both have the same problem.
 
-    Some rules use only the last few reads, so the beginning would move with each read.
+    Some rules use only the last few reads, so their beginning would move with each read.
+
+    Args:
+        known: the previous judgment on the group, or None.
     """
     if known is None or found.kind is not known.kind or found.kind not in _LASTING or known.since is None:
         return found
@@ -369,7 +373,7 @@ def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
 
 
 def _not_moving(trail: Trail) -> Iterator[Judgment]:
-    """Yield a judgment with `Problem.STOP` if a partition has unread records, and its position no longer moves."""
+    """Yield a judgment with `Problem.STOP` if a partition has unread records and its position no longer moves."""
     # `Trail.waited` has for each partition the seconds without progress plus 1; 0 without unread records.
     longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
     if longest <= limit:
@@ -385,7 +389,7 @@ def _not_moving(trail: Trail) -> Iterator[Judgment]:
 
 
 def _growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.BEHIND` if the lag grew in each of the last reads, and records from before these are unread."""
+    """Yield `Problem.BEHIND` if the lag grew in each stored read, and records from before the first one are unread."""
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
         return

@@ -17,13 +17,13 @@ _SORT_BELOW = 8
 
 
 def index_of(ids: Sequence[str], group: str) -> int | None:
-    """Return the index of a group id in a sorted list, or None."""
+    """Return the index of a group id in a sorted list; None if the list does not contain it."""
     at = bisect_left(ids, group)
     return at if at < len(ids) and ids[at] == group else None
 
 
 def merged(ids: list[str], added: list[str], removed: list[str]) -> list[str]:
-    """Return a sorted list of the ids in `ids` and `added` without `removed`.
+    """Return a sorted copy of `ids` with `added` and without `removed`.
 
     The list `ids` must be sorted, and is not changed.
     """
@@ -37,9 +37,9 @@ def merged(ids: list[str], added: list[str], removed: list[str]) -> list[str]:
 
 
 def patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> list[str]:
-    """Return a sorted copy of `ids` with `added` and without `removed`.
+    """Return a sorted copy of the sorted list `ids`, with `added` and without `removed`.
 
-    The ids between two changes are copied as one slice, which is fast for few changes.
+    This function is fast for few changes, because it copies the ids between two changes as one slice.
     """
     kept: list[str] = []
     start = 0

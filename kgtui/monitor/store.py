@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LIVE = ("summaries", "state_since", "appeared", "screened")
-"""Names of attributes that all snapshots share with the store, because copying 100,000 entries takes too long."""
+"""Names of attributes that all snapshots share with the store, because copying 100,000 entries takes too long.
+
+Snapshots contain read-only views of them, which show later changes, too.
+"""
 
 
 class Store:
@@ -49,8 +52,8 @@ class Store:
 
     Attributes:
         changes: the groups whose listing, summary, judgment, health or fault has changed.
-        unread_since: id of an Empty group → time at which its first unread record was written, in seconds since the
-            epoch. Of the times in several partitions, it is the latest.
+        unread_since: id of an Empty group → time of its first unread record, in seconds since the epoch. If several
+            partitions have unread records, it is the latest of the times in these partitions.
         on_state_change: called with a group id, its earlier listing (None for a new group) and its new listing.
     """
 
@@ -98,7 +101,7 @@ class Store:
 
         Args:
             delta: the changes since the previous list of the broker.
-            first: whether this is the first list of the broker, so that the beginning of the states is unknown.
+            first: whether this is the first list of the broker. If so, the beginning of its groups' states is unknown.
         """
         joined: dict[Listing, list[str]] = defaultdict(list)
         left: dict[Listing, list[str]] = defaultdict(list)
@@ -119,7 +122,7 @@ class Store:
             self._set_state_times(delta.state_since)
 
     def _set_state_times(self, times: Mapping[str, float | None]) -> None:
-        """Store when the states of groups began.
+        """Store the times at which the current states of groups began.
 
         Args:
             times: group id → time in seconds since the epoch; None if it is not known.
@@ -284,7 +287,7 @@ class Store:
                 self._events.judged(group)
 
     def track_members(self, group: str, at: float, description: GroupDescription | None, *, memberless: bool) -> None:
-        """Pass a description, or the fact that the group is `memberless`, to the event tracker."""
+        """Pass a description to the event tracker, or the fact that the group is listed without members."""
         listing = self.groups[group]
         if description is not None:
             self._events.described(description, listing, at, in_full=group in self.details)
@@ -298,7 +301,7 @@ class Store:
             self._stale.add("screened")
 
     def set_access(self, access: Access) -> None:
-        """Store the permissions of the user. Brokers leave out offsets for which permissions are missing."""
+        """Store the permissions of the user, which show whether brokers leave out offsets."""
         self.access = access
         self._stale.add("brokers")
 
@@ -366,7 +369,7 @@ class Store:
             self._stale.add("group_faults")
 
     def put_config_fault(self, group: str, fault: Fault) -> None:
-        """Store why the configs of a group could not be read. Earlier configs are kept, and are marked."""
+        """Store why the configs of a group could not be read. Earlier configs are kept and marked with the fault."""
         if group not in self.groups:
             return
         last = self.configs.get(group)
@@ -385,12 +388,15 @@ class Store:
         return bool(self._stale)
 
     def snapshot(self) -> Snapshot:
-        """Return a snapshot. It shares unchanged attributes with the previous snapshot, and `_LIVE` with the store."""
+        """Return a snapshot, which shares unchanged data with the previous snapshot.
+
+        It shares the attributes named in `_LIVE` with the store.
+        """
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
-            # After removals, `dict.copy` is ten times as fast as `dict(…)`, but each removal makes `copy` slower.
-            # Therefore, `self.groups` is recreated after many removals.
+            # `dict.copy` is up to ten times as fast as `dict(…)`, but becomes slower with each entry that was removed
+            # before. Therefore, `self.groups` is recreated after many removals.
             self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1

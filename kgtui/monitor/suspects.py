@@ -21,7 +21,7 @@ _NOT_OBSERVED = ONLY_COUNTED | {Problem.EMPTY, Problem.UNREADABLE}
 
 
 class FullReader(Protocol):
-    """Interface for reading groups in full, which `kgtui.monitor.detail_tiers.ViewTier` implements."""
+    """Interface for reading groups in full. It is implemented by `kgtui.monitor.detail_tiers.ViewTier`."""
 
     @property
     def in_view(self) -> frozenset[str]:
@@ -32,7 +32,7 @@ class FullReader(Protocol):
 
 
 class SuspectTier:
-    """Reads suspects in full, so that they get an exact verdict.
+    """Reads groups with a possible problem ("suspects") in full, so that they get an exact verdict.
 
     The most severe problems come first. Among equal problems, groups that were already chosen come first, because an
     exact verdict needs several reads.
@@ -40,8 +40,8 @@ class SuspectTier:
     Args:
         view: reads the chosen suspects, except the selected and visible ones, which it reads anyway.
         on_chosen: called with the ids of the chosen suspects before they are read.
-        others: returns the ids of groups without a known problem that are read after the suspects, if there are not too
-            many.
+        others: returns the ids of groups without a known problem. If there are few suspects, these groups are read as
+            well, after the suspects.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class SuspectTier:
         return chosen
 
     def _suspects(self) -> list[Collection[str]]:
-        """Return the ids of all suspects, one collection per problem, the most severe first.
+        """Return the ids of all suspects, in one collection per problem. The most severe problem comes first.
 
         The last collection contains groups without a known problem.
         """
@@ -97,7 +97,8 @@ class SuspectTier:
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
         """Yield the ids of at most `MonitorOptions.suspects` suspects in the order of reading.
 
-        For each problem, the groups that are already observed come first, sorted by id, and then the others by id.
+        Within each problem, the groups that were chosen last time come first, and then the other groups. Both are
+        sorted by id.
         """
         left = self._most
         for groups in suspects:

@@ -1,4 +1,7 @@
-"""Tier 2, the sweep, which reads all groups again and again, stores their summaries, and screens them."""
+"""Tier 2, the sweep, which reads all groups again and again in the background.
+
+It stores the summary of each group, and checks whether the group may have a problem (`kgtui.monitor.screening`).
+"""
 
 from __future__ import annotations
 
@@ -43,9 +46,9 @@ _COMMITTING_SECONDS = 600.0
 """For this many seconds after a commit, a group without members is read as often as a group with members."""
 
 _CHANGED_PER_BATCH = 0.5
-"""Maximum number of groups with a changed state in a batch, as a fraction of its other groups.
+"""Maximum number of groups that are added to a batch because their state has changed, as a fraction of the batch.
 
-The limit ensures that the sweep also reads other groups.
+Because of this limit, the sweep makes progress even if many states change.
 """
 
 
@@ -94,7 +97,7 @@ class SweepTier:
                 await self._timer.pause_for(min(_SCREENING_INTERVAL, self._options.sweep_pause))
 
     async def _sweep_broker(self, node: int) -> None:
-        """Read the groups of one coordinator again and again, until it has none."""
+        """Read the groups of one coordinator again and again, until it coordinates no groups."""
         options, rounds, next_empty = self._options, 0, 0
         while True:
             busy, empty = sweep_groups(self._store.by_listing, node)
@@ -119,7 +122,7 @@ class SweepTier:
         del self._sweeps[node]
 
     async def _read_round(self, node: int, groups: Sequence[str], *, first: bool, seconds: float) -> None:
-        """Read groups in batches. After the first sweep, a batch also gets other groups whose state has changed.
+        """Read groups in batches. After the first sweep, other groups whose state has changed are added to each batch.
 
         Args:
             node: id of the broker that coordinates the groups.
@@ -147,7 +150,7 @@ class SweepTier:
             await self._timer.pause_for(min(pause, max(seconds, options.sweep_pause)))
 
     def _next_batch(self, groups: Sequence[str], start: int) -> Sequence[str]:
-        """Return the next groups from index `start` on, with about `sweep_partitions` partitions at most."""
+        """Return the next batch of groups, from index `start` on, with at most about `sweep_partitions` partitions."""
         summaries, limit, partitions = self._store.summaries, self._options.sweep_partitions, 0.0
         for end in range(start, min(start + self._options.sweep_batch, len(groups))):
             summary = summaries.get(groups[end])
@@ -183,7 +186,7 @@ class SweepTier:
         return listing.state is None or now - summary.at >= self._options.describe_pause
 
     async def _read(self, groups: Sequence[str], changed: set[str]) -> bool:
-        """Read a batch of groups, store their summaries, and screen them.
+        """Read a batch of groups, store their summaries, and check them for possible problems.
 
         Args:
             changed: ids of the groups whose state has changed, so that they must be described.
@@ -204,7 +207,7 @@ class SweepTier:
             self._changed()
             return False
         faults = read.group_faults()
-        # One float object per group would take 2.4 MB with 100,000 groups, so all summaries share this one.
+        # One float object per group would take 2.4 MB with 100,000 groups, so all summaries of a batch share one.
         now = self._timer.now()
         trails: dict[str, Trail] = {}
         for start in range(0, len(groups), _GROUPS_PER_SLICE):
@@ -226,7 +229,10 @@ class SweepTier:
     def _store_read(
         self, group: str, read: GroupsRead, fault: Fault | None, now: float, *, memberless: bool
     ) -> Trail | None:
-        """Store the summary of a group, and return its trail; None if the group was not read or is gone."""
+        """Store the summary of a group, and return its trail (the data of its last reads).
+
+        Return None if the group could not be read or no longer exists.
+        """
         store = self._store
         if group not in store.groups:
             return None
