@@ -239,8 +239,8 @@ class HealthTier:
             return
         history = self._histories.get(group) or ReadHistory()
         if history.read_at is not None and read.at < history.read_at:
-            # In a replay, the user has gone back to an earlier time. Drop all stored reads of the group, because some are
-            # newer than that time.
+            # In a replay, the user has gone back to an earlier time. Drop all stored reads of the group, because some
+            # are newer than that time.
             self._forget(group)
             history = ReadHistory()
         self._histories[group] = history
