@@ -7,14 +7,14 @@ pyarrow are imported only when a lake is opened.
 |---|---|
 | `recorder` | `Recorder`: polls all groups and records the changes |
 | `options` | options and status of the recorder |
-| `changes` | finds the rows that a poll changed |
+| `changes` | compares two polls, and finds the rows that have changed |
 | `rows` | converts objects of the model to rows of the recorded tables, and back |
 | `flushing` | writes recorded polls to the lake on a separate thread |
 | `recording_reader` | `RecordingReader`: polls, states and changes in a recording |
 | `poll_index` | all polls of a recording, with the gap before each poll |
-| `keyframe` | the state of a recorded table at any poll, computed from the keyframe before this poll |
+| `keyframe` | the state of a recorded table at any poll, computed from the last keyframe (a poll with all rows) |
 | `point_in_time` | the recorded state of a cluster at one time; comparison of two states |
-| `poll_reader` | descriptions and offsets at consecutive polls, for the health rules |
+| `poll_reader` | reads descriptions and offsets at consecutive polls, as input of the health rules |
 | `group_timeline` | lag, rates, members and changes of one group over time |
 | `state_times` | when the current states of all groups began |
 | `recorded_events` | finds the events in a recording |

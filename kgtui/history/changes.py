@@ -1,7 +1,7 @@
-"""Find the rows that a poll changed.
+"""Compare a poll with the previous one, and find the rows that have changed.
 
-The values of a group, member or partition are kept as a row: a tuple, as returned by `kgtui.history.rows`. Tuples are
-compared quickly, and a poll of a large cluster compares 100,000 partitions.
+The values of a group, member or partition are kept as a tuple that `kgtui.history.rows` has returned. Tuples are used
+because they are compared quickly, and a poll of a large cluster compares 100,000 partitions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FaultKey = tuple[str, int | None, str | None, str]
 """Key of a row of table `faults`: scope (what could not be read), broker id, group id and error name.
 
-The ids are None if the fault does not concern a single broker or group.
+The broker id or the group id is None if the fault does not concern a single broker or group.
 """
 
 
@@ -37,12 +37,13 @@ class PollResult:
     """The values that one poll read from the cluster.
 
     Attributes:
-        listings: group → listing, for all groups. If a broker did not respond, its last listings are used.
+        listings: group → listing, for all groups. If a broker did not respond, the listings in its last list are used.
         descriptions: group → description, for the groups that this poll described.
         committed: group → committed offsets, for groups of all types except share groups.
         share: share group → share-partition start offsets.
         bounds: partition → log start and log end offset.
-        hidden: groups for which brokers may have left out offsets; None if the user's permissions are unknown.
+        hidden: groups for which brokers may have left out offsets, because the user lacks permissions; None if the
+            permissions are unknown.
         faults: pairs (scope, fault). The scope is a value of column `scope` of table `faults`, such as `offsets`.
     """
 
@@ -57,15 +58,15 @@ class PollResult:
     def release(self) -> None:
         """Free the memory of this result in many small steps.
 
-        One big step would hold Python's GIL and block all other threads.
+        Freeing all objects in one step would hold Python's GIL and block all other threads.
         """
         _release(self.committed, self.share, self.descriptions, self.bounds)
 
 
 class ChangeTracker:
-    """Keeps the state of all groups at the latest poll in memory, and finds what the next poll changes.
+    """Keeps the state of all groups at the latest poll in memory, and finds the rows that differ at the next poll.
 
-    The state includes changes that are not in the lake yet.
+    The state includes changes that have not been written to the lake yet.
     """
 
     def __init__(self) -> None:
@@ -135,7 +136,7 @@ class ChangeTracker:
             out["faults"].append((*key, True, *_NO_FAULT))
 
     def all_rows(self) -> RowsByTable:
-        """Return the rows of a keyframe: table name → one row per existing group, member, partition or fault.
+        """Return all rows at the latest poll: table name → one row per existing group, member, partition or fault.
 
         The rows are sorted by key, except in table `faults`.
         """
@@ -152,7 +153,7 @@ class ChangeTracker:
         """Return whether brokers may have left out offsets of a group; None if unknown.
 
         Args:
-            refused: partitions whose log start and log end offsets kgtui's user may not read.
+            refused: partitions whose log start and log end offsets were not read, because permissions are missing.
         """
         offsets = result.committed.get(group, result.share.get(group))
         if offsets is None:
@@ -237,7 +238,7 @@ def _release(*parts: Mapping[Any, Any]) -> None:
 
 
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
-    """Return partition → id of the member that owns it, or that reads it in a task of a streams group."""
+    """Return partition → id of the member that owns it or, in a streams group, reads it in one of its tasks."""
     found = {tp: member.member_id for tp, member in owners_of(tuple(members)).items()}
     if description.topology is not None:
         for member in members:

@@ -1,4 +1,4 @@
-"""Write recorded polls to the lake on a separate thread. Rows of a failed write are kept for the next write."""
+"""Write recorded polls to the lake on a separate thread. If a write fails, its rows are written with the next one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Flusher:
         elapsed: returns seconds of a monotonic clock.
 
     Attributes:
-        lost: whether rows were dropped. The recorder then makes its next poll a keyframe, and sets `lost` to False.
+        lost: whether rows were dropped. If so, the recorder stores all rows at its next poll, and sets `lost` to False.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class Flusher:
         self._now, self._elapsed = now, elapsed
         self._lock = recorder_lock(folder.lock)
         self._writer = LakeWriter(folder)
-        # A thread writes to the lake, so that the event loop never waits for the disk. One thread keeps the writes in
-        # order.
+        # A thread writes to the lake, so that the event loop never waits for the disk. It is only one thread, so that
+        # the order of the writes is kept.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lake")
         self._flushing: asyncio.Task[None] | None = None
         self._oldest: float | None = None
@@ -88,7 +88,7 @@ class Flusher:
     async def begin(self) -> int | None:
         """Create the lake if it does not exist, lock it, and return the time of its newest poll.
 
-        The time is in milliseconds since the epoch, or None if the lake has no polls.
+        The time is in milliseconds since the epoch. It is None if the lake has no polls.
 
         Raises:
             LakeError: the folder cannot be written, or is not a lake.
@@ -112,7 +112,7 @@ class Flusher:
             raise self._unwritable(error) from error
 
     async def claim(self, cluster_id: str | None) -> None:
-        """Store the id of the recorded cluster in the lake, if it has none yet.
+        """Store the id of the recorded cluster in the lake, unless the lake already has a cluster id.
 
         Raises `LakeError` if the lake belongs to another cluster or cannot be written.
         """
@@ -131,7 +131,8 @@ class Flusher:
         """Queue the rows of one poll for the next flush.
 
         Args:
-            at, keyframe: times of the poll and its keyframe, in milliseconds since the epoch.
+            at, keyframe: times of the poll and its keyframe (the last poll with all rows), in milliseconds since the
+                epoch.
             rows: table name → rows, for all tables except `polls`.
             poll_row: values for table `polls`, starting with column `taken_at`.
         """
@@ -140,9 +141,12 @@ class Flusher:
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Start writing the waiting rows if some of them are due before the next poll. Call this after each poll.
+        """Start writing the waiting rows if the oldest of them are due before the next poll. Call this after each poll.
 
-        Rows are due after `RecorderOptions.flush` seconds. Raises `RefusedError` if another process has taken the lock.
+        Rows are due when they have waited for `RecorderOptions.flush` seconds.
+
+        Raises:
+            RefusedError: another process has taken the lock of the lake.
         """
         if self._refused is not None:
             raise self._refused
@@ -160,7 +164,7 @@ class Flusher:
             if self._writer.waiting and self._refused is None:
                 await self._flush(last=True)
         finally:
-            # The lock file is kept if rows were not written, so that the next recorder reports the loss.
+            # If rows could not be written, the lock file is kept, so that the next recorder reports their loss.
             await self._off_loop(self._lock.release, not self._writer.waiting)
             self._thread.shutdown(wait=False)
 

@@ -42,7 +42,7 @@ def group_timeline(
     Args:
         groups, members, partitions: all rows of the group in table `groups`, `members` or `partitions`.
         faults: rows of table `faults` with the id of the group, or without a group id.
-        recorded_polls: consecutive polls in order. The first poll is a keyframe.
+        recorded_polls: consecutive polls, oldest first. The first poll must be a keyframe (a poll with all rows).
         since, until: seconds since the epoch. Polls before `since` are used only to compute the state at `since`.
     """
     polls = poll_changes(partitions, recorded_polls)
@@ -66,10 +66,11 @@ def _may_lack_topics(groups: Mapping[int, list[dict[str, Any]]], since: float) -
 
 
 def faults_of(faults: pa.Table, group: str) -> pa.Table:
-    """Return the faults of a group, of brokers and of the whole cluster that may prevent reading its offsets.
+    """Return the faults that may prevent reading the offsets of a group: its own, those of brokers and of the cluster.
 
     Args:
-        group: group id, in which lone surrogates are escaped as in the table.
+        faults: rows of table `faults`.
+        group: group id, with lone surrogates escaped as in the table.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -93,10 +94,11 @@ def _columns(
 ) -> list[array[float]]:
     """Return five columns: time in seconds since the epoch, lag, members, written records/s, read records/s.
 
-    Unknown values are NaN. If a poll could not read the offsets, the rates at this poll and at the next are unknown.
+    Unknown values are NaN. If a poll could not read the offsets, the rates at this poll and at the next one are
+    unknown.
 
     Args:
-        unread: times (ms) of the polls that could not read the offsets.
+        unread: times of the polls that could not read the offsets, in milliseconds since the epoch.
     """
     columns = [array("d") for _ in range(5)]
     point_by_poll = {round(point.at * 1000): point for point in change_points}
@@ -129,7 +131,7 @@ def _unread(
     faults: Mapping[int, list[dict[str, Any]]],
     recorded_polls: Iterable[RecordedPoll],
 ) -> set[int]:
-    """Return the times (ms) of the polls that could not read the offsets because of a fault."""
+    """Return the times (ms since the epoch) of the polls that could not read the offsets because of a fault."""
     found: set[int] = set()
     active: set[tuple[object, object, object]] = set()
     coordinator: int | None = None
@@ -219,13 +221,13 @@ INT64_RANGE = 2**64
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
 """Names of the attributes of `PollChange` that contain the change of a total, such as the total lag.
 
-At a keyframe, these attributes contain the complete total. At any other poll, the total is the sum of all values since
-the keyframe.
+At a keyframe (a poll with all rows), such an attribute contains the total itself. At any other poll, the total is the
+sum of the attribute's values from the keyframe up to this poll.
 """
 
 
 class PollChange(NamedTuple):
-    """Changes at one poll, summed over the partitions of a group.
+    """The changes from the previous poll to one poll, summed over the partitions of a group.
 
     A position is a committed offset or a share-partition start offset (SPSO).
 
@@ -233,10 +235,10 @@ class PollChange(NamedTuple):
         lag: change of the lag, in records.
         known_lags, known_ends, known_positions: change of the number of partitions with a known lag, log end offset or
             position.
-        written: records by which log end offsets increased.
-        read: records by which positions moved forward.
-        rewound: records by which positions moved backward.
-        reassigned: partitions whose owner differs from their last known owner.
+        written: number of records by which log end offsets increased.
+        read: number of records by which positions moved forward.
+        rewound: number of records by which positions moved backward.
+        reassigned: number of partitions whose owner differs from their last known owner.
     """
 
     lag: int = 0
@@ -250,7 +252,7 @@ class PollChange(NamedTuple):
 
 
 def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict[int, PollChange]:
-    """Return time of each poll, in milliseconds since the epoch → changes at that poll.
+    """Return a dict from the time of each poll, in milliseconds since the epoch, to the changes at this poll.
 
     Args:
         rows: rows of one group in table `partitions`. Polls that are not in `recorded_polls` are ignored.
@@ -298,9 +300,9 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return columns `written`, `read` and `rewound`, as defined in `PollChange`, relative to the previous row.
+    """Return the columns `written`, `read` and `rewound` of `PollChange`, as differences from the previous row.
 
-    A value is null if it is unknown or would be negative.
+    A value is null if it is unknown or would be negative. `columns` must be sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -318,7 +320,7 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Return the columns position, log end offset and lag, with one value per row; null if unknown."""
+    """Return three columns: position, log end offset and lag. Each has one value per row; unknown values are null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -335,7 +337,7 @@ def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Arr
 
 
 def _owner_changes(columns: Mapping[str, pa.Array], first_poll: int) -> dict[int, int]:
-    """Return time of each poll (ms) → number of partitions with a new owner.
+    """Return time of each poll, in milliseconds since the epoch → number of partitions that got another owner.
 
     The poll at time `first_poll` is left out, because earlier owners are unknown. `columns` must be sorted by topic,
     partition and poll.
@@ -355,7 +357,7 @@ def _owner_changes(columns: Mapping[str, pa.Array], first_poll: int) -> dict[int
 
 
 def differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
-    """Return for each row whether one of the columns `names` differs from the previous row; true for the first row."""
+    """Return for each row whether it differs from the previous row in a column of `names`; true for the first row."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Read a keyframe and the polls that follow it, and return the state of a table at any of these polls."""
+"""Read a keyframe (a poll with all rows) and the polls after it, and compute a table's rows at any of these polls."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
 """Maximum number, and maximum fraction, of a block's groups whose rows are converted to Python one group at a time.
 
-When the requested groups exceed both limits, the whole block is converted, because that is faster.
+If more groups are requested than both limits allow, the whole block is converted at once, because that is faster.
 """
 
 
 class Keyframe:
     """The rows of one keyframe and of the polls until the next keyframe, read from disk on demand.
+
+    A keyframe is a poll for which all rows are stored. For the polls after it, only changed rows are stored.
 
     Args:
         load: returns the rows of the table with a given name. It is called once per table.
@@ -50,6 +52,7 @@ class Keyframe:
         """Return the rows of a table that were valid after a poll.
 
         Args:
+            name: name of the table.
             poll: time of the poll in milliseconds since the epoch.
         """
         with self._lock:
@@ -61,7 +64,7 @@ class Keyframe:
 class KeyframeTable:
     """The rows of one table for a keyframe and the polls until the next keyframe.
 
-    The rows are in blocks, which are read from disk separately. All rows of a group are in the same block.
+    The rows are divided into blocks, which are read from disk separately. All rows of a group are in the same block.
     """
 
     def __init__(
@@ -82,12 +85,12 @@ class KeyframeTable:
         """Return the index of the block that may contain rows of a group; None if no block does.
 
         Args:
-            group: group id with escaped surrogates.
+            group: group id, with lone surrogates escaped.
         """
         return self._rows.block_of(group)
 
     def load(self, indices: Iterable[int]) -> None:
-        """Read the blocks that are not in memory. Call `RowBlocks.read` only once, because each call is expensive."""
+        """Read the missing blocks into memory with one call of `RowBlocks.read`, because each call is expensive."""
         missing = sorted({index for index in indices if index not in self._blocks})
         if missing:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
@@ -98,7 +101,7 @@ class KeyframeTable:
         return self._blocks[index]
 
     def narrow(self, columns: tuple[str, ...], poll: int) -> pa.Table:
-        """Return all rows that were valid after a poll, with column `group` and the given columns."""
+        """Return all rows that were valid after a poll, with only column `group` and the given columns."""
         rows = self._narrow.get(columns)
         if rows is None:
             needed = dict.fromkeys(("poll", "gone", *self._table.key, *columns))
@@ -118,7 +121,7 @@ class _KeyframeRows:
         self._last = _last_of_each(self._rows, key)
 
     def after(self, poll: int) -> pa.Table:
-        """Return for each key its newest row at or before a poll, unless this row records a deletion."""
+        """Return the newest row of each key at or before a poll, without rows that record a deletion."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -150,7 +153,7 @@ class TableState:
             yield from block.groups()
 
     def prepare(self, groups: Iterable[str]) -> None:
-        """Read the rows of some groups from disk in one step, because each read has a high fixed cost."""
+        """Read the rows of some groups from disk in one step, because a separate read for each group would be slow."""
         found = (self._blocks.block_of(escape_surrogates(group)) for group in groups)
         self._blocks.load(index for index in found if index is not None)
 
@@ -231,7 +234,7 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def _spans(column: pa.ChunkedArray) -> dict[str, tuple[int, int]]:
-    """Return value → (index of its first row, index after its last row). Null becomes an empty string.
+    """Return value of the column → (index of its first row, index after its last row). Null becomes an empty string.
 
     Rows with equal values must be adjacent.
     """

@@ -13,8 +13,9 @@ class RecorderOptions:
 
     Attributes:
         interval: time from the start of a poll to the start of the next poll.
-        flush: maximum time for which rows wait in memory. A crash loses only waiting rows.
-        keyframe: time between two keyframes.
+        flush: maximum time for which rows wait in memory to be written. A crash of the recorder loses only these rows.
+        keyframe: time between two keyframes. At a keyframe, all rows are written, and at other polls, only the changed
+            rows.
         describe: maximum time between two reads of the same group's description.
         keep_days: age in full days at which polls are deleted; None keeps all polls.
     """
@@ -32,8 +33,8 @@ class RecorderStatus:
 
     Attributes:
         polls, rows: number of written polls and rows.
-        last: time of the newest written poll, in seconds since the epoch; None if there is none.
-        waiting: number of rows that wait in memory.
+        last: time of the newest written poll, in seconds since the epoch; None if no poll has been written.
+        waiting: number of rows that wait in memory to be written.
         error: why nothing can be recorded now; empty if there is no problem.
     """
 

@@ -27,7 +27,7 @@ class PointInTime:
 
     Attributes:
         answered: number of brokers that returned their list of groups.
-        interval: the configured seconds between two polls.
+        interval: configured time between two polls, in seconds.
     """
 
     def __init__(
@@ -65,14 +65,14 @@ class PointInTime:
     def hidden(self) -> Mapping[str, bool]:
         """Group id → whether brokers may have hidden offsets because the recorder's user lacked permissions.
 
-        Groups for which this was not recorded are missing.
+        The result lacks groups for which the recorder did not store this.
         """
         found = self._groups.all("offsets_may_be_hidden")
         return {group: hidden is True for group, (hidden,) in found if hidden is not None}
 
     @cached_property
     def faults(self) -> tuple[tuple[str, Fault], ...]:
-        """The faults at this poll, as pairs (scope, fault). The scope says what could not be read."""
+        """The faults at this poll, as pairs (scope, fault). A scope such as `offsets` says what could not be read."""
         state = self._keyframe.at("faults", self.poll.ms)
         return tuple(
             (scope, rows.fault_of_row(broker, group or None, name, tuple(rest)))
@@ -82,13 +82,13 @@ class PointInTime:
 
     @cached_property
     def group_faults(self) -> Mapping[tuple[str, str], Fault]:
-        """(scope, group id) → fault, for all faults that name a group. The scope says what could not be read."""
+        """(scope, group id) → fault, for faults of single groups. The scope says what could not be read."""
         return {(scope, fault.group): fault for scope, fault in self.faults if fault.group is not None}
 
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
         """Read the data of some groups from disk in one step.
 
-        Without this call, `description`, `members` and `offsets` read from disk once per group.
+        Without this call, `description`, `members` and `offsets` read from disk separately for each group.
 
         Args:
             offsets: True to read the offsets; False to read the descriptions and members.
@@ -114,7 +114,10 @@ class PointInTime:
         return None
 
     def described_at(self, group: str) -> float | None:
-        """Return when the description was first read, in seconds since the epoch; None without a description."""
+        """Return when this version of the description was first read, in seconds since the epoch.
+
+        The result is None if the group was not described yet.
+        """
         for row in self._groups.of(group):
             return None if row[4] is None else row[4] / 1000
         return None
@@ -124,7 +127,7 @@ class PointInTime:
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:
-        """Return a group's committed or share offsets, with the log start and end offsets of the partitions."""
+        """Return a group's committed or share-partition start offsets, with log start and log end offsets."""
         result = rows.offsets_of_rows(self.positions(group), hidden=self.hidden.get(group))
         self._logs.update(result.bounds or {})
         return result
@@ -136,7 +139,7 @@ class PointInTime:
     def bounds(self, tp: TopicPartition) -> PartitionBounds | None:
         """Return the log start and log end offset of a partition; None if they were not recorded.
 
-        These offsets are recorded only for partitions in which a group has an offset or that a member owns.
+        They are recorded only for a partition in which a group has an offset, or which a member owns.
         """
         return self._logs.get(tp) or self._every_log.get(tp)
 
@@ -148,15 +151,19 @@ class PointInTime:
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
                     other = result.get((topic, partition))
-                    # Groups can have different log end offsets of the same partition, because a group whose offsets
-                    # cannot be read keeps its old rows. The highest log end offset is the newest.
+                    # The rows of several groups can have different log end offsets for the same partition, because a
+                    # group whose offsets cannot be read keeps its old rows. The highest offset is the newest.
                     if other is None or (log.log_end or -1) > (other.log_end or -1):
                         result[topic, partition] = log
         return result
 
 
 class OwnerChange(NamedTuple):
-    """A partition that has different owners at two polls. An owner is a member id, or None if unknown."""
+    """A partition whose owner differs between two polls.
+
+    Attributes:
+        before, after: member id of the owner at the earlier and at the later poll; None if unknown.
+    """
 
     group: str
     topic: str
@@ -170,7 +177,8 @@ class LagChange(NamedTuple):
 
     Attributes:
         before, after: the lag at the earlier and at the later poll, in records; None if unknown.
-        hidden_before, hidden_after: whether brokers may have left out topics, so that the real lag can be higher.
+        hidden_before, hidden_after: whether brokers may have left out topics at this poll. If so, the real lag can be
+            higher.
     """
 
     group: str
@@ -202,8 +210,8 @@ class Comparison:
         left: groups that exist only at the earlier poll.
         relisted: tuples (group, earlier listing, later listing) of listings that differ.
         members_joined, members_left: pairs (group id, member id).
-        moved: partitions whose owner differs.
-        lags: lags that changed, largest increase first.
+        moved: partitions whose owners differ.
+        lags: groups whose lags differ, largest increase first.
     """
 
     earlier: RecordedPoll
@@ -218,7 +226,7 @@ class Comparison:
 
 
 def compare(a: PointInTime, b: PointInTime) -> Comparison:
-    """Return the differences between two points in time, which may be in any order."""
+    """Return the differences between the states at two points in time, which can be passed in any order."""
     if a.poll.ms > b.poll.ms:
         a, b = b, a
     old, new = a.listings, b.listings

@@ -1,4 +1,4 @@
-"""Index of all polls of a recording: their times, keyframes and gaps."""
+"""Index of all polls of a recording: the time of each poll, its keyframe, and the reason for a gap before it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ class RecordedPoll:
     """One recorded poll.
 
     Attributes:
-        ms, keyframe: times of the poll and its keyframe, in milliseconds since the epoch.
+        ms: time of the poll, in milliseconds since the epoch.
+        keyframe: time of the last poll for which all rows were stored, in milliseconds since the epoch. It equals `ms`
+            if this poll is a keyframe itself.
         gap: why polls are missing directly before this poll; empty if none are missing.
     """
 
@@ -36,7 +38,7 @@ class RecordedPoll:
 class PollIndex:
     """All polls of a recording, oldest first.
 
-    Arrays save memory, because a recording of one month has about 250,000 polls.
+    They are stored in arrays to save memory, because a recording of one month has about 250,000 polls.
     """
 
     def __init__(self) -> None:
@@ -54,7 +56,8 @@ class PollIndex:
     def add(self, rows: Iterable[tuple[int, int, str | None]]) -> None:
         """Add polls that are newer than all polls in the index.
 
-        The rows have columns `poll`, `keyframe` and `gap` of table `polls`, in any order.
+        Args:
+            rows: tuples with the columns `poll`, `keyframe` and `gap` of table `polls`, in any order.
         """
         for poll, keyframe, gap in sorted(rows):
             self._polls.append(poll)
@@ -71,7 +74,7 @@ class PollIndex:
     def newest(self, until: float | None = None) -> RecordedPoll | None:
         """Return the newest poll at or before `until`, in seconds since the epoch; None if there is no such poll.
 
-        Without `until`, return the newest poll of all.
+        If `until` is None, return the newest poll of the recording.
         """
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
         return self[stop - 1] if stop else None
@@ -82,7 +85,7 @@ class PollIndex:
         return self[position] if 0 <= position < len(self._polls) else None
 
     def of_keyframe(self, keyframe: int) -> list[int]:
-        """Return the times of a keyframe and of all polls before the next one, in milliseconds since the epoch."""
+        """Return the times of a keyframe and of the polls before the next keyframe, in milliseconds since the epoch."""
         start = bisect_left(self._polls, keyframe)
         found = []
         for position in range(start, len(self._polls)):

@@ -1,4 +1,4 @@
-"""Read the descriptions and offsets of some groups at consecutive polls, for the health rules."""
+"""Read the recorded descriptions and offsets of some groups at consecutive polls, as input of the health rules."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class GroupRead(NamedTuple):
     """The description and the offsets of one group at one poll.
 
     Attributes:
-        description: None if there is none yet, or reading it failed.
-        offsets: None if reading them failed, or groups of this type have none.
+        description: None if the group has not been described yet, or if the read of the description failed.
+        offsets: None if the read of the offsets failed, or if groups of this type have no offsets.
         fault: why a read failed; None if no read failed.
     """
 
@@ -49,10 +49,10 @@ class GroupRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PollRead:
-    """What one poll read for some requested groups.
+    """The data that one poll has read for the requested groups.
 
     Attributes:
-        groups: group id → description and offsets, for the groups that existed.
+        groups: group id → description and offsets, for the requested groups that existed at this poll.
         faults: faults that concern a broker or the whole cluster.
     """
 
@@ -66,7 +66,7 @@ def read_polls(
 ) -> Iterator[PollRead]:
     """Yield the descriptions and offsets of some groups at consecutive polls, oldest first.
 
-    Only one keyframe with its polls is in memory at a time.
+    To save memory, only the rows of one keyframe and of the polls until the next keyframe are loaded at a time.
 
     Raises:
         LakeError: rows cannot be read.
@@ -151,7 +151,8 @@ class _GroupStates:
     def read_at(self, poll: RecordedPoll) -> PollRead:
         """Return the description and offsets of each group at the poll of the last call of `go_to`.
 
-        Values that the poll failed to read are None, but the state keeps their earlier values.
+        A value that the poll could not read is None in the result. A later poll without a fault returns the last known
+        value again.
         """
         reads = dict(self._reads)
         for scope, fault in self._faults.values():
@@ -171,9 +172,10 @@ class _GroupStates:
 
 
 class RowsByPoll:
-    """The rows of one table by poll, converted to Python one poll at a time to save memory.
+    """The rows of one table by poll. To save memory, they are converted to Python one poll at a time.
 
     Args:
+        table: the rows of all polls, with column `poll`.
         groups: ids of the groups whose rows are kept, with lone surrogates escaped; None for all groups.
     """
 

@@ -25,8 +25,8 @@ _log = logging.getLogger(__name__)
 def load_access(folder: LakeFolder) -> Access:
     """Return the permissions of the recorder's user that are stored in the lake.
 
-    If the lake has no readable file of permissions, return full permissions, because older recorders wrote no such
-    file.
+    If the lake has no readable file with permissions, the result is full permissions, because older recorders did not
+    write this file.
     """
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
@@ -52,7 +52,8 @@ class AccessRecorder:
     async def record(self, *, timeout: float) -> Access | None:
         """Read the permissions from the cluster, store them if they have changed, and return them.
 
-        Errors are only logged. After an error, the result is the permissions that were read last, or None.
+        Errors are only logged. If the permissions cannot be read, return those of the last successful read; None if no
+        read was successful.
         """
         try:
             self._last = access = await self._admin.access(max_age=ACCESS_MAX_AGE, timeout=timeout)

@@ -1,4 +1,4 @@
-"""Find the events in a recording by the rules of the live monitor."""
+"""Find the events in a recording, by the same rules as the monitor of a live cluster."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
 Positions = dict["TopicPartition", int]
 PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
-"""Time of a poll in milliseconds → group id → positions before and after the poll.
+"""Time of a poll, in milliseconds since the epoch → group id → positions before and after the poll.
 
-A position is a committed offset or a share-partition start offset. Only changes that may be events are included.
+A position is a committed offset or a share-partition start offset. Only changes of positions that may be events are
+included.
 """
 
 _POSITION_COLUMNS = ("poll", "group", "topic", "partition", "gone", "committed", "spso", "owner")
@@ -53,11 +54,12 @@ def recorded_events(
 ) -> Iterator[Event]:
     """Yield the events of a recording, oldest first. Events of the same poll are sorted by group.
 
-    Known members and owners are forgotten at each keyframe, so that the events do not depend on `since`.
+    At each keyframe (a poll with all rows), the known members and owners are forgotten, so that the events of a poll do
+    not depend on `since`.
 
     Args:
-        since, until: only events after `since` and up to `until`, in seconds since the epoch; None for no limit. The
-            first poll has no events.
+        since, until: only events after `since` and up to `until` are returned, in seconds since the epoch; None for no
+            limit. The first poll of the recording has no events.
         groups: ids of the groups; None for all groups and brokers.
 
     Raises:
@@ -72,7 +74,7 @@ def recorded_events(
 
 
 class _RecordedState:
-    """The state of groups and brokers at one poll, with which the next poll is compared.
+    """The state of groups and brokers at one poll, which is compared with the state at the next poll.
 
     Args:
         groups: ids of the groups to compare; None for all groups and brokers.
@@ -92,7 +94,7 @@ class _RecordedState:
         """Yield pairs (poll, events at this poll), for a keyframe and for the polls after it.
 
         Args:
-            keyframe: milliseconds since the epoch.
+            keyframe: time of the keyframe, in milliseconds since the epoch.
             polls: the keyframe and later polls before the next keyframe, oldest first.
         """
         tables = {table.name: self._read(table, keyframe, polls[-1].ms) for table in (GROUPS, MEMBERS, FAULTS)}
@@ -105,7 +107,7 @@ class _RecordedState:
             yield poll, events if self._begun else []
             self._begun = True
             if whole:
-                # Forget older descriptions, so that a reader that begins at this keyframe finds the same events.
+                # Forget older descriptions, so that a search that begins at this keyframe finds the same events.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:
@@ -162,8 +164,9 @@ class _RecordedState:
     ) -> tuple[dict[str, RowValues | None], dict[str, dict[str, RowValues]]]:
         """Apply the changes of a poll to the rows of groups and members.
 
-        Returns two dicts for what has changed: group id → earlier row (None for a new group), and group id → member
-        id → earlier row.
+        Returns:
+            The earlier rows of all changed groups, in two dicts: group id → earlier row (None for a new group), and
+            group id → member id → earlier row of the member.
         """
         listed, members = ({}, defaultdict(dict)) if whole else (self._listed, self._members)
         listed_before: dict[str, RowValues | None] = {}
@@ -241,7 +244,11 @@ class _RecordedState:
     def _read_positions(self, keyframe: int, until: int, memberless: pa.Array) -> PositionChanges:
         """Find positions that moved backward, and all changed positions of the groups in `memberless`.
 
-        Arrow is used, because a recording can have millions of positions. Times are in milliseconds.
+        Arrow is used, because a recording can have millions of positions.
+
+        Args:
+            keyframe, until: times of the first and last poll, in milliseconds since the epoch.
+            memberless: ids of groups that were Empty at some time, with lone surrogates escaped.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -270,6 +277,7 @@ def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> 
     Args:
         table: rows of table `partitions` in one chunk, sorted by key and poll. Rows from before the keyframe are
             compared only with rows of the keyframe.
+        keyframe: time of the keyframe, in milliseconds since the epoch.
         memberless: ids of groups that were Empty at some time. For these, even a move forward may be an event.
     """
     import pyarrow as pa

@@ -62,12 +62,12 @@ class Recorder:
 
     Args:
         watch: the monitor, which provides the list of groups and the state of the brokers.
-        admin: reads everything else. The recorder does not close it.
+        admin: reads descriptions, offsets, permissions and retention times. The recorder does not close it.
         path: path or URI of the lake, which is created if it does not exist.
         notify: called with a message for the user when a problem begins or ends.
         now: returns seconds since the epoch.
         elapsed: returns seconds of a monotonic clock.
-        wait: called with the seconds until the next poll, instead of sleeping. A simulation uses it.
+        wait: called with the seconds until the next poll. It replaces the sleep between polls in a simulation.
         alone: whether no terminal UI runs on this event loop. Python's garbage collector is then paused during each
             poll, which saves time, but blocks the loop after the poll.
     """
@@ -135,7 +135,7 @@ class Recorder:
         """Wait until each broker has listed its groups or failed, then store the cluster's id in the lake.
 
         Args:
-            before: time of the newest poll in the lake (ms); None without polls.
+            before: time of the newest poll in the lake, in ms since the epoch; None if the lake has no polls.
         """
         end = time.monotonic() + RECORD_FIRST_LISTS
         while not self._stopping.is_set() and time.monotonic() < end and not _all_brokers_listed(self._watch.snapshot):
@@ -144,10 +144,10 @@ class Recorder:
         await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
 
     def _gap_after_restart(self, before: int | None) -> str:
-        """Return why there is a gap before the first poll. Notify the user if the last recorder crashed.
+        """Return why polls are missing before the first poll. Notify the user if the previous recorder crashed.
 
         Args:
-            before: time of the newest poll in the lake (ms); None without polls.
+            before: time of the newest poll in the lake, in ms since the epoch; None if the lake has no polls.
         """
         if before is None:
             return "the recording begins"
@@ -171,7 +171,7 @@ class Recorder:
             return
         at = max(int(self._now() * 1000), self._last + 1)
         try:
-            # Pause the garbage collector, because `_record` frees all objects of the poll itself.
+            # Pause the garbage collector. It is not needed, because `_record` frees all objects of the poll itself.
             with self._gc.paused() if self._gc is not None else nullcontext():
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: the error is reported, and the next poll is a keyframe
@@ -180,7 +180,11 @@ class Recorder:
             self._lost = "a poll failed"
 
     async def _start_keyframe(self, gap: str) -> None:
-        """Make the next poll a keyframe, because changes may be missing in the lake for the reason `gap`."""
+        """Store all rows at the next poll (a keyframe), because earlier changes may be missing in the lake.
+
+        Args:
+            gap: why changes may be missing.
+        """
         old, self._changes = self._changes, ChangeTracker()
         self._keyframe = None
         self._gap, self._lost, self._lake.lost = gap, "", False
@@ -198,8 +202,8 @@ class Recorder:
             snapshot, self._changes.owned(), access=access, now=self._elapsed(), timeout=timeout
         )
         rows, keyframe = await self._compare(result, at)
-        # If waiting rows were dropped during this poll, the poll is not stored, because its rows contain only the
-        # changes since a poll that was dropped.
+        # If waiting rows were dropped during this poll, this poll is not stored either, because it contains only the
+        # changes since a dropped poll.
         if not self._lake.lost:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
@@ -210,9 +214,10 @@ class Recorder:
         await asyncio.to_thread(result.release)
 
     async def _compare(self, result: PollResult, at: int) -> tuple[RowsByTable, int]:
-        """Return the rows of a poll and the time of its keyframe.
+        """Compare a poll with the previous one. Return the changed rows, and the time of the poll's keyframe.
 
-        The comparison runs in a thread, because 100,000 partitions take half a second.
+        If the poll is a keyframe itself, return all rows. The comparison runs in a thread, because comparing 100,000
+        partitions takes half a second.
         """
         rows, changes = new_rows(), self._changes
         await asyncio.to_thread(_compare, changes, result, at, rows)
@@ -223,7 +228,12 @@ class Recorder:
         return rows, old
 
     def _poll_row(self, snapshot: Snapshot, result: PollResult, rows: RowsByTable, at: int, took: int) -> RowValues:
-        """Return the poll's row of table `polls`, from column `taken_at` on. `took` is in milliseconds."""
+        """Return the poll's row of table `polls`, from column `taken_at` on.
+
+        Args:
+            at: time of the poll, in milliseconds since the epoch.
+            took: duration of the poll, in milliseconds.
+        """
         options = self._options
         late = self._previous is not None and at - self._previous > RECORD_GAPS.limit(options.interval) * 1000
         if late and self._previous is not None:
@@ -272,7 +282,7 @@ def _all_brokers_listed(snapshot: Snapshot) -> bool:
 class RetentionRefresher:
     """Reads the retention of topics at regular intervals, and stores it in the lake.
 
-    The retention of a topic stays unknown if the recorder may not read the topic's configs.
+    The retention of a topic stays unknown if the recorder's user has no permission to read the topic's configs.
     """
 
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
@@ -305,12 +315,13 @@ class Poller:
     """Reads all groups of a cluster for one poll of the recorder.
 
     - All offsets are read here, because the monitor keeps only summaries of most groups.
-    - Each coordinator gets separate batches, so that a hanging coordinator affects only its own groups.
+    - The groups of each coordinator are read in separate batches, so that a hanging coordinator affects only its own
+      groups.
     - Loops over all groups run in threads, because a terminal UI may run on the same event loop.
 
     Args:
-        describe_every: maximum seconds between two reads of the same group's description. It is read again even if the
-            group's listing is unchanged, because a listing does not show which members a group has.
+        describe_every: maximum seconds between two reads of the same group's description. The description is read again
+            even if the group's listing is unchanged, because a listing does not show which members a group has.
     """
 
     def __init__(self, admin: GroupAdmin, *, describe_every: float) -> None:
@@ -327,12 +338,12 @@ class Poller:
         now: float,
         timeout: float,
     ) -> PollResult:
-        """Read all groups in a snapshot's list of groups.
+        """Read the descriptions and offsets of all groups that a snapshot lists.
 
         Args:
             owned: partitions that members own. The log start and log end offsets of these partitions are always read.
             access: permissions of kgtui's user; None if unknown.
-            now: seconds of any clock that is the same for all calls.
+            now: current time in seconds, by any clock that is the same for all calls.
             timeout: maximum seconds for all reads together.
         """
         deadline = Deadline(timeout)
@@ -357,7 +368,7 @@ class Poller:
         )  # fmt: skip
 
     def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
-        """Return the groups to describe, and the groups of each coordinator by broker id."""
+        """Return the ids of the groups to describe, and broker id → ids of the groups that it coordinates."""
         brokers: dict[int, list[str]] = defaultdict(list)
         for group, listing in listings.items():
             brokers[listing.coordinator].append(group)
@@ -368,7 +379,7 @@ class Poller:
             self._described[group] = (listings[group], now)
 
     def _due(self, listings: Mapping[str, Listing], now: float) -> set[str]:
-        """Return the groups to describe, and forget groups that are no longer listed."""
+        """Return the ids of the groups to describe. Also forget groups that are no longer listed."""
         for group in [group for group in self._described if group not in listings]:
             del self._described[group]
         return groups_to_describe(listings, self._described, now, self._describe_every)

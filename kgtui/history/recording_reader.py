@@ -45,17 +45,18 @@ if TYPE_CHECKING:
 
 
 _CACHED_KEYFRAMES = 3
-"""Number of keyframes that stay in memory, so that stepping to the next keyframe and back is fast."""
+"""Number of keyframes (polls with all rows) that stay in memory, so that stepping to the next one and back is fast."""
 
 _CACHED_DAYS = 64
-"""Number of `DayOfChanges` objects that stay in memory, so that `next_change` need not read a day again."""
+"""Number of `DayOfChanges` objects that stay in memory, so that `next_change` does not read the same day again."""
 
 
 class RecordingReader:
-    """Reads a recording. Calls block while they read from disk. Threads can share a reader.
+    """Reads a recording. Methods block while they read from disk. Several threads can use the same reader.
 
     Raises:
-        LakeError: the folder is not a lake, has no polls or a newer format, or Python package deltalake is missing.
+        LakeError: the folder is not a lake, has no polls or has a newer format, or the Python package deltalake is not
+            installed.
     """
 
     def __init__(self, path: LakePath | str) -> None:
@@ -82,7 +83,7 @@ class RecordingReader:
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                # The new polls may belong to the last keyframe. Drop its cached rows, because they may be incomplete.
+                # The new polls may belong to the last keyframe, whose cached rows are then incomplete. Drop these rows.
                 self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
@@ -107,7 +108,7 @@ class RecordingReader:
         return self._polls.step(poll, by)
 
     def poll_at(self, time: float | None = None) -> RecordedPoll:
-        """Return the newest poll at or before `time`, in seconds since the epoch; None means the newest poll of all.
+        """Return the newest poll at or before `time`, in seconds since the epoch. None selects the newest poll of all.
 
         Raises `LakeError` if the recording starts after `time`.
         """
@@ -121,7 +122,8 @@ class RecordingReader:
         """Return the state of the cluster at a poll.
 
         Args:
-            time: a poll; or seconds since the epoch, for the newest poll up to then; or None, for the newest poll.
+            time: a poll; or seconds since the epoch, for the newest poll at or before this time; or None, for the
+                newest poll.
 
         Raises:
             LakeError: the recording starts after `time`, or cannot be read.
@@ -192,13 +194,13 @@ class RecordingReader:
             try:
                 return table.read_keyframe(day, keyframe)
             except FileNotFoundError:
-                # A file of this version of the table was deleted after compaction. Open the newest version.
+                # A compaction of the table has replaced a file of this version. Open the newest version of the table.
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Convert errors of the disk or of a damaged table to `LakeError`."""
+        """Return a context manager that converts errors of the disk or of a damaged table to `LakeError`."""
         try:
             yield
         except storage_errors() as error:
@@ -216,8 +218,8 @@ class RecordingReader:
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
-        # The group can also change between two days. `adjacent` is its state at the nearest poll of the day that was
-        # searched before.
+        # The group can also change between two days. `adjacent` is the state of the group at the last poll of the day
+        # that was searched before; with `back`, at the first poll of that day.
         adjacent: GroupState | None = None
         first_poll = 0  # with `back`: time of the first poll of the day that was searched before
         for day in reversed(days) if back else days:
@@ -235,7 +237,7 @@ class RecordingReader:
         return None
 
     def disappeared_at(self, group: str) -> float | None:
-        """Return when the recording first shows that a group is gone, in seconds since the epoch.
+        """Return when a group last disappeared: the time of the first poll without it, in seconds since the epoch.
 
         The result is None if the group was never recorded, or still existed at the last poll.
         """
@@ -266,7 +268,8 @@ class RecordingReader:
         """Read the rows of one group. The reader's lock is held only while the table is opened.
 
         Args:
-            span: times (ms) of the first poll, which must be a keyframe, and of the last poll.
+            span: times of the first poll, which must be a keyframe, and of the last poll, in milliseconds since the
+                epoch.
         """
         recorded = self._tables[table.name]
         with self._reading():
@@ -280,7 +283,7 @@ class RecordingReader:
     def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
         """Return a group's lag, rates and number of members at each poll from `since` to `until`, and its changes.
 
-        Times are in seconds since the epoch. Without polls, the timeline is empty.
+        Times are in seconds since the epoch. If there are no polls in this time, the timeline is empty.
 
         Raises:
             LakeError: rows cannot be read.
@@ -300,18 +303,19 @@ class RecordingReader:
         )
 
     def compare(self, a: float | RecordedPoll, b: float | RecordedPoll) -> Comparison:
-        """Return how groups, members, partition owners and lag differ between two polls.
+        """Compare the groups, members, partition owners and lags at two polls.
 
         Args:
-            a, b: polls in any order, or seconds since the epoch, for the newest poll up to then.
+            a, b: two polls in any order. A number of seconds since the epoch selects the newest poll at or before this
+                time.
         """
         return compare(self.at(a), self.at(b))
 
 
 GroupState = tuple[object, frozenset[object]]
-"""State of a group: its row in table `groups` (None if it does not exist), and a pair (id, row) for each member.
+"""State of a group: its row in table `groups` (None if the group does not exist), and a pair (id, row) for each member.
 
-The rows contain no key columns, no `described_at` and no `offsets_may_be_hidden`.
+The rows lack the columns that are not compared (`_NOT_COMPARED`).
 """
 
 ABSENT: GroupState = (None, frozenset())
@@ -334,9 +338,10 @@ class DayOfChanges:
 
 
 def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[int, int]]) -> DayOfChanges:
-    """Find the changes to a group on one UTC day, from its rows of this day.
+    """Find the changes to a group on one UTC day.
 
     Args:
+        groups, members: rows of the group in table `groups` and table `members` on this day.
         polls: pairs (poll, keyframe) of times in milliseconds, oldest first.
     """
     group_rows, member_rows = _by_poll(groups), _by_poll(members)

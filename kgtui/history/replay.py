@@ -42,7 +42,8 @@ _READ_ONLY = "a recording cannot be changed"
 class ReplayAdmin:
     """A `GroupAdmin` that returns the data of one recorded poll. `seek` and `step` select another poll.
 
-    Reads that failed in the recorder return the recorded fault. `delete_groups` refuses every group.
+    If the recorder could not read something, the same read returns the recorded fault here. `delete_groups` refuses
+    every group.
     """
 
     def __init__(self, recording: RecordingReader, point_in_time: PointInTime) -> None:
@@ -58,7 +59,8 @@ class ReplayAdmin:
         """Return an admin that shows a poll of a recording.
 
         Args:
-            at: a poll; or seconds since the epoch, for the newest poll up to then; or None, for the newest poll.
+            at: a poll; or seconds since the epoch, for the newest poll at or before this time; or None, for the newest
+                poll.
 
         Raises:
             LakeError: the recording starts after `at`, or cannot be read.
@@ -83,7 +85,8 @@ class ReplayAdmin:
         """Show another poll, and return it.
 
         Args:
-            at: a poll; or seconds since the epoch, for the newest poll up to then; or None, for the newest poll.
+            at: a poll; or seconds since the epoch, for the newest poll at or before this time; or None, for the newest
+                poll.
 
         Raises:
             LakeError: the recording starts after `at`, or cannot be read. The current poll then stays selected.
@@ -107,7 +110,7 @@ class ReplayAdmin:
         return await self._go(lambda: self.recording.next_change(group, self.poll, back=back))
 
     async def state_times(self) -> StateTimes:
-        """Return when the states began that the groups have at the poll that is shown.
+        """Return when the states of the groups began. The states are those at the poll that is shown.
 
         Raises:
             LakeError: rows cannot be read.
@@ -211,8 +214,8 @@ class ReplayAdmin:
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
         """Return the newest permissions of the recorder's user.
 
-        The poll that is shown decides whether this user may describe all topics: no, if brokers may have hidden offsets
-        of every group at this poll; yes, if they may have hidden offsets of only some groups.
+        Whether this user has DESCRIBE on all topics is taken from the poll that is shown. It is false if brokers may
+        have hidden offsets of every group at this poll, and true otherwise. Older recordings lack this information.
         """
         return await asyncio.to_thread(self._access)
 
@@ -260,7 +263,7 @@ class ReplayAdmin:
 
 
 class ReplayFeed:
-    """Returns how one broker's list of groups changes when the replay shows another poll."""
+    """Returns the changes in one broker's list of groups after the replay has switched to another poll."""
 
     def __init__(self, admin: ReplayAdmin, broker: int) -> None:
         self._admin = admin
@@ -270,7 +273,7 @@ class ReplayFeed:
         self._poll: RecordedPoll | None = None
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """Return how the broker's list of groups has changed since the previous call.
+        """Return the changes in the broker's list of groups since the previous call.
 
         Raises:
             ClientError: the broker has a recorded fault, and its list has not changed since the previous call.

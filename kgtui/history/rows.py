@@ -29,8 +29,8 @@ RowValues = tuple[Any, ...]
 COMMIT, SHARE, OWNED = "commit", "share", "owned"
 """Values of column `kind` of table `partitions`.
 
-They mean that the group has a committed offset, a share-partition start offset, or only a member that owns the
-partition.
+`COMMIT` means that the group has a committed offset in the partition, and `SHARE` that it has a share-partition start
+offset. `OWNED` means that a member owns the partition, but the group has no offset in it.
 """
 
 _MEMBER_COLUMNS = ("client_id", "host", "instance_id", "rack", "epoch", "protocol")
@@ -41,7 +41,7 @@ _member_columns = attrgetter(*_MEMBER_COLUMNS)
 
 _GROUP_COLUMNS = ("group", "assignor", "group_epoch", "assignment_epoch", "members", "operations")
 _GROUP_DETAILS = tuple(one.name for one in fields(GroupDescription) if one.name not in _GROUP_COLUMNS)
-"""Attributes of `GroupDescription` that have no column of their own. Column `description` has them as JSON."""
+"""Attributes of `GroupDescription` without a column of their own. They are stored as JSON in column `description`."""
 
 _UNDESCRIBED: RowValues = (None,) * (GROUPS.names.index("offsets_may_be_hidden") - GROUPS.names.index("described_at"))
 
@@ -63,12 +63,12 @@ def _typed(value: object, kind: type[T]) -> T:
 
 
 def listing_row(listing: Listing) -> RowValues:
-    """Return the columns of table `groups` that come from a listing."""
+    """Return the values of the columns of table `groups` that come from a listing."""
     return (listing.type, listing.protocol, listing.state, listing.coordinator)
 
 
 def description_row(description: GroupDescription, at: int) -> RowValues:
-    """Return the columns of table `groups` that come from a description: `described_at` to `description`.
+    """Return the values of the columns `described_at` to `description` of table `groups`.
 
     Args:
         at: time when the description was read, in milliseconds since the epoch.
@@ -119,7 +119,7 @@ def hidden_of_row(row: RowValues) -> bool | None:
 
 
 def undescribed() -> RowValues:
-    """Return the columns of `description_row` for a group that is not described yet: all None."""
+    """Return the result of `description_row` for a group that has not been described yet. All values are None."""
     return _UNDESCRIBED
 
 
@@ -155,7 +155,7 @@ def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: s
 
 
 def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
-    """Return a row of table `partitions` for a share offset.
+    """Return a row of table `partitions` for the offset of a share group.
 
     Args:
         bounds: log start and log end offset; None if unknown.
@@ -169,7 +169,7 @@ def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | N
 
 
 def owned_row(bounds: PartitionBounds, owner: str | None) -> RowValues:
-    """Return a row of table `partitions` for an owned partition without an offset."""
+    """Return a row of table `partitions` for a partition that a member owns, but in which the group has no offset."""
     return (
         OWNED, None, None, None, None, None, None, None, bounds.log_start, bounds.log_end, bounds.error, owner
     )  # fmt: skip
@@ -181,7 +181,7 @@ def commit_of_row(topic: str, partition: int, row: RowValues) -> CommittedOffset
 
 
 def share_of_row(topic: str, partition: int, row: RowValues) -> ShareOffset:
-    """Convert a row of table `partitions` whose kind is `share` to a share offset."""
+    """Convert a row of table `partitions` whose kind is `share` to the offset of a share group."""
     return ShareOffset(topic, partition, row[2], row[4], row[3], row[6], row[7] or "")
 
 
@@ -218,7 +218,7 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues], *, hidden: bo
 
 
 def fault_row(fault: Fault) -> RowValues:
-    """Return a row of table `faults`: error code, message and advice."""
+    """Return the error code, the message and the advice of a fault as a row of table `faults`."""
     return (fault.code, fault.message, fault.advice)
 
 
@@ -229,7 +229,7 @@ def fault_of_row(broker: int | None, group: str | None, name: str, row: RowValue
 
 
 def cluster_text(cluster: ClusterInfo) -> str:
-    """Convert a cluster to JSON for column `cluster` of table `polls`. The id has its own column."""
+    """Convert a cluster to JSON for column `cluster` of table `polls`. The JSON lacks the cluster id (`cluster_id`)."""
     return _text(
         {
             "controller": cluster.controller,

@@ -1,4 +1,4 @@
-"""Find out from a recording when the current states of all groups began."""
+"""Find out from a recording when the states that the groups have at one poll began."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 1_000_000
 """Approximate maximum number of rows of table `groups` that are read.
 
-Every keyframe has one row per group, so with 100,000 groups, ten keyframes are searched.
+Every keyframe (a poll with all rows) has one row per group, so with 100,000 groups, the newest ten keyframes are
+searched.
 """
 
 COLUMNS = ("poll", "keyframe", "group", "gone", "state")
@@ -30,8 +31,8 @@ class StateTimes(NamedTuple):
     """When the states of the groups at one recorded poll began.
 
     Attributes:
-        since: group id → start of its state, in seconds since the epoch. Groups that were in their state during the
-            whole searched part of the recording are missing.
+        since: group id → time at which the state of the group began, in seconds since the epoch. Groups whose state did
+            not change in the searched part of the recording are missing.
         search: the part of the recording that was searched.
     """
 
@@ -40,12 +41,12 @@ class StateTimes(NamedTuple):
 
 
 class StateChanges:
-    """The times at which the states of all groups changed, up to the last poll before the next keyframe.
+    """The times at which the states of all groups changed, up to a poll and the other polls of its keyframe.
 
-    The constructor reads from disk. `at` is then fast for each poll from the newest searched keyframe on.
+    The constructor reads these times from disk. Calls of `at` are then fast for all polls of this keyframe.
 
     Args:
-        poll: the search ends at the last poll that has the same keyframe as this poll.
+        poll: a poll. The search covers the keyframe of this poll and earlier keyframes.
         groups: number of groups at this poll. The more groups there are, the fewer keyframes are searched.
 
     Raises:
@@ -67,7 +68,7 @@ class StateChanges:
         return poll.keyframe == self._keyframes[-1] and poll.ms <= self._recorded.ms
 
     def _changes(self, rows: pa.Table) -> pa.Table:
-        """Return the rows in which a group appears, disappears, or has another state than before."""
+        """Return the rows with which a group appears, disappears or changes its state."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
