@@ -1,4 +1,4 @@
-"""A simulated Kafka cluster on loopback, for the demo and for tests, with the APIs that read and delete groups.
+"""A simulated Kafka cluster on loopback, for the demo and for tests. It has the APIs for reading and deleting groups.
 
 This package may import `kgtui.protocol`, `kgtui.model`, `kgtui.errors`, msgspec and the standard library.
 
@@ -19,15 +19,16 @@ Start a cluster in a child process, which exits when its parent process ends::
 Node ids begin at 1. Members and offsets are not stored, but computed from the seed and the time. The scenarios are:
 
 - `company` has groups of every type, healthy and unhealthy.
-- `wild` adds groups on which Kafka's own tools fail, for example because of malformed member data.
-- `plain` has only the generated groups that the option `groups` adds.
+- `wild` has the groups of `company`, and groups on which Kafka's own tools fail, for example because of malformed
+  member data.
+- `plain` has no groups of its own, only the generated groups that the option `groups` adds.
 - `empty` has the topics of `company`, but no groups.
 
 | module | contents |
 |---|---|
 | `cluster` | `Simulator`: a cluster on the event loop of its caller |
 | `child_process` | `spawn`: starts a cluster in a child process, and sends control commands to it |
-| `standalone` | `serve`: runs a cluster until a signal arrives, and executes control commands from stdin |
+| `standalone` | `serve`: runs a cluster until it receives a signal, and executes control commands from stdin |
 | `options` | options of a cluster, and their command line arguments |
 | `cluster_state` | clock, brokers, topics, groups, leaders and coordinators, without sockets |
 | `broker_server` | the port and connections of one broker |
@@ -70,7 +71,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name on first use, so that `spawn` alone does not import the code of brokers and groups."""
+    """Import a public name when it is first used, so that a user of `spawn` does not import the code of the brokers."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve a cluster until a signal arrives. With `--control`, also stop when stdin is closed.
+    """Serve a cluster until the process receives a signal. With `--control`, also stop when stdin is closed.
 
     Returns:
         The exit code: 0, or 2 if the cluster cannot be started.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_REQUEST_SIZE = 100 * 1024 * 1024
-"""Maximum size of a request in bytes (Kafka's default). After a larger request, the connection is closed."""
+"""Maximum size of a request in bytes (Kafka's default). A larger request makes the broker close the connection."""
 
 
 class Server:
@@ -50,7 +50,7 @@ class Server:
         self.node.port = self._listener.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        """Close the port and all connections."""
+        """Close the port and all connections. Requests that are being processed get no response."""
         if self._listener is not None:
             self._listener.close()
             self._listener = None
@@ -186,8 +186,8 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
-    # The kind `length` overwrites the length of the first array with a huge number. This length follows the throttle
-    # time (4 bytes) and, in ListGroups, the error code (2 bytes).
+    # For the kind `length`, overwrite the length of the first array with a huge number. It follows the throttle time
+    # (4 bytes) and, in ListGroups, the error code (2 bytes).
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

@@ -23,15 +23,15 @@ START_SECONDS = 60.0
 """Maximum time from the start of the child process until it is ready, in seconds."""
 
 STOP_SECONDS = 5.0
-"""Time that the child process has for stopping before it is killed, in seconds."""
+"""Time, in seconds, that the child process has to stop after its stdin was closed. After this time, it is killed."""
 
 
 class SimulatorError(KgtuiError):
-    """Raised when the process of the cluster did not start, has ended, or rejected a command."""
+    """Raised if the process of the cluster did not start, has ended, or has rejected a command."""
 
 
 class SimulatorProcess:
-    """A cluster in a child process, which is stopped at the end of a `with` block.
+    """A cluster in a child process. At the end of a `with` block, the process is stopped.
 
     Attributes:
         bootstrap: addresses of all brokers, `host:port,host:port`.
@@ -136,13 +136,13 @@ def spawn(options: Options | None = None, *, timeout: float = START_SECONDS) -> 
     """Start a cluster in a child process and wait until it is ready.
 
     Raises:
-        SimulatorError: the cluster did not start within `timeout` seconds.
+        SimulatorError: the cluster could not be started, or was not ready within `timeout` seconds.
     """
     command = [sys.executable, "-m", "kgtui.simulator", "--control", *(options or Options()).arguments()]
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH", "")) if part)
-    # Start the process in a new session, so that Ctrl+C or a closed terminal does not stop it. It exits when its stdin
-    # is closed.
+    # Start the process in a new session of the operating system, so that Ctrl+C or a closed terminal does not stop it.
+    # It exits when its stdin is closed.
     process = subprocess.Popen(  # noqa: S603 - this interpreter, with arguments of kgtui
         command,
         stdin=subprocess.PIPE,

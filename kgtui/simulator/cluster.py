@@ -51,14 +51,14 @@ class Simulator:
 
         Args:
             brokers: number of brokers; their node ids begin at 1.
-            groups: total number of groups. Generated groups are added to those of the scenario; by default, none are
-                added.
+            groups: total number of groups. Generated groups are added to the groups of the scenario until the cluster
+                has this number of groups. By default, none are added.
             partitions: number of partitions of each generated topic.
-            seed: the same seed gives the same cluster.
-            kafka_version: a release such as `4.4`, or a comma-separated list. Broker 1 uses the first release in it,
-                broker 2 the second, and so on. After the last release, the list begins again.
+            seed: number from which ids and generated groups are derived. The same seed gives the same cluster.
+            kafka_version: a release such as `4.4`, or a comma-separated list of releases. Broker 1 uses the first
+                release in the list, broker 2 the second, and so on. After the last release, the list begins again.
             scenario: a name from `scenarios.scenario_names`.
-            clock: by default, the clock of the machine.
+            clock: the clock of the cluster; None for the clock of the machine.
             churn: fraction of the generated groups that change state every 2 s.
             features: finalized feature levels that differ from the defaults, such as `share.version` → 0.
             host: loopback address to listen on.
@@ -154,7 +154,7 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return feature → finalized level. Features not in `changed` have the defaults of the newest release.
+    """Return feature → finalized level. Features that are not in `changed` have the defaults of the newest release.
 
     Unlike in a real cluster, the oldest broker need not support the features, so that tests can combine old brokers
     with new features.
@@ -166,7 +166,10 @@ def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str,
 def add_generated_groups(state: ClusterState, groups: int, *, partitions: int, churn: float) -> None:
     """Add generated groups, of types that every broker supports, until the cluster has `groups` groups.
 
-    `partitions` is per generated topic, and `churn` the fraction of groups that change state every 2 s.
+    Args:
+        groups: total number of groups that the cluster has afterwards.
+        partitions: number of partitions of each generated topic.
+        churn: fraction of the generated groups that change state every 2 s.
     """
     missing = groups - len(state.groups)
     if missing <= 0:

@@ -40,7 +40,8 @@ class ManualClock:
     """A clock that stands still until `advance` is called.
 
     Attributes:
-        start: time that the clock shows at first, in seconds since the epoch; by default 2026-03-02 09:00 UTC.
+        start: time that the clock shows until the first call of `advance`, in seconds since the epoch; by default
+            2026-03-02 09:00 UTC.
     """
 
     def __init__(self, start: float = 1_772_442_000.0) -> None:
@@ -68,7 +69,8 @@ class Node:
     Attributes:
         port: 0 until a free port is chosen.
         alive: False while the broker is killed.
-        elections: how often the broker was killed or restarted. Its partitions get new leaders each time.
+        elections: number of times that the broker was killed or restarted. The partitions whose preferred leader it is
+            get another leader each time.
     """
 
     id: int
@@ -85,9 +87,9 @@ class Leadership:
     """The leader and replicas of a partition, as node ids.
 
     Attributes:
-        leader: -1 if no replica is alive.
-        replicas: the preferred leader first.
-        in_sync: the replicas that are alive.
+        leader: node id of the leader; -1 if no replica is alive.
+        replicas: all replicas. The preferred leader comes first.
+        in_sync: the replicas on brokers that are alive.
     """
 
     leader: int
@@ -123,8 +125,8 @@ class ClusterState:
         features: name of a finalized feature → level.
         topics: the existing topics by name.
         groups: the groups of the scenario by group id.
-        generated: the groups that the option `groups` adds to the scenario, or None.
-        configs: group id → configs that differ from the defaults, name → value.
+        generated: the groups that were added to the groups of the scenario; None if there are none.
+        configs: group id → config name → value, for configs that differ from the defaults.
     """
 
     def __init__(
@@ -192,14 +194,15 @@ class ClusterState:
     def delete_topic(self, name: str) -> None:
         """Delete a topic, but keep the offsets that groups have committed for it.
 
-        A real coordinator keeps the offsets only if it does not learn of the deletion (observed with 4.3.1 and 3.9.2).
+        A real coordinator keeps these offsets only if it is not notified of the deletion (observed with Kafka 4.3.1 and
+        3.9.2).
         """
         topic = self.topics.pop(name, None)
         if topic is not None:
             del self.topic_ids[topic.id]
 
     def leadership(self, topic: Topic, partition: int) -> Leadership:
-        """Return the leader and the replicas of a partition."""
+        """Return the leader, the leader epoch and the replicas of a partition."""
         partitions = self._leaderships.get(topic.id)
         if partitions is None:
             moved = self._moved if topic is self.offsets_topic else {}
@@ -246,7 +249,7 @@ class ClusterState:
         return any(node.release.has_type(group_type) for node in self.nodes)
 
     def add_groups(self, groups: Iterable[Group]) -> None:
-        """Add groups, except groups whose type no broker supports."""
+        """Add groups. A group is left out if no broker supports its type."""
         for group in groups:
             if self.supports_type(group.type):
                 self.groups[group.name] = group
@@ -260,7 +263,7 @@ class ClusterState:
         return group
 
     def type_of(self, name: str) -> str | None:
-        """Return the type of a group, or None if the group does not exist."""
+        """Return the type of a group, such as `classic`; None if the group does not exist."""
         group = self.groups.get(name)
         if group is not None:
             return group.type
@@ -276,7 +279,7 @@ class ClusterState:
         return partition
 
     def coordinator(self, name: str) -> int:
-        """Return the node id of a group's coordinator, or -1 if there is none.
+        """Return the node id of a group's coordinator; -1 if no broker can coordinate it.
 
         The group need not exist. If it exists, its coordinator is a broker that supports the group's type.
         """

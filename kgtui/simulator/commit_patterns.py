@@ -1,4 +1,4 @@
-"""Commit patterns: which offsets a group has committed for a topic at a given time. Offsets never decrease.
+"""Commit patterns: which offsets a group has committed for a topic at a given time. These offsets never decrease.
 
 Scenario files select a commit pattern with the key `pattern`: `commits = { pattern = "lagging", backlog = 42_000 }`.
 """
@@ -27,7 +27,7 @@ class CommitPattern(Protocol):
     """How a group reads a topic and commits offsets for it."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the committed offset of each partition at the time `t`; None without a commit."""
+        """Return the committed offset of each partition at the time `t`; None for a partition without a commit."""
 
 
 def last_commit(t: float) -> float:
@@ -36,9 +36,9 @@ def last_commit(t: float) -> float:
 
 
 class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="steady"):
-    """The group is `delay` seconds behind the log end.
+    """The group keeps up. Each commit contains the log end offsets of `delay` seconds before the commit.
 
-    A delay of 10 s or more varies by up to 2 s per commit, so that the lag is not constant.
+    A delay of 10 s or more varies by up to 2 s from commit to commit, so that the lag is not constant.
     """
 
     delay: float = 1.0
@@ -52,7 +52,8 @@ class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern
 class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="lagging"):
     """The group falls further and further behind.
 
-    In each partition, it starts `backlog` records behind the log end, and reads `fraction` of the new records.
+    In each partition, the group starts `backlog` records behind the log end. It then reads only the
+    fraction `fraction` of the records that are written.
     """
 
     backlog: int = 20_000
@@ -64,7 +65,7 @@ class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="patter
 
 
 class Draining(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="draining"):
-    """The group starts with `backlog` unread records per partition, reads them in `seconds` seconds, then keeps up."""
+    """The group starts with `backlog` unread records per partition, reads them in `seconds` s, and then keeps up."""
 
     backlog: int = 150_000
     seconds: float = 900.0
@@ -91,7 +92,7 @@ class Batch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 
 
 class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="stuck"):
-    """The group has committed once, at the start of the cluster: `behind` records below each log end offset."""
+    """The group has committed only once, at the start of the cluster, `behind` records below each log end offset."""
 
     behind: int = 5_000
 
@@ -126,7 +127,7 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
         speeds: `(time, speed)` of each change, in ascending order. The time is in seconds since the start of the
             cluster. The speed is the number of records read per record written. At 0 the group reads nothing, and at
             0.5 it falls behind. At 1 its lag stays the same, and at 3 it catches up, at most to the log end.
-        delay: seconds by which the group is behind the log end while it keeps up.
+        delay: seconds by which the group is behind the log end offsets while it keeps up.
     """
 
     speeds: tuple[tuple[float, float], ...] = ()
@@ -136,7 +137,7 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
         return topic.log_ends(self.read_until(last_commit(t)))
 
     def read_until(self, t: float) -> float:
-        """Return the time of the newest record that the group has read at time `t`."""
+        """Return the timestamp of the newest record that the group has read at time `t`, in seconds since the start."""
         if not self.speeds or t <= self.speeds[0][0]:
             return t - self.delay
         until = self.speeds[0][0] - self.delay

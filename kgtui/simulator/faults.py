@@ -34,8 +34,9 @@ class BrokerFaults:
         latency: delay of each response, in seconds.
         slow: API key → additional delay of its responses, in seconds.
         throttle_ms: throttle time in each response, in milliseconds. The broker pauses the connection for this time.
-        loading: time until which the broker is loading its groups, in seconds since the start of the cluster, or None.
-        damage: the kinds of damage of the next responses, in order.
+        loading: time until which the broker reports that it is loading its groups, in seconds since the start of the
+            cluster; None if it does not report this.
+        damage: one kind of damage (see `DAMAGES`) for each of the next responses, in order.
         responds: event that is set while the broker responds, and cleared while it is a black hole.
     """
 
@@ -62,9 +63,10 @@ def _command(method: Method) -> Method:
 
 
 class Faults:
-    """The faults that are injected into a cluster. A change applies to all requests that arrive after the change.
+    """The faults that are injected into a cluster. A change of the faults affects all requests that arrive later.
 
     Attributes:
+        cluster_forbidden: whether clients have no DESCRIBE permission on the cluster.
         errors: API key → error codes of the next responses, in order.
     """
 
@@ -103,7 +105,7 @@ class Faults:
     def black_hole(self, node: int, on: bool = True) -> None:
         """Make a broker accept connections and requests without responding.
 
-        With `on=False`, the broker responds to requests that are waiting and to later requests.
+        With `on=False`, the broker responds again, also to the requests that it has received in the meantime.
         """
         faults = self.broker(node)
         faults.black_hole = on
@@ -114,7 +116,7 @@ class Faults:
 
     @_command
     def latency(self, node: int, seconds: float, api: int | None = None) -> None:
-        """Delay all responses of a broker, or only responses of the API with the key `api`.
+        """Delay all responses of a broker; if `api` is an API key, delay only the responses of this API.
 
         The delay is in real time, even if the cluster has a `ManualClock`.
         """
@@ -130,7 +132,7 @@ class Faults:
 
     @_command
     def cut(self, node: int) -> None:
-        """Close all connections of a broker now; new connections are accepted."""
+        """Close all connections of a broker now. The broker still accepts new connections."""
         self._state.node(node)
         self._cut(node)
 
@@ -155,7 +157,7 @@ class Faults:
 
     @_command
     async def restart(self, node: int) -> None:
-        """Restart a killed broker on the same port, as the leader of its former partitions."""
+        """Restart a killed broker on the same port. It becomes the leader of its former partitions again."""
         broker = self._state.node(node)
         if not broker.alive:
             await self._start(node)
@@ -168,7 +170,7 @@ class Faults:
 
     @_command
     def load(self, node: int, seconds: float | None) -> None:
-        """Make a broker report that it is loading its groups, for `seconds` on the cluster's clock.
+        """Make a broker report for `seconds` seconds of the cluster's clock that it is loading its groups.
 
         With `seconds=None`, the broker stops reporting this now.
         """
@@ -193,8 +195,9 @@ class Faults:
         """Forbid clients to describe the topics that match a pattern.
 
         Responses contain error 29 (TOPIC_AUTHORIZATION_FAILED) for these topics. If the request is for all topics,
-        responses omit them. Other existing topics stay allowed. Topics that do not exist cause error 29 too, as with
-        one ACL per allowed topic. Patterns have the wildcards `*` and `?`, and replace earlier patterns.
+        responses omit these topics. Other existing topics stay allowed. Requests for topics that do not exist also fail
+        with error 29, as in a cluster with one ACL for each allowed topic. Patterns have the wildcards `*` and `?`, and
+        replace earlier patterns.
         """
         self._forbidden_topics = tuple(patterns)
 
@@ -202,7 +205,8 @@ class Faults:
     def deny_topics(self, patterns: Iterable[str]) -> None:
         """Deny clients access to the topics that match a pattern, and allow all other topics.
 
-        Unlike with `forbid_topics`, topics that do not exist are allowed.
+        Unlike with `forbid_topics`, requests for topics that do not exist are allowed, too. Patterns replace earlier
+        patterns of this method.
         """
         self._denied_topics = tuple(patterns)
 
@@ -244,7 +248,7 @@ class Faults:
 
     @_command
     def clear(self) -> None:
-        """End all faults, except that killed brokers are not restarted, and moved coordinators are not moved back."""
+        """End all faults. However, killed brokers are not restarted, and moved coordinators are not moved back."""
         for node, faults in self._brokers.items():
             self.black_hole(node, False)
             # Connections keep a reference to the `BrokerFaults` object. Therefore, reset its attributes, and do not

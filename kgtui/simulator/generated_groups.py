@@ -72,15 +72,15 @@ _COMMIT_PATTERNS: tuple[CommitPattern, ...] = (
 def group_names() -> Iterator[str]:
     """Yield infinitely many different group ids, such as `team-007.orders.enrich`.
 
-    After all combinations, the ids repeat with the suffix `-v2`, then `-v3`.
+    When all combinations have been used, they are repeated with the suffix `-v2`, then with `-v3`, and so on.
     """
     for version in count(1):
         suffix = "" if version == 1 else f"-v{version}"
         for verb_index in range(len(VERBS)):
             for domain_index in range(len(DOMAINS)):
                 for team in range(TEAMS):
-                    # Change the verb, the last part of a name, every three names, so that the names in a small cluster
-                    # look varied.
+                    # Use another verb (the last part of the name) after every three names, so that the names in a small
+                    # cluster look varied.
                     domain = DOMAINS[(domain_index + team) % len(DOMAINS)]
                     verb = VERBS[(verb_index + team // 3) % len(VERBS)]
                     yield f"team-{team:03d}.{domain}.{verb}{suffix}"
@@ -98,24 +98,24 @@ def _suffixes() -> Iterator[str]:
 
 
 class GeneratedGroups:
-    """All generated groups.
+    """All groups that are generated in addition to the groups of a scenario.
 
     A cluster may have 100,000 groups, so there is no object per group. Instead, most attributes are columns, with one
     value per group or partition.
 
     Attributes:
-        ticks: number of rounds of state changes so far, one every `TICK` seconds.
-        names: group ids. A deleted group's id stays until a new group takes its index.
-        index: index of each existing group, by group id.
+        ticks: number of rounds of state changes so far. One round takes place every `TICK` seconds.
+        names: per group, its id. The id of a deleted group stays until a new group gets the same index.
+        index: group id → index of the group in the columns, for existing groups.
         kinds: per group, the index of its kind in `GENERATED_KINDS`.
         states: per group, `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
         membership_changes: per group, the number of times that its members have changed.
-        last_active_tick: per group, the value of `ticks` when it last left `STABLE`. While members read nothing,
-            the committed offsets of this tick do not change.
+        last_active_tick: per group, the value of `ticks` when it last left the state `STABLE`. While its members read
+            nothing, its committed offsets stay those of this tick.
         partition: per group, its partition of `__consumer_offsets`.
         position: per group, its position in `by_partition[partition]`.
         by_partition: per partition of `__consumer_offsets`, the indexes of its groups.
-        existing: per partition of `__consumer_offsets`, how many of its groups exist.
+        existing: per partition of `__consumer_offsets`, the number of its groups that exist.
         changed: one set per `ListGroupsRowCache`. The index of each changed group is added to every set.
     """
 
@@ -224,7 +224,7 @@ class GeneratedGroups:
             self._moving.append(index)
 
     def _add_console_consumer(self, rng: Random) -> None:
-        """Add the group of a new console consumer; if there are too many, delete the oldest one."""
+        """Add the group of a new console consumer. If there are too many such groups, delete the oldest one."""
         self._console_number += rng.randrange(1, 9)
         index = self._add(f"console-consumer-{self._console_number}", CLASSIC, JOINING)
         self._mark_changed(index)

@@ -13,7 +13,7 @@ FOREVER = math.inf
 
 
 class Slot(NamedTuple):
-    """A numbered place in a group, together with the member in it.
+    """A numbered place for a member in a group, together with the time at which its current member joined.
 
     If another member takes the place, `number` stays the same and `joined` changes.
     """
@@ -30,8 +30,8 @@ class Membership:
     Attributes:
         change: number of membership changes since the cluster started. Several members can join or leave in one change.
         since: seconds since the last change; infinite if there was none.
-        slots: the current members.
-        before: the members before the last change.
+        slots: the places that have a member now.
+        before: the places that had a member before the last change.
     """
 
     change: int
@@ -52,9 +52,9 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         members: number of members; 0 means an Empty group.
-        since: seconds since the last change, at all times. With a small value, the group stays in a rebalance. With the
-            default, it stays stable.
-        change: number of membership changes, at all times.
+        since: constant number of seconds since the last change. With a small value, the group stays in a rebalance.
+            With the default, it stays Stable.
+        change: constant number of membership changes.
     """
 
     members: int
@@ -72,8 +72,8 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         period: seconds between two changes.
         turns: one tuple per period, with the numbers of the slots that have a member. After the last tuple, the first
-            follows.
-        ahead: seconds for which the rotation has already run when the cluster starts.
+            one is used again.
+        ahead: number of seconds for which the rotation has already run when the cluster starts.
     """
 
     period: float
@@ -119,8 +119,10 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
     ) -> ScheduledMembership:
         """Return a schedule in which the members change every `every` seconds from `begin` to `end`.
 
-        `turns` has one tuple per period, with the numbers of the slots that have a member. After the last tuple, the
-        first follows. Before `begin` and after `end`, the first tuple applies.
+        Args:
+            begin, end: times of the first and last change, in seconds since the start of the cluster.
+            turns: one tuple per period, with the numbers of the slots that have a member. After the last tuple, the
+                first one is used again. Before `begin` and after `end`, the first tuple is used.
         """
         changes = []
         at, turn = begin, 1

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a simulated cluster. `Simulator` documents the attributes that are not listed here.
+    """The options of a simulated cluster. The attributes that are not listed here are documented in `Simulator`.
 
     Attributes:
         listen: `host:port` of the first broker. The other brokers use the next ports. Port 0 chooses free ports.
@@ -66,7 +66,7 @@ class Options:
 
     @property
     def port(self) -> int:
-        """The port of the first broker. Raises UsageError."""
+        """The port of the first broker. Raises UsageError if `listen` contains no port number."""
         text = self.listen.rpartition(":")[2]
         if not text.isascii() or not text.isdigit():
             raise UsageError(f"--listen takes host:port, not {self.listen!r}")
@@ -152,7 +152,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def options_from(arguments: argparse.Namespace) -> Options:
-    """Return the options from parsed arguments. Raises UsageError."""
+    """Convert parsed arguments to options. Raises UsageError if an argument is invalid."""
     return Options(
         listen=arguments.listen,
         expose=arguments.expose,

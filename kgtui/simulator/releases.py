@@ -83,7 +83,7 @@ NEWEST = "4.4"
 
 _KEY_BY_NAME = {api.name: key for key, api in APIS.items()}
 DESCRIBED_BY = {entry.name: _KEY_BY_NAME[entry.describe_rpc] for entry in GROUP_TYPES.values() if entry.feature}
-"""Group type, except classic → key of the API that describes such groups. A release without the API lacks the type."""
+"""Group type, except classic → key of the API that describes its groups. A release without the API lacks the type."""
 
 _METADATA_VERSION = {
     "3.3": 7, "3.6": 14, "3.7": 19, "3.8": 20, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 31,
@@ -128,20 +128,20 @@ class Release:
 
     @property
     def reports_features(self) -> bool:
-        """Whether ApiVersions responses contain features, which is so since Kafka 2.7 (KIP-584)."""
+        """Whether ApiVersions responses contain features, as they do since Kafka 2.7 (KIP-584)."""
         return self.number >= (2, 7)
 
     @property
     def group_operations(self) -> int:
         """Bit field of the authorized operations on a group if no authorizer is configured.
 
-        Since Kafka 4.0, it includes operations on configs (observed with 3.9.2 and 4.3.1).
+        Since Kafka 4.0, the bit field includes operations on configs (observed with Kafka 3.9.2 and 4.3.1).
         """
         return 3400 if self.has_group_configs else 328
 
     @property
     def has_group_configs(self) -> bool:
-        """Whether DescribeConfigs accepts groups, which is so since Kafka 4.0."""
+        """Whether DescribeConfigs accepts groups, as it does since Kafka 4.0."""
         return self.number >= (4, 0)
 
     def has_type(self, group_type: str) -> bool:
@@ -186,7 +186,7 @@ def release(name: str) -> Release:
 
 
 def releases(names: str) -> tuple[Release, ...]:
-    """Parse a comma-separated list of releases, one per broker.
+    """Parse a comma-separated list of releases. If the list is empty, return the newest release.
 
     Raises:
         UsageError: a release is not in `RANGES`.

@@ -1,4 +1,4 @@
-"""Serve a simulated cluster until a signal arrives, and execute control commands from stdin.
+"""Serve a simulated cluster until the process receives a signal, and execute control commands from stdin.
 
 Commands and results are lines of JSON, such as `{"do": "black_hole", "node": 2}` and `{"ok": true}`.
 """
@@ -30,8 +30,8 @@ MAX_COMMAND_SIZE = 1024 * 1024
 async def serve(options: Options, *, write_line: Callable[[str], None], control: bool = False) -> None:
     """Start a cluster, write one line of JSON when it is ready, and serve until SIGINT, SIGTERM or SIGHUP.
 
-    With `control`, commands are read from stdin, and results are passed to `write_line`. The cluster then stops when
-    stdin is closed, so that it never outlives its parent process.
+    With `control`, commands are read from stdin, and results are passed to `write_line`. The cluster then also stops
+    when stdin is closed, so that it never outlives its parent process.
 
     Raises:
         UsageError: the options are invalid.
@@ -83,7 +83,7 @@ def _ready(simulator: Simulator) -> dict[str, Any]:
 
 
 async def _read_commands(control: Control, write_line: Callable[[str], None], stopped: asyncio.Event) -> None:
-    """Execute commands until stdin is closed; then set `stopped`."""
+    """Execute commands from stdin until it is closed, and then set the event `stopped`."""
     reader = asyncio.StreamReader(limit=MAX_COMMAND_SIZE)
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -116,7 +116,8 @@ class Control:
     async def execute(self, line: str | bytes) -> str:
         """Execute one command and return the response, a JSON object.
 
-        A success has `ok` = true and the keys of the result. A failure has `ok` = false and the message in `error`.
+        If the command has succeeded, `ok` is true and the other keys are the result. Otherwise, `ok` is false, and
+        `error` is the error message.
         """
         try:
             command, parameters = self._parse(line)

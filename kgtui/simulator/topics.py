@@ -17,9 +17,10 @@ WAVE_PERIOD = 240.0
 """Time between traffic peaks, in seconds. It is short, so that users of the demo see the traffic change."""
 
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
-"""Age of the oldest record when the cluster starts, in seconds, in topics with and without traffic.
+"""Age of the oldest record when the cluster starts, in seconds: first in topics with traffic, then in those without.
 
-Without traffic, all records have this age. One hour is within Kafka's default retention of seven days.
+In a topic without traffic, all records have this age. It is one hour, which is less than Kafka's default retention of
+seven days.
 """
 
 RETENTION_INTERVAL = 30.0
@@ -32,7 +33,8 @@ class Topic:
 
     Attributes:
         rate: average records per second in the slowest partition. Other partitions are up to 1.4 times as fast.
-        base: log end offset of partition 0 at the start of the cluster. Each further partition begins 997 higher.
+        base: log end offset of partition 0 at the start of the cluster. In each further partition, this offset is 997
+            higher.
         kept: number of records per partition that retention keeps.
         swell: amplitude of the traffic wave, as a fraction of the average rate, from 0 to 0.9.
         internal: whether Metadata responses mark the topic as internal.
@@ -100,16 +102,18 @@ class Topic:
 
     @property
     def oldest(self) -> float:
-        """Time of the oldest records, in seconds since the start of the cluster, and therefore negative.
+        """Time of the oldest records, in seconds since the start of the cluster. It is negative.
 
         All records that were already in the log at this time have this timestamp.
         """
         return -_OLDEST if self.rate else -_OLDEST_IDLE
 
     def replicas(self, partition: int, nodes: int, factor: int = 3) -> tuple[int, ...]:
-        """Return the indexes of the brokers with a replica, the preferred leader first.
+        """Return the indexes of the brokers that have a replica of a partition. The preferred leader comes first.
 
-        `factor` is the replication factor.
+        Args:
+            nodes: number of brokers in the cluster.
+            factor: replication factor.
         """
         first = self.salt + partition
         return tuple((first + step) % nodes for step in range(min(factor, nodes)))
@@ -121,7 +125,7 @@ _PEAK = 15 * HOUR
 _RIPPLES = ((47 * 60.0, 0.10), (13 * 60.0, 0.06))
 """Waves that are added to the daily wave: `(period in seconds, amplitude as a fraction of the average traffic)`.
 
-Because of these waves, no two hours are the same.
+Because of these waves, the traffic is different in each hour.
 """
 
 
@@ -146,7 +150,10 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return the amount of traffic until time `t`: a daily wave, two shorter waves and a surge."""
+        """Return the amount of traffic until time `t`, in seconds of average traffic.
+
+        It is the sum of the average traffic, a daily wave, two shorter waves and a surge.
+        """
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
             total += self._wave(t, period, height, self.salt % period)
@@ -160,7 +167,10 @@ class DailyTopic(Topic):
     def _wave(t: float, period: float, height: float, peak: float) -> float:
         """Return the contribution of one sine wave to `flow(t)`, in seconds.
 
-        `height` is the amplitude, and `peak` is the time of a maximum.
+        Args:
+            period: length of the wave, in seconds.
+            height: amplitude, as a fraction of the average traffic.
+            peak: time of one maximum, in seconds since the start of the cluster.
         """
         turn = period / math.tau
         return height * turn * (math.sin((t - peak) / turn) - math.sin(-peak / turn))

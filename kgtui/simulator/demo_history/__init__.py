@@ -1,4 +1,4 @@
-"""Topics and groups for the demo recording: several days in a company, with daily traffic peaks and incidents.
+"""Topics and groups for the demo recording, which shows several days in a company, with daily peaks and incidents.
 
 `HistoryPlan` determines when incidents happen. `add_history` adds the topics and groups of `incidents.toml`.
 """
@@ -34,7 +34,7 @@ class HistoryPlan:
     """The time span of a history, and the times of its incidents.
 
     Attributes:
-        start: start of the history in seconds since the epoch; this is time 0 of the cluster.
+        start: start of the history, in seconds since the epoch. Times of the cluster are counted from this time.
         seconds: length of the history, in seconds.
         seed: seed of random changes, which move incidents by up to ten minutes and change topic rates by up to 20 %.
     """
@@ -44,21 +44,21 @@ class HistoryPlan:
     seed: int = 1
 
     def before_end(self, hours: float, jitter: str = "") -> float:
-        """Return the time `hours` before the end of the history, in seconds since the start of the history, at least 0.
+        """Return the time `hours` hours before the end of the history, in seconds since its start, but at least 0.
 
         All times with the same nonempty text `jitter` are moved by the same random amount, up to ten minutes.
         """
         return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
 
     def at_fraction(self, fraction: float, jitter: str) -> float:
-        """Return the time at a fraction of the history's length, in seconds since the start of the history, at least 0.
+        """Return the time after a fraction of the history's length, in seconds since its start, but at least 0.
 
         All times with the same text `jitter` are moved by the same random amount, up to ten minutes.
         """
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
 
     def rate_factor(self, name: str) -> float:
-        """Return a factor from 0.8 to 1.2 for the rate of a topic."""
+        """Return a factor from 0.8 to 1.2 for the rate of a topic. It depends only on the topic's name and the seed."""
         return 0.8 + hash_number(self.seed, "scale", name) % 400 / 1_000
 
     def _jitter(self, name: str) -> float:
@@ -91,7 +91,7 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
     surge: SurgeSpec | None = None
 
     def build(self, name: str, plan: HistoryPlan) -> DailyTopic:
-        """Return the topic, with a rate changed by `plan.rate_factor(name)`."""
+        """Return the topic. Its rate is multiplied by `plan.rate_factor(name)`."""
         return DailyTopic(
             name,
             self.partitions,
@@ -150,7 +150,7 @@ class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
         begin, end: start and end of the changes, in seconds since the start of the history.
         every: seconds between two changes.
         turns: one tuple per period, with the numbers of the slots (see `Slot`) that have a member. After the last
-            tuple, the first follows.
+            tuple, the first one is used again.
     """
 
     begin: float
@@ -165,7 +165,8 @@ _TIME_KEYS = frozenset(TimeSpec.__struct_fields__) - {"jitter", "plus_hours"}
 def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) -> None:
     """Add the topics and groups of a history to an empty cluster whose clock shows `plan.start`.
 
-    `path` is the TOML file that defines these topics and groups.
+    Args:
+        path: the TOML file that defines these topics and groups.
 
     Raises:
         UsageError: the file is invalid.

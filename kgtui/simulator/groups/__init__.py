@@ -1,4 +1,4 @@
-"""Groups of each type: their states, members, assignments and commits, as pure functions of time.
+"""Groups of each type. Their states, members, assignments and commits are computed from the time.
 
 | module | contents |
 |---|---|

@@ -30,6 +30,7 @@ class ConsumedTopic:
 
     Attributes:
         topic: the topic, which may have been deleted.
+        commits: determines which offsets the group has committed at a given time.
         without: partitions for which the group has no committed offset.
         metadata: the metadata string in each offset commit.
         subscribed: False if no member subscribes to the topic.
@@ -122,7 +123,7 @@ class Group(ABC):
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state of the group `membership.since` seconds after its last change of members."""
+        """Return the state, which depends on how long ago the members changed (`membership.since`)."""
         if not membership.slots:
             return "Empty"
         passed = 0.0
@@ -154,11 +155,11 @@ class Group(ABC):
                 yield read, pairs
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield each topic with a list of `(partition, start offset, lag)`. Only share groups yield anything."""
+        """Yield each topic with a list of `(partition, start offset, lag)`. Only share groups yield any topics."""
         return iter(())
 
     def pauses(self, membership: Membership) -> bool:
-        """Return whether the members read nothing, because the group is in a state such as PreparingRebalance."""
+        """Return whether the members read no records, because the group is in a state such as PreparingRebalance."""
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
     def member_id(self, slot: Slot) -> str:
@@ -179,7 +180,7 @@ class Group(ABC):
         return f"{self.client.name}-{slot.number}" if self.client.static else None
 
     def rack(self, slot: Slot) -> str | None:
-        """Return the rack that a member reports, or None."""
+        """Return the rack that a member reports; None if it reports no rack."""
         racks = self.client.racks
         return racks[slot.number % len(racks)] if racks else None
 
@@ -188,7 +189,7 @@ class Group(ABC):
         return hash_host(self.seed, self.client.host or self.name, slot.number // 2)
 
     def assign_ranges(self, slots: Sequence[Slot]) -> list[Assignment]:
-        """Divide the partitions of all subscribed topics into ranges of similar size, one assignment per slot."""
+        """Divide the partitions of each subscribed topic into equal ranges, and return one assignment per slot."""
         assignments: list[Assignment] = [[] for _ in slots]
         for read in self.topics_read:
             if not read.subscribed or not slots:

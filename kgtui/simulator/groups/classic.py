@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.membership import Membership
 
 MemberBytes = list[tuple[bytes, bytes]]
-"""Pairs `(metadata, assignment)`, one per member, as encoded bytes."""
+"""One pair `(metadata, assignment)` per member, both as encoded bytes."""
 
 
 class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="consumer"):
@@ -27,7 +27,7 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     Attributes:
         name: name of the assignor.
         version: version of the subscription and the assignment, 0 to 3.
-        user_data: bytes of a custom assignor, in base64 in scenario files.
+        user_data: additional data of a custom assignor. Scenario files contain it in base64.
     """
 
     name: str = "range"
@@ -37,7 +37,8 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
         """Return the subscription and the assignment of each member.
 
-        Members own all assigned partitions, which subscriptions contain from version 1 on.
+        From version 1 on, a subscription contains the partitions that the member owns. These are all partitions that
+        are assigned to it.
         """
         assignments = group.assign_ranges(membership.slots)
         return [
@@ -130,7 +131,7 @@ class SchemaRegistryMemberData(
     Attributes:
         domain: domain of the registries' host names.
         ineligible: numbers of the slots whose registries cannot become the primary.
-        duplicate: whether two registries have the same URL; assignments then contain an error.
+        duplicate: whether all registries have the same URL. If so, assignments contain an error.
     """
 
     name: str = "v0"
@@ -165,7 +166,7 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     """The member data of an unknown protocol or a faulty client.
 
     Attributes:
-        metadata, assignment: bytes that are the same for each member, in base64 in scenario files.
+        metadata, assignment: bytes that are the same for each member. Scenario files contain them in base64.
     """
 
     name: str
@@ -179,7 +180,7 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 AnyMemberData: TypeAlias = ConsumerMemberData | ConnectMemberData | SchemaRegistryMemberData | RawMemberData
 """Classes that encode the member data of a Stable group.
 
-Their attribute `name` is the protocol that all members support; for consumers, the assignor.
+Their attribute `name` is the protocol that all members support. In groups of consumers, it is the assignor.
 """
 
 
@@ -188,7 +189,7 @@ class ClassicKeys(GroupKeys, tag="classic", frozen=True, forbid_unknown_fields=T
 
     Attributes:
         protocol: the protocol type, such as `consumer` or `connect`; empty for a simple group.
-        outlives: seconds without members until the group is Dead; None if it stays Empty.
+        outlives: seconds until a group without members is Dead; None if it stays Empty.
     """
 
     protocol: str = "consumer"
@@ -206,7 +207,7 @@ class ClassicGroup(Group):
 
     @property
     def protocol(self) -> str:
-        """The protocol type, which the members have chosen."""
+        """The protocol type, such as `consumer`. The members of a classic group determine it."""
         return self.keys.protocol
 
     def state_with(self, membership: Membership) -> str:
@@ -216,7 +217,7 @@ class ClassicGroup(Group):
         return super().state_with(membership)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return a row of a DescribeGroups response, with protocol and member data only if the group is Stable."""
+        """Return a row of a DescribeGroups response. It has protocol and member data only if the group is Stable."""
         membership = self.membership(t)
         state = self.state_with(membership)
         stable = state == "Stable"

@@ -34,7 +34,7 @@ class ConsumerGroup(Group):
     keys: ConsumerKeys
 
     def member_id(self, slot: Slot) -> str:
-        """Return the member id. Brokers generate it for the classic protocol, otherwise clients generate it."""
+        """Return the member id. With the classic protocol, the broker generates it; otherwise, the client does."""
         return super().member_id(slot) if slot.number in self.keys.classic else self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class ConsumerGroup(Group):
 
 
 def retained(previous: Assignment, target: Assignment) -> Assignment:
-    """Return the partitions that are in both assignments. A member keeps these partitions while it reconciles."""
+    """Return the partitions that are in both assignments. A member keeps them until it adopts its target assignment."""
     targeted = {topic.name: set(partitions) for topic, partitions in target}
     both = [(topic, [p for p in partitions if p in targeted.get(topic.name, ())]) for topic, partitions in previous]
     return [(topic, partitions) for topic, partitions in both if partitions]

@@ -64,7 +64,7 @@ class ShareGroup(Group):
         }
 
     def _assignment(self, index: int, members: int) -> Assignment:
-        """Assign partitions round robin, at least two to each member, so that several members share a partition."""
+        """Assign partitions round robin, but at least two to each member, so that several members read a partition."""
         rows: Assignment = []
         for read in self.topics_read:
             count = read.topic.partitions
@@ -79,7 +79,7 @@ class ShareGroup(Group):
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
         """Yield each topic with a list of `(partition, start offset, lag)`.
 
-        Offset and lag are -1 in a share partition that is not initialized.
+        If a share partition is not initialized, its start offset and lag are -1.
         """
         membership = self.membership(t)
         at = t if membership.slots else t - min(membership.since, t)

@@ -23,7 +23,9 @@ class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):
         sources: source topics, without internal topics.
         repartition: internal topics that the subtopology reads.
         sinks: internal topics that the subtopology writes.
-        changelogs: changelog topics of the state stores. Without them, it is stateless and has no standby tasks.
+        tasks: number of tasks.
+        changelogs: changelog topics of the state stores. A subtopology without changelogs is stateless, and has no
+            standby tasks.
     """
 
     sources: tuple[str, ...]
@@ -39,7 +41,7 @@ class StreamsKeys(GroupKeys, tag="streams", frozen=True, forbid_unknown_fields=T
     Attributes:
         topology: the subtopologies. The index of a subtopology is its id.
         standbys: number of standby tasks per stateful task.
-        warming: time for which a stateful task warms up on its new thread, in seconds.
+        warming: time, in seconds, for which a stateful task warms up on another thread after the members have changed.
         endpoint: whether processes report an endpoint for interactive queries.
     """
 
@@ -50,7 +52,7 @@ class StreamsKeys(GroupKeys, tag="streams", frozen=True, forbid_unknown_fields=T
 
 
 class StreamsGroup(Group):
-    """A group that runs a Kafka Streams topology; its members are threads, two per process."""
+    """A group that runs a Kafka Streams topology. Its members are threads, and each process has two of them."""
 
     type: ClassVar[str] = "streams"
     default_phases: ClassVar[Phases] = (("Assigning", 1.0), ("Reconciling", 7.0))
@@ -61,7 +63,7 @@ class StreamsGroup(Group):
         return self.kafka_member_id(slot)
 
     def client_id(self, slot: Slot) -> str:
-        """Return the client id, which contains the process and the thread."""
+        """Return the client id, which contains the id of the process and the number of the thread."""
         process = hash_uuid(self.seed, self.name, "process", slot.number // 2)
         return f"{self.name[:200]}-{process}-StreamThread-{slot.number % 2 + 1}-consumer"
 
@@ -168,7 +170,11 @@ class StreamsGroup(Group):
         }
 
     def _offsets(self, tasks: list[dict[str, Any]], t: float, *, behind: int) -> list[dict[str, Any]]:
-        """Return the changelog offsets that tasks have restored: `behind` records below the log end offsets."""
+        """Return the changelog offsets up to which tasks have restored their state.
+
+        Args:
+            behind: number of records by which these offsets are below the log end offsets.
+        """
         return [
             {"SubtopologyId": row["SubtopologyId"], "Partition": p, "Offset": max(0, 40_000 + int(t) * 3 - behind)}
             for row in tasks

@@ -49,7 +49,7 @@ TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def api_versions(request: RequestContext) -> dict[str, Any]:
-    """Return the API versions of this broker and the features of the cluster (KIP-511, KIP-584)."""
+    """Return the API versions that this broker supports, and the features of the cluster (KIP-511, KIP-584)."""
     software = (request.fields.get("ClientSoftwareName", ""), request.fields.get("ClientSoftwareVersion", ""))
     if request.version >= FIRST_WITH_SOFTWARE and not all(SOFTWARE.fullmatch(part) for part in software):
         return {"ErrorCode": INVALID_REQUEST, "ThrottleTimeMs": request.throttle_ms}
@@ -114,7 +114,7 @@ def metadata(request: RequestContext) -> dict[str, Any]:
 
 
 def _cluster_operations(request: RequestContext) -> int:
-    """Return the bit field of the authorized operations on the cluster; 0 if describing it is forbidden."""
+    """Return the bit field of the authorized operations on the cluster; 0 if the client lacks DESCRIBE on it."""
     faults = request.faults
     if faults.cluster_forbidden:
         return 0
@@ -122,9 +122,9 @@ def _cluster_operations(request: RequestContext) -> int:
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
-    """Return an error row for a topic in a request with topic ids.
+    """Return the row with error INVALID_REQUEST for one topic in a request that contains topic ids.
 
-    Metadata versions 10 and 11 have the field TopicId, but brokers reject requests in which it is set.
+    Versions 10 and 11 of Metadata have the field TopicId, but brokers reject requests in which it is set.
     """
     return {"ErrorCode": INVALID_REQUEST, "Name": row["Name"] or "", "TopicId": row.get("TopicId") or NO_ID}
 
@@ -201,7 +201,7 @@ def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, 
 
 
 def _key_error(request: RequestContext, key_type: int, key: str) -> int:
-    """Return the error code for a FindCoordinator key, or 0.
+    """Return the error code for a FindCoordinator key; 0 if the key is valid.
 
     In the simulated cluster, only groups have coordinators.
     """

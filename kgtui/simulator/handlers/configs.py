@@ -1,4 +1,4 @@
-"""Handler of DescribeConfigs for groups (KIP-848), and for configs of topics and brokers that Kafka's tools read."""
+"""Handler of DescribeConfigs: configs of groups (KIP-848), and the topic and broker configs that Kafka's tools read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,12 @@ FIRST_WITH_TYPE = 3
 
 
 class ConfigDefault(NamedTuple):
-    """A config with its default value, its type and the broker config that sets the default."""
+    """A config with its default value and type.
+
+    Attributes:
+        type: config type as a number of Kafka's protocol, such as `INT`.
+        synonym: name of the broker config that sets the default; empty if it has the same name.
+    """
 
     name: str
     value: str
@@ -70,7 +75,7 @@ BROKER_DEFAULTS = (
 
 
 def describe_configs(request: RequestContext) -> dict[str, Any]:
-    """Return the configs or the error of each requested resource, in order."""
+    """Return the configs or the error of each requested resource, in the order of the request."""
     return {
         "ThrottleTimeMs": request.throttle_ms,
         "Results": [_result(request, row) for row in request.fields["Resources"]],
@@ -110,7 +115,7 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource_error(request: RequestContext, resource_type: int, name: str) -> tuple[int, str]:
-    """Return the error code and Kafka 4.3.1's message for a resource; `(0, "")` without an error."""
+    """Return the error code for a resource and the message of Kafka 4.3.1; 0 and an empty text without an error."""
     if request.error:
         return request.error, lookup(request.error).message
     if resource_type == GROUP and request.node.release.has_group_configs:
@@ -148,7 +153,7 @@ def _topic_error(request: RequestContext, name: str) -> tuple[int, str]:
 
 
 def group_defaults(release: Release) -> tuple[ConfigDefault, ...]:
-    """Return the group configs of a release: the configs of all group types that it supports."""
+    """Return the group configs of a release. It has the configs of all group types that it supports."""
     return tuple(row for row in GROUP_DEFAULTS if release.has_type(row.name.partition(".")[0]))
 
 

@@ -33,16 +33,17 @@ FIRST_WITH_TYPE_CHECK = 6
 
 
 def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, int], ListGroupsRowCache]) -> bytes:
-    """Return the encoded response with every group that this broker coordinates.
+    """Return the encoded response with every group that this broker coordinates and that matches the filters.
 
-    `row_cache` returns the cached rows of generated groups, given the groups and the version of ListGroups.
+    Args:
+        row_cache: takes the generated groups and a version of ListGroups, and returns the cached rows.
     """
     error = request.error
     loading = request.faults.loading(request.node.id)
     if not error and loading:
         error = COORDINATOR_LOAD_IN_PROGRESS
-    # While the old coordinator (written in Scala) is loading, it returns an error, but also lists the groups that are
-    # already loaded.
+    # While the old coordinator (written in Scala) is loading groups, it returns an error, but also lists the groups
+    # that are already loaded.
     if error and not (loading and request.node.release.scala_coordinator):
         return _response_body(request.version, request.throttle_ms, error, 0, ())
     filters = _ListFilter(request)
@@ -71,7 +72,7 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
 class _ListFilter:
     """StatesFilter and TypesFilter of a ListGroups request (KIP-518, KIP-848).
 
-    Only the old coordinator, written in Scala, compares states case-sensitively.
+    Only the old group coordinator, which is written in Scala, compares states case-sensitively.
     """
 
     def __init__(self, request: RequestContext) -> None:
@@ -97,7 +98,7 @@ def _lowercase(value: str) -> str:
 
 
 def _hidden(request: RequestContext, name: str) -> bool:
-    """Return whether ListGroups omits a group, because the client may describe neither the cluster nor the group."""
+    """Return whether ListGroups omits a group, because the client lacks DESCRIBE on both the cluster and the group."""
     return request.faults.cluster_forbidden and request.faults.group_forbidden(name)
 
 
@@ -158,7 +159,12 @@ def _classic(request: RequestContext, name: str) -> dict[str, Any]:
 
 
 def describe_typed(request: RequestContext, group_type: str, feature: str) -> dict[str, Any]:
-    """Describe groups of the type `group_type`, which is not classic, and which the feature `feature` enables."""
+    """Describe groups of a type other than classic.
+
+    Args:
+        group_type: the group type, such as `share`.
+        feature: name of the feature that enables this type, such as `share.version`.
+    """
     names = _in_response_order(request, request.fields["GroupIds"])
     return {
         "ThrottleTimeMs": request.throttle_ms,
@@ -219,7 +225,7 @@ def _row_tail(protocol: str, state: str, group_type: str, version: int) -> bytes
 
 
 def _response_body(version: int, throttle_ms: int, error: int, count: int, rows: Iterable[bytes]) -> bytes:
-    """Encode a ListGroups response with `count` rows. Each bytes object in `rows` contains one or more encoded rows."""
+    """Encode a ListGroups response with `count` rows. Each element of `rows` contains any number of encoded rows."""
     head = pack(">i", throttle_ms) if version >= 1 else b""
     head += pack(">h", error)
     head += compact_length(count) if version >= FIRST_FLEXIBLE else pack(">i", count)
@@ -227,7 +233,7 @@ def _response_body(version: int, throttle_ms: int, error: int, count: int, rows:
 
 
 class ListGroupsRowCache:
-    """The encoded ListGroups rows of all generated groups in one version, by partition of `__consumer_offsets`."""
+    """The rows of all generated groups, encoded for one version of ListGroups, by partition of `__consumer_offsets`."""
 
     def __init__(self, generated: GeneratedGroups, version: int) -> None:
         self._generated = generated

@@ -42,7 +42,7 @@ FIRST_WITH_MAX_TIMESTAMP = 7
 FIRST_WITH_LOCAL_START = 8
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 NO_RECORD = (-1, -1)
-"""`(offset, timestamp)` in a ListOffsets response if no record was found."""
+"""`(offset, timestamp)` in a ListOffsets response if there is no record with the requested timestamp or later."""
 
 
 def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
@@ -61,7 +61,7 @@ def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
 def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
     """Encode one group of an OffsetFetch response.
 
-    A request for all committed offsets is answered without the generated encoder, which is slower.
+    If the request is for all committed offsets, they are packed here, because the general encoder is slower.
     """
     name = row["GroupId"]
     if row["Topics"] is not None or request.group_error(name):
@@ -120,7 +120,7 @@ def _partition(partition: int, offset: int, epoch: int, metadata: str, error: in
 
 
 def _asked(request: RequestContext, row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the response row for one requested topic, with the offset -1 for partitions that are not in `rows`."""
+    """Return the response row for one requested topic. Partitions that are not in `rows` have the offset -1."""
     if request.faults.topic_forbidden(row["Name"]):
         return _without_offsets([row], TOPIC_AUTHORIZATION_FAILED)[0]
     found = {partition["PartitionIndex"]: partition for partition in rows}
@@ -141,7 +141,7 @@ def _without_offsets(requested: list[dict[str, Any]], error: int) -> list[dict[s
 def share_offsets(request: RequestContext) -> dict[str, Any]:
     """Return the start offsets of the requested partitions, or of all initialized partitions if `Topics` is null.
 
-    Partitions of a missing group, or a group of another type, are uninitialized.
+    If a group does not exist, or is not a share group, its requested partitions are marked as uninitialized.
     """
     groups = [_share_group(request, row["GroupId"], row["Topics"]) for row in request.fields["Groups"]]
     return {"ThrottleTimeMs": request.throttle_ms, "Groups": groups}
@@ -190,7 +190,7 @@ def _share_topic(request: RequestContext, name: str, partitions: Iterable[int], 
 
 
 def list_offsets(request: RequestContext) -> dict[str, Any]:
-    """Return one row per requested partition, with an error if this broker is not its leader."""
+    """Return one row per requested partition, with an error if this broker is not the leader of the partition."""
     t = request.state.time()
     # Like a real broker, return topics that do not exist (False) before topics that exist (True).
     requested = sorted(request.fields["Topics"], key=lambda row: row["Name"] in request.state.topics)
@@ -250,7 +250,10 @@ def _lowest_special_timestamp(version: int) -> int:
 def _record_at(request: RequestContext, log: Log, index: int, target: int) -> tuple[int, int]:
     """Return the offset and timestamp of the first record that is not older than `target`, or `NO_RECORD`.
 
-    If `target` is MAX_TIMESTAMP, return those of the newest record.
+    If `target` is MAX_TIMESTAMP, return the offset and timestamp of the newest record.
+
+    Args:
+        target: timestamp in milliseconds since the epoch.
     """
     start, end = log.starts[index], log.ends[index]
     offset = end - 1 if target == MAX_TIMESTAMP else max(start, request.state.first_record(log.topic, index, target))

@@ -1,4 +1,4 @@
-"""`RequestContext`: what a handler needs to respond to a request."""
+"""`RequestContext`: the data from which a handler computes the response to a request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RequestContext:
     Attributes:
         version: version of the request and of the response.
         node: the broker that received the request.
-        error: error code from `Faults.fail`, or 0.
+        error: error code that `Faults.fail` has injected for this request; 0 if there is none.
     """
 
     api: Api
@@ -45,7 +45,7 @@ class RequestContext:
         )
 
     def group_error(self, group: str) -> int:
-        """Return the error code for a request to this broker about a group, or 0.
+        """Return the error code for a request to this broker about a group; 0 if there is no error.
 
         Authorization is checked first. A broker that is not the coordinator returns NOT_COORDINATOR even if the group
         does not exist.
@@ -65,5 +65,5 @@ class RequestContext:
         return self.state.features.get(feature, 0) > 0
 
     def reads_forbidden_topic(self, group: Group) -> bool:
-        """Return whether a member subscribes to a topic that the client may not describe."""
+        """Return whether a member of the group subscribes to a topic on which the client lacks DESCRIBE."""
         return any(self.faults.topic_forbidden(name) for name in group.subscribed_topics)

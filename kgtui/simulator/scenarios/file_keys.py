@@ -1,7 +1,7 @@
 """The keys of a scenario file: `ScenarioFile` (top level), `TopicSpec` (`[topics]`), `GroupSpec` (`[[groups]]`).
 
-Properties of groups are in the `…Keys` classes of `kgtui.simulator.groups`. To add a key, add a field to a class.
-msgspec checks the types of values and rejects unknown keys.
+The keys that depend on the group type are in the `…Keys` classes of `kgtui.simulator.groups`, such as `ConsumerKeys`.
+To add a key, add a field to a class. msgspec checks the types of values and rejects unknown keys.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ AnyGroupKeys: TypeAlias = ClassicKeys | ConsumerKeys | ShareKeys | StreamsKeys
 GROUP_CLASSES: dict[type, type[Group]] = {
     group_class.keys_class: group_class for group_class in (ClassicGroup, ConsumerGroup, ShareGroup, StreamsGroup)
 }
-"""Class with the properties of a group type, such as `ConsumerKeys` → class of such groups, such as `ConsumerGroup`."""
+"""Class with the keys of a group type, such as `ConsumerKeys` → class of these groups, such as `ConsumerGroup`."""
 
 
 class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,7 +76,7 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """One table in the key `reads` of a group: a topic that the group reads. `ConsumedTopic` documents the keys."""
+    """A topic that a group reads: one table in the group's key `reads`. `ConsumedTopic` documents the other keys."""
 
     topic: str
     commits: AnyPattern = STEADY
@@ -97,7 +97,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         rotation: members that change in an endless rotation.
         schedule: members that join and leave at given times.
         configs: group configs that differ from the defaults.
-        keys: all other keys of the table; see the class of the group type, such as `ConsumerKeys`.
+        keys: all other keys of the table. They are documented in the class of the group type, such as `ConsumerKeys`.
     """
 
     id: str
@@ -110,7 +110,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     keys: AnyGroupKeys
 
     def build(self, topics: dict[str, Topic], seed: int) -> Group:
-        """Build the group. Raises ValueError if the membership or a topic is missing."""
+        """Build the group. Raises ValueError unless exactly one key for members is set and `topics` has all topics."""
         group_class = GROUP_CLASSES[type(self.keys)]
         keys = structs.asdict(self.keys)
         return group_class(self.id, self.membership(), self.topics_read(topics), seed=seed, **keys)
@@ -147,10 +147,11 @@ class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
 class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     """Group ids that many programs handle incorrectly, such as ids with escape sequences.
 
-    Each id becomes a classic group that reads `topic`. Groups without members committed once, long ago.
+    Each id becomes a classic group that reads `topic`. A group without members has committed only once, at the start of
+    the cluster.
 
     Attributes:
-        padded: long group ids; their groups have no members.
+        padded: long group ids. Their groups have no members.
         empty: the ids in `ids` whose groups have no members, so that the groups can be deleted.
     """
 
@@ -160,7 +161,7 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     empty: frozenset[str] = frozenset()
 
     def all(self) -> list[str]:
-        """Return all hostile ids, first `ids`, then `padded`."""
+        """Return all hostile ids: those in `ids`, and then the long ids in `padded`."""
         return [*self.ids, *self._padded()]
 
     def specs(self) -> list[GroupSpec]:
@@ -183,7 +184,7 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The top-level keys of a scenario file.
 
     Attributes:
-        extends: name of another scenario, whose topics and groups come first.
+        extends: name of another scenario, whose topics and groups are added before those of this file.
         without_groups: whether to leave out all groups, so that only topics remain.
         hostile_ids: groups with hostile ids, which are added after `groups`.
     """

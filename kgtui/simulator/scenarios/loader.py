@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario. Those of an extended scenario come first.
+    """The topics and groups of a scenario. If it extends another scenario, those of the other scenario come first.
 
     Attributes:
-        topics: the topics, without deleted ones.
+        topics: all topics except deleted ones.
         configs: group id → configs that differ from the defaults.
     """
 
@@ -37,7 +37,7 @@ class Scenario:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Parse a TOML file. Raises UsageError."""
+    """Parse a TOML file. Raises UsageError if the file cannot be read or parsed."""
     try:
         return tomllib.loads(read_input(path).decode("utf-8"))
     except OSError as err:
@@ -50,7 +50,7 @@ def check_keys(data: dict[str, Any], keys: Any, where: str) -> Any:
     """Convert parsed TOML to an instance of the class `keys`.
 
     Raises:
-        UsageError: a key is unknown or missing, or a value has the wrong type; the message begins with `where`.
+        UsageError: a key is unknown or missing, or a value has the wrong type. The message begins with `where`.
     """
     try:
         return msgspec.convert(data, keys)
@@ -62,7 +62,7 @@ def group_specs(data: dict[str, Any], where: str) -> tuple[GroupSpec, ...]:
     """Convert each table in `[[groups]]` to a `GroupSpec`.
 
     Raises:
-        UsageError: a key or value is invalid; the message begins with `where` and the group id.
+        UsageError: a key or value is invalid. The message begins with `where` and the group id.
     """
     groups = data.get("groups", [])
     if not isinstance(groups, list):
@@ -98,7 +98,7 @@ def build_groups(specs: list[GroupSpec], topics: dict[str, Topic], seed: int, wh
 
 
 def read_file(path: Path) -> ScenarioFile:
-    """Read and check one scenario file, without the scenarios that it extends. Raises UsageError."""
+    """Read one scenario file, without the scenarios that it extends. Raises UsageError if the file is invalid."""
     data = read_toml(path)
     specs = group_specs(data, path.name)
     file: ScenarioFile = check_keys({**data, "groups": []}, ScenarioFile, path.name)
