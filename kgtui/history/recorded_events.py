@@ -202,7 +202,10 @@ class _RecordedState:
     def _last_description(
         self, group: str, before: RowValues | None, members: Mapping[str, RowValues]
     ) -> LastDescription:
-        """Return the last description of a group before a poll, from the group's rows before this poll."""
+        """Return the last description of a group before a poll.
+
+        If no description is in memory, it is computed from the group's rows before this poll.
+        """
         last = self._descriptions.get(group)
         if last is None:
             last = self._descriptions[group] = LastDescription(appeared=before is None and self._begun)

@@ -137,7 +137,7 @@ class RecordingReader:
         return PointInTime(poll, keyframe, cluster_of_text(cluster_id, text), answered, interval / 1000)
 
     def rows_of(self, table: Table, columns: Sequence[str], keyframe: int, until: int) -> pa.Table:
-        """Return a table's rows of a keyframe and of the polls after it, up to and including the poll `until`.
+        """Return the rows of a table for a keyframe and for the polls after it, up to and including the poll `until`.
 
         Args:
             keyframe, until: times of the first and last poll, in milliseconds since the epoch.
@@ -155,7 +155,7 @@ class RecordingReader:
         return self._polls.keyframes(until.ms)
 
     def rows_since(self, table: Table, columns: Sequence[str], keyframe: int, poll: RecordedPoll) -> pa.Table:
-        """Return a table's rows from a keyframe up to and including the last poll of the same keyframe as `poll`.
+        """Return the rows of a table from a keyframe up to and including the last poll of the keyframe of `poll`.
 
         Args:
             columns: names of the columns to return; `poll` must be one of them.

@@ -78,7 +78,7 @@ class ReplayAdmin:
         return self._point_in_time
 
     def now(self) -> float:
-        """Return the time of the poll that is shown, plus how long it has been shown, in seconds since the epoch."""
+        """Return the time of the poll that is shown plus the time for which it has been shown, in seconds since the epoch."""
         return self.poll.at + time.monotonic() - self._since
 
     async def seek(self, at: float | RecordedPoll | None) -> RecordedPoll:
@@ -110,7 +110,7 @@ class ReplayAdmin:
         return await self._go(lambda: self.recording.next_change(group, self.poll, back=back))
 
     async def state_times(self) -> StateTimes:
-        """Return when the states of the groups began. The states are those at the poll that is shown.
+        """Return for each group when its state at the poll that is shown began.
 
         Raises:
             LakeError: rows cannot be read.
@@ -215,7 +215,8 @@ class ReplayAdmin:
         """Return the newest permissions of the recorder's user.
 
         Whether this user has DESCRIBE on all topics is taken from the poll that is shown. It is false if brokers may
-        have hidden offsets of every group at this poll, and true otherwise. Older recordings lack this information.
+        have hidden offsets of every group at this poll, and true otherwise. Older recordings lack this information, so
+        the stored permissions are returned unchanged.
         """
         return await asyncio.to_thread(self._access)
 

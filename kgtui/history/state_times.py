@@ -1,4 +1,4 @@
-"""Find out from a recording when the states that the groups have at one poll began."""
+"""Find out from a recording when the states of the groups at one poll began."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ class StateTimes(NamedTuple):
 
 
 class StateChanges:
-    """The times at which the states of all groups changed, up to a poll and the other polls of its keyframe.
+    """The times at which the states of all groups changed, up to the last poll before the next keyframe.
 
-    The constructor reads these times from disk. Calls of `at` are then fast for all polls of this keyframe.
+    A keyframe is a poll with all rows, and the polls until the next keyframe belong to it. The constructor reads the
+    times from disk, so that calls of `at` are fast for all polls of the newest searched keyframe.
 
     Args:
         poll: a poll. The search covers the keyframe of this poll and earlier keyframes.
@@ -68,7 +69,7 @@ class StateChanges:
         return poll.keyframe == self._keyframes[-1] and poll.ms <= self._recorded.ms
 
     def _changes(self, rows: pa.Table) -> pa.Table:
-        """Return the rows with which a group appears, disappears or changes its state."""
+        """Return the rows in which a group appears, disappears or changes its state."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

@@ -135,7 +135,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of a group while it is selected. None reads no configs."""
+        """Also read the configs of `group` while this group is selected. If it is None, read no configs."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -160,7 +160,8 @@ class ViewTier:
     async def _settled(self, wake: asyncio.Event) -> None:
         """Wait until the selected and visible groups have stayed the same for `settle_time` seconds.
 
-        Because of this pause, groups that only scroll past are not read. It lasts `KEY_REPEAT_LIMIT` seconds at most.
+        Because of this pause, groups that only scroll past are not read. The pause lasts at most `KEY_REPEAT_LIMIT`
+        seconds.
 
         Args:
             wake: event that is set when the selected group or the visible groups change.
@@ -176,7 +177,8 @@ class ViewTier:
     async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
         """Run a read of the selected group, and cancel it shortly after the user has selected another group.
 
-        Otherwise, a coordinator that does not respond would delay the read of the next selected group.
+        If the read was not cancelled, a coordinator that does not respond would delay the read of the newly selected
+        group.
         """
         reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
         try:
@@ -372,5 +374,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of a group while it is selected. None reads no configs."""
+        """Also read the configs of `group` while this group is selected. If it is None, read no configs."""
         self._view.want_configs(group)

@@ -36,10 +36,13 @@ A larger number would delay key presses.
 _FOUND = frozenset({
     Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
 })  # fmt: skip
-"""Problems whose beginning cannot be observed. kgtui shows the time at which it found the problem instead."""
+"""Problems whose beginning cannot be observed. For these, kgtui shows the time at which it found the problem."""
 
 _OBSERVED_BEFORE = 30.0
-"""Seconds of full reads before a problem, above which the beginning of the problem counts as observed."""
+"""Minimum time, in seconds, for which a group must be read in full before kgtui finds a problem.
+
+Otherwise, the beginning of the problem does not count as observed.
+"""
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
 """Problems that groups may have had before kgtui started.
@@ -104,8 +107,8 @@ class EventTracker:
         """Add the events for the differences between this description of a group and the previous one.
 
         Args:
-            in_full: whether the group is read in full. If so, members of other groups are forgotten when there are too
-                many.
+            in_full: whether the group is read in full. If so, its members are remembered. If too many members are
+                remembered in total, the members of other groups are forgotten.
         """
         group = description.group
         last = self._descriptions.get(group)

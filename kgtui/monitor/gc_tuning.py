@@ -46,7 +46,7 @@ _OLD = 20_000
 """Maximum number of unfrozen objects that have survived a collection. If there are more, all are frozen."""
 
 _AWAY_AFTER = 60.0
-"""Seconds without a change of the view after which the user counts as away."""
+"""Seconds without a change of the selected and visible groups after which the user counts as away."""
 
 _FULL_COLLECTION_INTERVAL = 600.0
 """Minimum time, in seconds, between two collections that visit all objects that are not frozen."""
@@ -126,7 +126,7 @@ class GcTuning:
 
         Args:
             now: current time, in seconds of any clock.
-            last_view: time of the last change of the view, by the same clock.
+            last_view: time of the last change of the selected or visible groups, by the same clock.
         """
         if not self._frozen:
             return

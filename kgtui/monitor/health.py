@@ -318,5 +318,5 @@ class HealthTier:
 
 
 def _capacity(history: ReadHistory) -> int:
-    """Return how many partition reads a read history can contain."""
+    """Return the maximum number of reads in a history. Each read of each partition counts."""
     return len(history.samples) * history.length

@@ -144,7 +144,7 @@ class Monitor:
             self._details.set_view(selected, visible)
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of a group while it is selected. None reads no configs."""
+        """Also read the configs of `group` while this group is selected. If it is None, read no configs."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)

@@ -43,7 +43,9 @@ After this time, the broker disappears as soon as other brokers list its groups.
 """
 
 REMOVAL_GRACE = 10.0
-"""Maximum time, in seconds, for which a group that no broker lists is kept while its coordinator may not respond.
+"""Maximum time, in seconds, for which a group is kept if no broker lists it and a broker does not respond.
+
+The group is kept because this broker may coordinate it.
 
 The controller reassigns the groups of a dead broker after `broker.session.timeout.ms`, by default 9 s.
 """
@@ -67,7 +69,10 @@ A shorter interval would read the same recorded poll again.
 """
 
 LARGE_CLUSTER = 20_000
-"""In clusters with more groups, the background reads are slower (`large_first_factor` in `MonitorOptions`)."""
+"""In clusters with more groups than this, the sweep (the background read of all groups) is slower.
+
+The factors are `large_first_factor` and `large_later_factor` in `MonitorOptions`.
+"""
 
 NO_SWEEP = 0.001
 """Value of `MonitorOptions.sweep_rate`, in groups per second, that practically turns off the sweep.
@@ -85,7 +90,7 @@ RETENTION_MAX_AGE = 600.0
 """Seconds until the retention time of a topic is read again. The time is long, because configs change rarely."""
 
 SUSPECT_INTERVAL = 5.0
-"""Minimum seconds between two full reads of a group with a possible problem that is not in view."""
+"""Minimum seconds between two full reads of a group that is not in view, but may have a problem."""
 
 SUSPECT_PARTITIONS = 4_000
 """Maximum total number of partitions of the groups that are read in full because of a possible problem."""

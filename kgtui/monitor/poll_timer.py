@@ -57,7 +57,7 @@ class PollTimer:
     async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> bool:
         """Wait for some seconds, or until `refresh` is called or `wake` is set. Return whether `refresh` was called.
 
-        If polling is paused when the seconds are over, wait until polling is resumed as well.
+        If polling is paused when these seconds are over, also wait until polling is resumed.
         """
         waits = [asyncio.ensure_future(self._refresh.wait())]
         if wake is not None:

@@ -332,7 +332,7 @@ class Screening:
             return None
         since = self._store.state_since.get(group)
         if trail.progress_at and trail.progress_at >= (since or 0.0):
-            # Offsets are committed although the group has no members, as always in simple groups.
+            # Offsets are committed although the group has no members. This is always the case in simple groups.
             stopped = next(_not_moving(trail), None)
             if stopped is None or listing.kind == SIMPLE:
                 return stopped

@@ -46,7 +46,9 @@ _COMMITTING_SECONDS = 600.0
 """For this many seconds after a commit, a group without members is read as often as a group with members."""
 
 _CHANGED_PER_BATCH = 0.5
-"""Maximum number of groups that are added to a batch because their state has changed, as a fraction of the batch.
+"""Maximum number of groups that are added to a batch because their state has changed.
+
+It is a fraction of the number of other groups in the batch.
 
 Because of this limit, the sweep makes progress even if many states change.
 """
