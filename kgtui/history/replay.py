@@ -78,7 +78,10 @@ class ReplayAdmin:
         return self._point_in_time
 
     def now(self) -> float:
-        """Return the time of the poll that is shown plus the time for which it has been shown, in seconds since the epoch."""
+        """Return the current time of the replay, in seconds since the epoch.
+
+        It is the time of the poll that is shown plus the time for which this poll has been shown.
+        """
         return self.poll.at + time.monotonic() - self._since
 
     async def seek(self, at: float | RecordedPoll | None) -> RecordedPoll:

@@ -2,7 +2,7 @@
 
 This package may import `kgtui.protocol`, `kgtui.model`, `kgtui.errors`, msgspec and the standard library.
 
-Start a cluster in a test, on the same event loop::
+Start a cluster on the event loop of a test::
 
     async with Simulator(brokers=3, seed=1, kafka_version="4.4", clock=ManualClock()) as cluster:
         ...                                 # connect to cluster.bootstrap

@@ -178,7 +178,10 @@ def _api_key(request: bytes) -> int:
 
 
 def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
-    """Return a damaged copy of `response`, which begins with the correlation id. `kind` is one of `DAMAGES`."""
+    """Return a damaged copy of `response`, which begins with the correlation id.
+
+    `kind` is one of `DAMAGES`, except `cut`.
+    """
     head = 4 + APIS[key].response_header(version)
     if kind == "truncated":
         return response[: max(head, len(response) // 2)]

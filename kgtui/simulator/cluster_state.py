@@ -69,8 +69,8 @@ class Node:
     Attributes:
         port: 0 until a free port is chosen.
         alive: False while the broker is killed.
-        elections: number of times that the broker was killed or restarted. The partitions whose preferred leader it is
-            get another leader each time.
+        elections: number of times that the broker was killed or restarted. Each time, the partitions that prefer this
+            broker as the leader get another leader.
     """
 
     id: int

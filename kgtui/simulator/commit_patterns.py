@@ -52,8 +52,8 @@ class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern
 class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="lagging"):
     """The group falls further and further behind.
 
-    In each partition, the group starts `backlog` records behind the log end. It then reads only the
-    fraction `fraction` of the records that are written.
+    In each partition, the group starts `backlog` records behind the log end. It then reads only the fraction `fraction`
+    of the records that are written.
     """
 
     backlog: int = 20_000
@@ -92,7 +92,10 @@ class Batch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 
 
 class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="stuck"):
-    """The group has committed only once, at the start of the cluster, `behind` records below each log end offset."""
+    """The group has committed only once, at the start of the cluster.
+
+    Each committed offset is `behind` records below the log end offset at that time.
+    """
 
     behind: int = 5_000
 

@@ -13,7 +13,7 @@ FOREVER = math.inf
 
 
 class Slot(NamedTuple):
-    """A numbered place for a member in a group, together with the time at which its current member joined.
+    """A numbered place for a member in a group, and the membership change with which its current member joined.
 
     If another member takes the place, `number` stays the same and `joined` changes.
     """

@@ -189,7 +189,10 @@ class Group(ABC):
         return hash_host(self.seed, self.client.host or self.name, slot.number // 2)
 
     def assign_ranges(self, slots: Sequence[Slot]) -> list[Assignment]:
-        """Divide the partitions of each subscribed topic into equal ranges, and return one assignment per slot."""
+        """Divide the partitions of each subscribed topic into ranges of similar size, and assign them to the slots.
+
+        Return one assignment per slot, in the order of `slots`.
+        """
         assignments: list[Assignment] = [[] for _ in slots]
         for read in self.topics_read:
             if not read.subscribed or not slots:

@@ -105,7 +105,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the task that is revoked from the leader for 30 s after a worker has joined; otherwise none."""
+        """Return the task that is revoked from the leader for 30 s after a worker has joined; empty at other times."""
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
 

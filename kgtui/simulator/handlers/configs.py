@@ -115,7 +115,7 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource_error(request: RequestContext, resource_type: int, name: str) -> tuple[int, str]:
-    """Return the error code for a resource and the message of Kafka 4.3.1; 0 and an empty text without an error."""
+    """Return the error code for a resource and Kafka 4.3.1's message; if there is no error, 0 and an empty string."""
     if request.error:
         return request.error, lookup(request.error).message
     if resource_type == GROUP and request.node.release.has_group_configs:
@@ -153,7 +153,7 @@ def _topic_error(request: RequestContext, name: str) -> tuple[int, str]:
 
 
 def group_defaults(release: Release) -> tuple[ConfigDefault, ...]:
-    """Return the group configs of a release. It has the configs of all group types that it supports."""
+    """Return the group configs of a release. A release has the configs of all group types that it supports."""
     return tuple(row for row in GROUP_DEFAULTS if release.has_type(row.name.partition(".")[0]))
 
 

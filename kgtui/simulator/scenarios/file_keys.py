@@ -110,7 +110,11 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     keys: AnyGroupKeys
 
     def build(self, topics: dict[str, Topic], seed: int) -> Group:
-        """Build the group. Raises ValueError unless exactly one key for members is set and `topics` has all topics."""
+        """Build the group.
+
+        Raises:
+            ValueError: not exactly one key for members is set, or a topic that the group reads is not in `topics`.
+        """
         group_class = GROUP_CLASSES[type(self.keys)]
         keys = structs.asdict(self.keys)
         return group_class(self.id, self.membership(), self.topics_read(topics), seed=seed, **keys)
