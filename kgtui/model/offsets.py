@@ -160,7 +160,8 @@ class LagTotal:
         return self.hidden or self.unknown > 0
 
 
-_LEADERLESS = frozenset({5, 6, 72, 74, 75, 76})
+_LEADERLESS = frozenset({5, 6, 72, 74, 75, 78})
+"""Codes that mean that the partition has no leader, or a new leader that cannot report offsets yet."""
 
 
 def reason_of(error: int) -> str:

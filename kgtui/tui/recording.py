@@ -91,7 +91,6 @@ class Recording:
         self._on_change = on_change
         self._recorder: Recorder | None = None
         self._task: asyncio.Task[None] | None = None
-        self._error_raised = False
 
     @property
     def status(self) -> RecorderStatus | None:
@@ -113,11 +112,13 @@ class Recording:
         )
         self._task = asyncio.create_task(self._recorder.run(), name="record")
         session.recording = self
-        self._task.add_done_callback(self._ended)
         await asyncio.wait({self._task}, timeout=FIRST_ERRORS_WAIT)
-        if self._task.done():
-            self._error_raised = True
+        # The callback also notifies the user of errors, so it is added only after this call can no longer raise them.
+        if self._task.done() and self._task.exception() is not None:
+            session.recording = None
+            self._on_change()
             self._task.result()
+        self._task.add_done_callback(self._ended)
 
     async def end(self) -> None:
         """Stop recording, and wait at most `LAST_WRITE_TIMEOUT` until all rows have been written."""
@@ -133,8 +134,7 @@ class Recording:
         if error is not None:
             if not isinstance(error, KgtuiError):
                 _log.error("the recording failed", exc_info=error)
-            if not self._error_raised:
-                self._notify(f"the recording stopped: {error}", True)
+            self._notify(f"the recording stopped: {error}", True)
         elif self._recorder is not None:
             status = self._recorder.status
             done = f"recorded {status.polls:,} poll{'' if status.polls == 1 else 's'} in {self.path}"

@@ -95,14 +95,17 @@ async def test_quitting_the_app_finishes_the_recording(tmp_path: Path) -> None:
     assert not tmp_path.joinpath("own", "recorder.lock").exists()
 
 
-async def test_recording_into_a_lake_that_another_process_writes_is_refused(tmp_path: Path) -> None:
-    """The dialog stays open and names the process that already records."""
+async def test_recording_into_a_lake_that_another_process_writes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The dialog stays open and names the process that already records. There is no second message about it."""
     folder = LakeFolder.of(tmp_path / "in-use")
     folder.prepare()
     lock = recorder_lock(folder.lock)
     lock.take()
     try:
         app = live(tmp_path)
+        messages = notices(app, monkeypatch)
         async with app.run_test(size=(120, 30)) as pilot:
             await submit_dialog(pilot, app, str(folder.path))
             await until(pilot, lambda: f"process {os.getpid()}" in screen_text(app).replace("│\n", ""))
@@ -110,6 +113,7 @@ async def test_recording_into_a_lake_that_another_process_writes_is_refused(tmp_
             await pilot.press("escape")
             await settled(pilot)
             assert app.session.recording is None
+            assert not messages
     finally:
         lock.release()
 

@@ -42,6 +42,7 @@ def test_records_deleted_before_the_group_read_them_count_as_lost() -> None:
         (CommittedOffset("t", 0, None, error=29), PartitionBounds(0, 100), "forbidden"),
         (CommittedOffset("t", 0, 5), PartitionBounds(None, None, 3), "topic deleted"),
         (CommittedOffset("t", 0, 5), PartitionBounds(None, None, 5), "no leader"),
+        (CommittedOffset("t", 0, 5), PartitionBounds(None, None, 78), "no leader"),
         (CommittedOffset("t", 0, 5), PartitionBounds(None, None, 29), "forbidden"),
         (CommittedOffset("t", 0, 5), PartitionBounds(None, None, 87), "error 87"),
         (CommittedOffset("t", 0, 5), None, "pending"),
