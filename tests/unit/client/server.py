@@ -1,4 +1,4 @@
-"""Fake brokers for tests of `kgtui.client`. A test can replace the response to the requests of each API."""
+"""Fake brokers for tests of `kgtui.client`. For each API, a test can set the function that creates the responses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ Handler: TypeAlias = "Callable[[Request], Response | Awaitable[Response]]"
 class FakeBroker:
     """A fake broker that listens on the loopback interface.
 
-    `on` maps an API key to the function that returns the response. APIs without a function get a default response.
+    `on` maps an API key to the function that creates the response to a request. For an API without a function, the
+    broker sends a response in which every field has its default value.
     """
 
     def __init__(self, node: int, cluster: FakeCluster) -> None:
@@ -223,7 +224,10 @@ class FakeCluster:
         self._news.set()
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Wait at most 60 s until `condition` is true. It is checked after each request and each lost connection."""
+        """Wait until `condition` is true, and raise TimeoutError after 60 s.
+
+        The condition is checked again whenever a broker has received a request or lost a connection.
+        """
         async with asyncio.timeout(60):
             while not condition():
                 self._news.clear()

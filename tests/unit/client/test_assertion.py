@@ -152,7 +152,7 @@ async def test_an_assertion_file_is_read_again_for_each_token(endpoint: TokenSer
 
 
 def failure(**assertion: str) -> str:
-    """Read invalid assertion properties, and return the error message. The traceback must not show the passphrase."""
+    """Assert that these assertion properties raise a ConfigError without the passphrase, and return its message."""
     with pytest.raises(ConfigError) as caught:
         from_properties(properties_of(TokenServer("http://localhost:1/token"), **assertion))
     assert PASSPHRASE not in "".join(traceback.format_exception(caught.value))
@@ -176,7 +176,7 @@ def test_assertion_error_says_what_is_wrong_with_the_private_key(keys: dict[str,
     assert "=none is not supported: set it to RS256 or ES256" in failure(private_key_file=plain, algorithm="none")
 
 
-def test_assertion_error_names_the_property_template_or_file_that_is_invalid(
+def test_assertion_error_names_the_invalid_property_template_or_file(
     keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
     files = {
@@ -215,7 +215,7 @@ def test_jwt_bearer_grant_without_a_valid_endpoint_url_raises_config_error(url: 
         from_properties(properties_of(TokenServer(url)))
 
 
-def test_assertion_without_the_cryptography_package_gives_the_install_command(
+def test_assertion_error_gives_the_install_command_if_cryptography_is_missing(
     keys: dict[str, PrivateKey], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric", None)

@@ -1,4 +1,4 @@
-"""Tests of AWS credentials: the errors for unusable credentials, and when kgtui uses changed credentials."""
+"""Tests of the errors for unusable AWS credentials, and of the time at which kgtui uses changed credentials."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def sso_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Write `SSO` to the AWS configuration file. Return the folder from which botocore reads SSO tokens."""
+    """Write `SSO` to the AWS configuration file. Return the folder from which botocore reads SSO tokens.
+
+    Requests to AWS SSO go to a closed port, so that no test connects to AWS.
+    """
     (tmp_path / "config").write_text(SSO)
     for provider in (botocore.credentials.SSOProvider, botocore.tokens.SSOTokenProvider):
         monkeypatch.setattr(provider, "_SSO_TOKEN_CACHE_DIR", str(tmp_path))
@@ -63,7 +66,10 @@ def sso_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def write_sso_token(folder: Path, session: str, expires: str) -> None:
-    """Write a token file as `aws sso login` does. `session` is the SSO session's name, or its start URL."""
+    """Write a token file as `aws sso login` does.
+
+    `session` is the name of the SSO session. For a profile in the old format, it is the start URL of the profile.
+    """
     token = {"startUrl": "https://corp.awsapps.com/start", "accessToken": SECRET, "expiresAt": expires}
     name = hashlib.sha1(session.encode(), usedforsecurity=False).hexdigest()
     (folder / f"{name}.json").write_text(json.dumps(token))
@@ -118,9 +124,9 @@ def test_error_for_a_refused_aws_request_has_advice_that_fits_the_request(
 async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A token is replaced near the end of its lifetime.
+    """kgtui signs a new token near the end of the lifetime of the current token.
 
-    If a broker refuses the token, it is replaced ten seconds after it was signed.
+    If a broker has refused the current token, kgtui signs a new one ten seconds after it signed the current one.
     """
     now = time.time()
     clock = [now]
@@ -143,7 +149,13 @@ async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
     assert await key_id_of("THIRD", 800) == "THIRD"
 
 
-async def test_a_token_refused_by_a_broker_is_replaced_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_new_token_is_signed_only_after_a_pause_if_a_broker_refuses_the_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The test deletes the AWS credentials after the broker refused the token.
+
+    Therefore, `prepare` succeeds as long as it returns the refused token, and fails when it signs a new one.
+    """
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     login, address = Login(from_properties(properties_of())), Address(BROKER, 9098)

@@ -1,4 +1,7 @@
-"""Tests of `Backoff`, and of `first_success` and `all_of`, which run asynchronous functions concurrently."""
+"""Tests of `Backoff` (growing pauses between attempts), and of `first_success` and `all_of`.
+
+`first_success` and `all_of` run asynchronous functions concurrently.
+"""
 
 from __future__ import annotations
 

@@ -15,13 +15,15 @@ from tests.faults import FaultyLink
 from tests.unit.client.server import cluster
 
 FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
-"""Connection timeout of 600 s, so that a test fails if a call to a healthy broker waits for a hanging one."""
+"""Options with a connection timeout of 600 s.
+
+Calls to healthy brokers have a timeout of 60 s, so that they fail if they wait for the connection to a hanging broker.
+"""
 
 
 @pytest.mark.parametrize("met_before", [True, False])
 async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before: bool) -> None:
-    """Broker 1 stops responding on an open connection, or before kgtui has connected to it.
-
+    """If `met_before` is true, broker 1 stops responding after kgtui has connected to it, otherwise before.
 
     The calls to the other brokers succeed while the calls to broker 1 are still waiting.
     """
@@ -62,7 +64,10 @@ async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before:
 
 
 async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) -> None:
-    """Twelve times, stall, cut, refuse or slow down the connections of a random link for at most 20 ms."""
+    """Disturb the connections through a random link, for at most 20 ms, and repeat this twelve times.
+
+    A link is a TCP proxy in front of one broker. It stalls, cuts, refuses or slows down connections.
+    """
     for _ in range(12):
         link = chance.choice(links)
         match chance.randrange(5):
@@ -104,9 +109,9 @@ async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_the_pool_recovers_from_random_connection_failures(seed: int) -> None:
-    """While connections fail, calls raise only documented errors.
+    """While connections fail, calls raise only errors of documented types.
 
-    When the faults have ended, each broker can be called again, and closing the pool leaves no asyncio task.
+    After the last failure, each broker can be called again. After the pool is closed, none of its asyncio tasks runs.
     """
     chance = random.Random(seed)
     options = PoolOptions(connect_timeout=60, backoff=0.001, backoff_max=0.01, head_start=0.01, stall=0.02)

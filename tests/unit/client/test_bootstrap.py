@@ -1,4 +1,4 @@
-"""Tests of discovering brokers through bootstrap servers, at the first call and after broker addresses changed."""
+"""Tests of finding the brokers through bootstrap servers, at the first call and after broker addresses have changed."""
 
 from __future__ import annotations
 
@@ -161,7 +161,9 @@ async def test_calling_a_broker_that_is_not_in_the_metadata_refreshes_the_metada
         assert (await pool.call(2, LIST_GROUPS, {}, timeout=60)).node == 2
 
 
-async def test_feature_list_with_a_higher_epoch_replaces_the_older_list() -> None:
+async def test_cluster_features_with_a_higher_epoch_replace_the_older_features() -> None:
+    """Broker 2 reports a higher FinalizedFeaturesEpoch than broker 1, and another level of the same feature."""
+
     def api_versions_answer(epoch: int, level: int) -> Response:
         row = {"Name": "share.version", "MaxVersionLevel": level, "MinVersionLevel": 0}
         keys = [
@@ -192,7 +194,7 @@ async def test_the_error_for_an_empty_broker_list_says_the_cluster_is_starting()
             await pool.metadata(timeout=60)
 
 
-async def test_invalid_apiversions_response_is_reported_as_not_a_kafka_broker() -> None:
+async def test_a_server_with_an_invalid_apiversions_response_is_reported_as_no_kafka_broker() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
         def damaged(request: Request) -> Response:

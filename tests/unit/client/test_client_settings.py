@@ -151,9 +151,7 @@ def test_client_properties_set_the_reconnect_backoff_of_the_pool(
         ({"ssl.trustmanager.algorithm": "Own"}, "ssl.trustmanager.algorithm is not supported yet: remove the property"),
     ],
 )
-def test_the_client_property_error_names_the_unsupported_or_invalid_property(
-    properties: dict[str, str], says: str
-) -> None:
+def test_config_error_names_the_missing_invalid_or_unsupported_property(properties: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties(properties)
     assert says in str(caught.value)

@@ -1,4 +1,4 @@
-"""Tests of the messages for failed connections, one test per cause."""
+"""Tests of the error messages for connections that fail. Most tests cover one cause."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ async def reason(
 ) -> str:
     """Assert that a `Pool` cannot connect to `address`, and return the reason in the UnreachableError.
 
-    After the failure, kgtui probes what listens on the port, for at most `probe_timeout` seconds. Only a server that
-    never answers makes the probe last so long.
+    After the failure, kgtui connects again to find out what kind of server listens on the port, for at most
+    `probe_timeout` seconds. This limit is reached only if the server never answers.
     """
     with patch.object(connect_errors, "PROBE_TIMEOUT", probe_timeout):
         return await _reason(address, settings, options)
@@ -161,7 +161,12 @@ async def test_the_connection_error_says_what_listens_on_the_port_instead_of_kaf
         assert await reason(address, settings, options, probe_timeout=timeout) == f"{address} {says}"
 
 
-async def test_connection_error_after_a_slow_handshake_says_the_port_may_require_tls() -> None:
+async def test_the_connection_error_says_that_the_port_may_require_tls() -> None:
+    """The server closes connections with plain text, but does not complete a TLS handshake in time.
+
+    Therefore, kgtui cannot find out whether the server uses TLS.
+    """
+
     async def slow_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Close a connection if the client sends plain text. Never answer a TLS client hello."""
         if (await reader.read(1)) == b"\x16":
@@ -281,7 +286,7 @@ def write_self_signed(file: Path, first: int, last: int) -> None:
     file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + text)
 
 
-async def test_the_connection_error_says_that_the_client_certificate_was_rejected(
+async def test_connection_error_says_that_the_broker_may_not_accept_the_client_certificate(
     tmp_path: Path, certificate: Path
 ) -> None:
     write_self_signed(own := tmp_path / "client.pem", -9, -2)
@@ -334,7 +339,7 @@ def many_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_a_hosts_next_ip_address_is_tried_if_the_first_does_not_respond(
+async def test_the_next_ip_address_of_a_host_is_tried_if_the_first_does_not_respond(
     certificate: Path, tls_server: ssl.SSLContext
 ) -> None:
     """The certificate is checked for the host name, not for the IP address."""
@@ -348,7 +353,7 @@ async def test_a_hosts_next_ip_address_is_tried_if_the_first_does_not_respond(
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_a_refused_login_is_not_repeated_at_the_hosts_next_ip_address() -> None:
+async def test_a_refused_login_is_not_repeated_at_the_next_ip_address_of_the_host() -> None:
     tries: list[int] = []
 
     async def counted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -367,7 +372,7 @@ async def test_a_refused_login_is_not_repeated_at_the_hosts_next_ip_address() ->
 async def test_closing_the_pool_does_not_wait_for_a_silent_tls_broker(
     certificate: Path, tls_server: ssl.SSLContext
 ) -> None:
-    """`Transport.close` aborts the connection; otherwise asyncio would wait 30 s for the broker to close it."""
+    """`Transport.close` aborts the connection, because asyncio would otherwise wait 30 s for the broker to close it."""
     settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
     async with cluster(1, tls=tls_server) as fake:
         pool = Pool(fake.seeds, settings)

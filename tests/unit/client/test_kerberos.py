@@ -134,7 +134,7 @@ def test_a_missing_kerberos_service_name_raises_config_error() -> None:
         from_properties(properties(jaas(**KEYTAB)) | {"sasl.kerberos.service.name": " "})
 
 
-def test_error_without_the_gssapi_package_lists_the_packages_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_for_a_missing_gssapi_package_lists_the_packages_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gssapi", None)
     with pytest.raises(ConfigError) as caught:
         from_properties(properties(jaas(**KEYTAB)))
@@ -185,7 +185,7 @@ def test_keytab_error_says_that_the_realm_of_the_principal_is_missing() -> None:
     )
 
 
-def test_error_for_a_gssapi_failure_has_the_texts_of_major_and_minor_code() -> None:
+def test_gssapi_failure_has_the_messages_for_the_major_and_the_minor_status_code() -> None:
     texts = {True: ["Unspecified GSS failure.  Minor code may help"], False: ["Clock skew too great"]}
     error = SimpleNamespace(
         maj_code=0xD0000, min_code=2**32 + FIRST_CODE + 37, get_all_statuses=lambda _, major: texts[major]
@@ -194,8 +194,10 @@ def test_error_for_a_gssapi_failure_has_the_texts_of_major_and_minor_code() -> N
     assert failure_of(error) == expected
 
 
-async def test_error_says_that_the_gssapi_library_cannot_read_keytabs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The GSSAPI library of macOS has no functions that read keytabs and ticket caches."""
+async def test_error_says_that_the_gssapi_library_cannot_read_keytab_and_ticket_cache_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The GSSAPI library of macOS has no functions that read keytab files and ticket cache files."""
 
     def refuse(*_: object, **__: object) -> None:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Tests of Java key stores and trust stores, which `openssl` and `keytool` create."""
+"""Tests of reading Java key stores and trust stores. The fixtures create the stores with `openssl` and `keytool`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def stores(certificates: Certificates) -> Path:
 
 
 def load(properties: dict[str, str]) -> tuple[int, str]:
-    """Build the TLS context for these properties. Return `(number of trusted CA certificates, error message)`."""
+    """Build the TLS context for these properties. Return `(number of trusted CA certificates, error message)`.
+
+    The number is 0 if the context cannot be built. The message is empty if it can be built.
+    """
     tls = from_properties({"security.protocol": "SSL", **properties}).tls
     assert tls is not None
     assert PASSWORD not in repr(tls)
@@ -55,8 +58,8 @@ def trust_store(path: Path, password: str = PASSWORD, kind: str = "PKCS12") -> d
 
 
 @pytest.mark.parametrize("kind", ["PKCS12", "pkcs12", "JKS", ""])
-def test_pkcs12_stores_are_read_for_every_value_of_the_store_type_property(stores: Path, kind: str) -> None:
-    """As in Java, the type JKS, which is the default, is accepted for a PKCS #12 file too."""
+def test_pkcs12_stores_are_read_even_if_the_store_type_is_jks_or_unset(stores: Path, kind: str) -> None:
+    """As in Java, a PKCS#12 file can also be read if the store type is JKS or unset. JKS is the default."""
     properties = key_store(stores / "client.p12", kind=kind) | trust_store(stores / "trust.p12", kind=kind)
     assert load(properties) == (1, "")
 
@@ -110,7 +113,7 @@ def test_the_keytool_command_in_the_error_message_converts_a_jks_store(stores: P
     assert load(key_store(stores / "converted.p12"))[1] == ""
 
 
-def test_key_store_error_without_cryptography_says_what_to_install(
+def test_key_store_error_says_what_to_install_if_cryptography_is_missing(
     stores: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "cryptography"]:

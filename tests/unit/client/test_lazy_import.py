@@ -19,7 +19,7 @@ assert "aiokafka.consumer" not in sys.modules
 
 
 def run(code: str) -> str:
-    """Run `FIRST`, which imports aiokafka lazily, and then `code` in a new process, and return the output."""
+    """Return the output of a new process that runs `FIRST`, which imports aiokafka lazily, and then `code`."""
     return subprocess.run([sys.executable, "-c", FIRST + code], capture_output=True, text=True, check=True).stdout
 
 

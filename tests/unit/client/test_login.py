@@ -1,4 +1,4 @@
-"""Tests of the SASL login of a connection, and of its repetition before the broker ends the session (KIP-368)."""
+"""Tests of the SASL login of a connection, which is repeated before the broker ends the session (KIP-368)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FakeConnection:
 
     Attributes:
         answers: fields of the next responses to SaslAuthenticate. The last response is repeated.
-        sent: API name with version, and encoded body, of each request.
+        sent: `(API name with version, encoded body)` of each request.
         gate: SaslAuthenticate is answered only while this event is set.
     """
 
@@ -83,8 +83,8 @@ async def test_a_token_login_succeeds_if_the_broker_sends_an_empty_response() ->
     assert b"n,,\x01auth=Bearer " in raw.sent[1][1]
 
 
-async def test_a_token_login_fails_if_the_broker_refuses_it_with_a_challenge() -> None:
-    """The broker's first response has no error code; the response to the client's second message has one (RFC 7628)."""
+async def test_a_token_login_fails_if_the_broker_refuses_the_token_with_a_challenge() -> None:
+    """As in RFC 7628, the first response has a challenge and no error code. The second response has an error code."""
     status = '{"status":"insufficient_scope"}'
     raw = FakeConnection({"AuthBytes": status.encode()}, {"ErrorCode": 58, "ErrorMessage": status})
     with pytest.raises(ConnectError) as caught:

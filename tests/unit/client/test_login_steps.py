@@ -37,7 +37,7 @@ async def steps_of(address: str, **properties: str) -> dict[str, tuple[bool | No
     return {step.name: (step.ok, step.detail) for step in steps}
 
 
-async def test_connection_check_of_a_broker_succeeds_in_every_step() -> None:
+async def test_connection_check_of_a_healthy_broker_has_no_failed_step() -> None:
     async with Simulator(brokers=1, scenario="empty") as cluster:
         steps = await steps_of(cluster.bootstrap)
     assert {name: ok for name, (ok, _) in steps.items()} == {
@@ -45,7 +45,7 @@ async def test_connection_check_of_a_broker_succeeds_in_every_step() -> None:
     }  # fmt: skip
 
 
-async def test_connection_check_fails_at_the_name_step_if_dns_fails(
+async def test_connection_check_fails_at_the_name_step_if_the_host_does_not_resolve(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -64,7 +64,7 @@ async def test_connection_check_of_a_closed_port_fails_at_the_tcp_step(unused_tc
     assert "nothing listens there" in steps["TCP"][1]
 
 
-async def test_tls_step_of_the_connection_check_fails_on_a_plaintext_port() -> None:
+async def test_tls_step_of_the_connection_check_fails_on_a_port_without_tls() -> None:
     async with Simulator(brokers=1, scenario="empty") as cluster:
         steps = await steps_of(cluster.bootstrap, **{"security.protocol": "SSL"})
     assert (steps["TCP"][0], steps["TLS"][0], steps["API versions"][0]) == (True, False, None)
@@ -82,7 +82,7 @@ async def test_connection_check_says_that_a_certificate_is_not_trusted(tmp_path:
     assert steps["TLS"][1].startswith(f"the certificate of {address} is not trusted (")
 
 
-async def test_sasl_step_of_the_connection_check_fails_on_a_plaintext_port() -> None:
+async def test_sasl_step_of_the_connection_check_fails_on_a_port_without_sasl() -> None:
     async with Simulator(brokers=1, scenario="empty") as cluster:
         steps = await steps_of(cluster.bootstrap, **SASL)
     assert (steps["TCP"][0], steps["SASL"][0], steps["API versions"][0]) == (True, False, None)

@@ -49,7 +49,7 @@ async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_coordinators(["group-24"], timeout=60, refresh=True)).nodes == {"group-24": 3}
 
 
-async def test_coordinators_stored_with_learn_coordinators_need_no_lookup_request() -> None:
+async def test_no_lookup_is_sent_for_coordinators_that_learn_coordinators_stored() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
         found = await pool.find_coordinators(["g1", "g999"], timeout=60)
@@ -91,7 +91,7 @@ async def test_a_coordinator_lookup_is_repeated_only_after_retriable_errors() ->
 
 
 @longer_if_busy(0.3)
-async def test_a_coordinator_lookup_returns_the_groups_last_error_at_the_deadline(timeout: float) -> None:
+async def test_a_coordinator_lookup_returns_the_last_error_of_a_group_at_the_deadline(timeout: float) -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"stuck-group": [15] * 10_000}
         found = await pool.find_coordinators(["stuck-group", "healthy-group"], timeout=timeout)
@@ -157,13 +157,13 @@ async def test_partition_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=60, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_cached_topics_of_a_failing_leader_are_cleared_at_growing_intervals(
+async def test_topics_of_a_failing_leader_leave_the_cache_at_growing_intervals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Only topics in which the failed broker leads a partition are removed from the cache.
+    """Only topics in which the failing broker leads a partition are removed from the cache.
 
-    After a removal, later failures of this broker have no effect during a pause, which grows with each removal. A
-    response from the broker resets the pause.
+    After a removal, there is a pause in which further failures of the same broker remove nothing. The pause is longer
+    after each removal. A response from the broker resets the pause.
     """
     now = 1_000.0
     monkeypatch.setattr(lookups_module, "Backoff", partial(Backoff, clock=lambda: now))
@@ -208,7 +208,7 @@ async def test_leader_lookup_returns_the_topic_id_if_the_brokers_report_it() -> 
 
 
 async def test_looking_up_partition_leaders_never_creates_a_topic() -> None:
-    """A Metadata request before version 4 creates missing topics if the broker is configured to do so."""
+    """Before version 4, a Metadata request can create a missing topic. kgtui raises an error instead of sending it."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[METADATA.key] = (0, 3)
         with pytest.raises(UnreachableError, match="could create the topic"):

@@ -56,7 +56,10 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, list[str]]]]]:
-    """Imitate AWS STS. Return the header `Authorization` and the form fields of each request so far."""
+    """Run a server that imitates AWS STS.
+
+    Yield the list of requests that it has received: `(header Authorization, form fields)`.
+    """
     with sts_server() as (url, received):
         monkeypatch.setenv("AWS_ENDPOINT_URL_STS", url)
         yield received
@@ -205,7 +208,9 @@ def test_msk_login_error_names_the_invalid_property_or_option(properties: dict[s
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
-def test_msk_login_without_amazons_signer_gives_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_msk_login_error_gives_the_install_command_if_the_signer_package_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(msk_iam, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"is not installed\. Run: pip install 'kgtui\[security\]'"):
         from_properties(properties_of())
@@ -230,7 +235,7 @@ async def test_signing_an_msk_token_does_not_block_the_event_loop(monkeypatch: p
 
 @pytest.mark.usefixtures("credentials")
 async def test_msk_token_is_replaced_if_a_host_name_contains_another_region(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first token is for the region in AWS_REGION, because the host name of the bootstrap server contains none."""
+    """The first token is for the region in AWS_REGION, because the bootstrap server's host name contains no region."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     tokens = tokens_of(properties_of())
     first = await tokens.get("kafka.example")
@@ -244,7 +249,7 @@ async def test_msk_token_is_replaced_if_a_host_name_contains_another_region(monk
 async def test_late_msk_token_for_another_region_does_not_replace_the_cached_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Signing the first token takes so long that a token for the broker's own region is ready earlier."""
+    """The first token is for the region in AWS_REGION. It is ready after the token for the broker's own region."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     done, read = threading.Event(), msk_iam._credentials
 

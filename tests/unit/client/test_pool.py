@@ -175,6 +175,7 @@ async def test_deadline_error_says_whether_the_request_was_sent(timeout: float) 
 
 
 async def test_a_missed_short_deadline_does_not_close_the_connection() -> None:
+    """A connection is closed only if no response has arrived on it for `PoolOptions.stall` seconds, here 60."""
     async with cluster(1) as fake, Pool(fake.seeds, options=PoolOptions(stall=60)) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
         gate = asyncio.Event()
@@ -290,9 +291,10 @@ async def test_calls_to_a_broker_fail_immediately_during_the_backoff() -> None:
 
 
 async def test_calls_wait_only_briefly_for_a_reconnection_attempt_that_hangs() -> None:
-    """While an attempt hangs, calls fail after `PoolOptions.second_wait` s with the error of the previous attempt.
+    """While an attempt to connect hangs, a call fails after `PoolOptions.second_wait` seconds.
 
-    The hanging attempt continues in the background. Calls succeed when the broker accepts connections.
+    The call raises the error of the previous attempt. The hanging attempt continues in the background. Calls succeed
+    again as soon as the broker accepts connections.
     """
     options = PoolOptions(connect_timeout=600, second_wait=0.02, backoff=0.001, backoff_max=0.001)
     async with (
@@ -417,7 +419,7 @@ async def test_client_id_and_request_timeout_are_taken_from_client_settings() ->
         assert {request.client_id for request in fake[1].received} == {"ops"}
 
 
-async def test_the_pool_works_if_two_brokers_advertise_the_same_address() -> None:
+async def test_metadata_contains_both_of_two_brokers_that_advertise_the_same_address() -> None:
     """Two brokers advertise the same address if `advertised.listeners` is wrong or a port is forwarded."""
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         fake.hosts[2] = ("127.0.0.1", fake[1].port)

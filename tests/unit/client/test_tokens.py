@@ -166,7 +166,7 @@ def test_the_token_login_error_names_the_invalid_or_missing_property(more: dict[
         (200, " " * 1_000_001, "returned more than 1,000,000 bytes"),
     ],
 )
-async def test_the_token_error_says_why_the_endpoints_response_is_unusable(
+async def test_the_token_error_says_why_the_response_of_the_endpoint_is_unusable(
     endpoint: TokenServer, status: int, body: str, says: str
 ) -> None:
     endpoint.status, endpoint.body = status, body
@@ -209,7 +209,7 @@ async def test_the_token_error_says_that_the_endpoint_is_down_or_silent(endpoint
 async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
     part: Literal["status", "body"], tls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    """No single read exceeds `sasl.login.read.timeout.ms`, so only the time limit for the whole response applies."""
+    """No single read exceeds `sasl.login.read.timeout.ms`. The time limit for the whole response is twice this time."""
     monkeypatch.setenv("no_proxy", "*")
     context, options = None, ""
     if tls:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.unit.client.server import Request
 
 
-def test_aiokafkas_create_conn_accepts_the_arguments_that_kgtui_passes() -> None:
+def test_create_conn_of_aiokafka_accepts_the_arguments_that_kgtui_passes() -> None:
     arguments = {
         "client_id",
         "request_timeout_ms",
@@ -96,6 +96,7 @@ def test_transport_encodes_a_request_for_aiokafka_and_returns_the_response() -> 
 
 
 def test_apiversions_response_header_is_decoded_without_tagged_fields() -> None:
+    """The header of a response to ApiVersions has no tagged fields, whatever the version of the request is."""
     frame = BytesIO(b"\0\0\0\x07answer")
     exchange = Exchange(API_VERSIONS, 4, b"")
     exchange.parse_response_header(frame)
@@ -168,7 +169,7 @@ def everything_logged() -> Any:
 
 @pytest.mark.usefixtures("everything_logged")
 async def test_debug_messages_of_aiokafka_are_never_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """Debug messages of aiokafka contain whole requests, including logins."""
+    """Debug messages of aiokafka contain whole requests, including logins. Messages of higher levels are logged."""
     async with cluster(1) as fake:
         dialler = Transport(PLAINTEXT, "me")
         await dialler.dial(split_address(fake[1].address), timeout=60)
@@ -237,7 +238,7 @@ async def test_a_response_that_is_larger_than_the_limit_is_not_read(announced: i
     assert received < 10_000_000
 
 
-async def test_a_first_response_above_the_limit_is_reported_with_the_limit() -> None:
+async def test_the_error_for_a_first_response_above_the_size_limit_contains_the_limit() -> None:
     """The second attempt to connect reports the same error as the first one."""
     settings = from_properties({"receive.message.max.bytes": "50"})
     async with cluster(1) as fake:
