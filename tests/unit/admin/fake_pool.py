@@ -48,9 +48,13 @@ class FakePool(Pool):
         coordinators: group id → node id of its coordinator (1 by default), or the error of its lookup.
         leaders: `(topic, partition)` → node id of its leader (1 by default), or a negative error code. If a key is
             only a topic, its value is a negative error code that applies to all partitions of the topic.
+        partitions: number of partitions of each topic.
+        nodes: node ids of the brokers.
         sent: all requests, in the order in which they were sent.
         looked_up: for each coordinator lookup, the requested groups whose coordinators were not cached.
-        leaders_looked_up: the arguments of each leader lookup: topics, and whether cached leaders are ignored.
+        leaders_looked_up: `(topics, refresh)` of each leader lookup. If `refresh` is true, cached leaders are ignored.
+        unreachable: exceptions. The next lookups of coordinators or leaders raise them, the last one first.
+        learned: cache of coordinators: group id → node id.
         recently_failed: node ids of the leaders whose last request failed. As in the real pool, `leader_failed` returns
             True only for the first failure of a leader.
     """

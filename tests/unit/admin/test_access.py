@@ -85,7 +85,7 @@ def acls(*, deny: dict[str, str] | None = None, allow: str = "READ", code: int =
     ],
     ids=["super user", "any topic", "no topic", "nothing", "other error", "operations not reported"],
 )
-async def test_the_users_permissions_are_derived_from_the_metadata_response(
+async def test_permissions_of_the_user_are_derived_from_the_metadata_response(
     code: int, operations: int, every_group: bool, any_topic: bool, every_topic: bool
 ) -> None:
     pool = FakePool(answers={"Metadata": metadata(code, operations)}, versions={"DescribeAcls": None})
@@ -119,7 +119,11 @@ async def test_reading_permissions_takes_one_request_and_creates_no_topic() -> N
 async def test_topics_that_acls_deny_to_the_user_are_found(
     answer: Callable[[Sent], dict[str, Any]], denied: tuple[str, ...], found: set[str] | None
 ) -> None:
-    """kgtui does not know the user's principal, so it asks a broker which ACLs apply to the user."""
+    """kgtui reads the DENY ACLs for all users, because it does not know the user's principal.
+
+    Then it requests the metadata of the topics in these ACLs. The response has an authorization error for each topic
+    that is denied to the user.
+    """
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, DESCRIBE, denied), "DescribeAcls": answer})
     access = await KafkaGroupAdmin(pool).access()
     assert access.denied_topics == found
@@ -127,16 +131,20 @@ async def test_topics_that_acls_deny_to_the_user_are_found(
 
 
 @pytest.mark.parametrize(("code", "operations"), [(NO_TOPIC, EVERY_OPERATION), (FORBIDDEN, DESCRIBE), (NO_TOPIC, 0)])
-async def test_acls_are_not_read_if_the_metadata_response_already_determines_the_permissions(
+async def test_acls_are_not_read_if_they_are_not_needed_or_the_user_may_not_read_them(
     code: int, operations: int
 ) -> None:
+    """The user may do everything, or may not describe every topic, or lacks DESCRIBE on the cluster."""
     pool = FakePool(answers={"Metadata": metadata(code, operations)})
     await KafkaGroupAdmin(pool).access()
     assert [sent.api for sent in pool.sent] == ["Metadata"]
 
 
 async def test_denied_topic_is_named_if_the_broker_omits_its_offsets() -> None:
-    """The broker omits the offsets in two topics. One topic was deleted. An ACL denies access to the other topic."""
+    """The broker omits the offsets in two topics: one was deleted, and an ACL denies the other one to the user.
+
+    `Answer.hidden` contains only the denied topic, and only as long as the ACL exists.
+    """
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0), "OffsetFetch": offsets(topics=("deleted", "orders"))})
     admin = KafkaGroupAdmin(pool)
     await admin.access()
@@ -150,7 +158,7 @@ async def test_denied_topic_is_named_if_the_broker_omits_its_offsets() -> None:
     assert (await admin.committed_offsets(["pay"])).hidden == {}
 
 
-async def test_lags_of_all_groups_are_lower_bounds_if_one_topic_is_denied() -> None:
+async def test_a_topic_that_listoffsets_refuses_is_reported_as_denied() -> None:
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0, ("orders",)), "ListOffsets": log_ends(29)})
     admin = KafkaGroupAdmin(pool)
     assert not (await admin.access()).hides_topics
@@ -218,7 +226,10 @@ def log_ends(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
 
 
 async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: Callable[[Sent], Any]) -> int:
-    """Let the brokers respond to `api` with `answer`. Return how many requests the next read of permissions sends."""
+    """Send a request for `api`, to which the brokers respond with `answer`.
+
+    Return the number of requests that the next read of permissions sends.
+    """
     pool.answers[api] = answer
     if api == "OffsetFetch":
         await admin.committed_offsets(["pay"])
@@ -230,10 +241,14 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 
 
 @pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
-async def test_offsets_are_marked_as_incomplete_if_topics_were_forbidden_before_the_response(
+async def test_offsets_are_marked_as_incomplete_if_topics_were_forbidden_before_or_during_the_read(
     before: int, during: int
 ) -> None:
-    """Brokers omit offsets in forbidden topics. `Answer.hidden` names the groups whose offsets may be incomplete."""
+    """`before` and `during` are the error codes of topics when kgtui reads the permissions.
+
+    kgtui reads the permissions before it requests the offsets, and again while it waits for the response. Brokers omit
+    offsets in forbidden topics. `Answer.hidden` contains the groups whose offsets may be incomplete.
+    """
     pool = FakePool(answers={"Metadata": metadata(before, 0)})
     admin = KafkaGroupAdmin(pool)
     await admin.access()
@@ -268,7 +283,7 @@ async def test_permissions_are_read_again_after_a_failed_read() -> None:
 
 
 @pytest.mark.parametrize("release", ["2.4", "3.9", "4.3"])
-async def test_simulator_reports_a_users_permissions_as_a_real_broker_does(release: str) -> None:
+async def test_simulator_reports_the_permissions_of_a_user_as_a_real_broker_does(release: str) -> None:
     async with Simulator(kafka_version=release) as cluster:
 
         async def access() -> Access:

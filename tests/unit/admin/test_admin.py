@@ -1,4 +1,4 @@
-"""Tests of listing the groups of all brokers, and of reading configs and retention times from one broker."""
+"""Tests of listing groups, of reading configs and retention times, and of deleting groups without the permission."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def configs(sent: Sent, codes: dict[str, int] | None = None, *rows: dict[str, An
     }
 
 
-async def test_group_configs_are_sorted_by_name_and_have_their_sources() -> None:
+async def test_group_configs_are_sorted_by_name_and_contain_the_source_of_each_value() -> None:
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, None, config("b", 8), config("a", 99))})
     (a, b) = (await KafkaGroupAdmin(pool).group_configs(["g"])).rows["g"]
     assert (a.name, a.source, a.type) == ("a", "UNKNOWN_99", "INT")
@@ -168,9 +168,10 @@ def retention_rows(sent: Sent) -> dict[str, Any]:
     return {"Results": results}
 
 
-async def test_only_topics_that_delete_records_by_age_have_retention_times(
+async def test_only_topics_that_delete_records_only_by_age_have_retention_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """A topic has no retention time if it has a size limit, keeps records for ever, or is only compacted."""
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 2)
     pool = FakePool(answers={"DescribeConfigs": retention_rows})
     answer = await KafkaGroupAdmin(pool).retention(

@@ -1,4 +1,4 @@
-"""Tests of reading log bounds, the log start and log end offsets of partitions, from the partition leaders."""
+"""Tests of reading log bounds (the log start and log end offsets of partitions) from the partition leaders."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_reading_only_log_ends_takes_one_request_per_leader() -> None:
     assert logs.pool.per_node("ListOffsets") == {1: 1}
 
 
-async def test_log_bounds_are_requested_again_only_after_a_leader_change() -> None:
+async def test_log_bounds_are_requested_again_only_for_partitions_with_a_new_leader() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 2}
     honest = logs.answer
@@ -122,7 +122,7 @@ async def test_log_bounds_of_a_missing_partition_have_an_error_code() -> None:
 
 
 @pytest.mark.parametrize("where", ["metadata", "list offsets"])
-async def test_log_bounds_of_a_forbidden_topic_have_the_topics_error_code(where: str) -> None:
+async def test_log_bounds_of_a_forbidden_topic_have_the_authorization_error_code(where: str) -> None:
     logs = Logs()
     if where == "metadata":
         logs.pool.leaders = {"secret": -FORBIDDEN}

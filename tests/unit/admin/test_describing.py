@@ -105,7 +105,7 @@ async def test_describing_listed_groups_takes_one_request_per_group_type() -> No
     }
 
 
-async def test_groups_of_unknown_type_are_described_with_each_describe_rpc() -> None:
+async def test_groups_are_described_even_if_their_types_are_not_cached() -> None:
     answer = await Cluster(ALL).admin.describe_groups([*ALL, "nope"])
     assert types_by_group(answer) == {name: (*type_and_state, True) for name, type_and_state in ALL.items()}
     assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
@@ -122,7 +122,10 @@ async def test_a_group_is_described_correctly_if_its_cached_type_is_outdated(ver
 
 
 async def test_describing_a_deleted_group_sends_no_list_request() -> None:
-    """All describe RPCs respond that the group does not exist, so kgtui does not need the list of all groups."""
+    """The type of the deleted group is cached. All describe RPCs respond that the group does not exist.
+
+    Therefore, kgtui does not need the list of all groups.
+    """
     cluster = Cluster(ALL)
     await cluster.admin.list_groups()
     del cluster.groups["k"]
@@ -136,9 +139,9 @@ async def test_describing_a_deleted_group_sends_no_list_request() -> None:
 async def test_describing_a_deleted_group_without_a_cached_type_lists_the_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui caches the types of a limited number of deleted groups.
+    """kgtui caches the types of the last deleted groups, in this test of only one group.
 
-    If it has not cached a group's type, `describe_groups` requests the list of groups.
+    If the type of a deleted group is not cached, `describe_groups` requests the list of groups.
     """
     monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
@@ -161,7 +164,7 @@ async def test_list_response_that_lacks_the_requested_groups_is_not_decoded(monk
     assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
 
 
-async def test_a_group_of_a_future_type_is_listed_but_not_described() -> None:
+async def test_a_group_of_a_type_that_kgtui_does_not_know_is_listed_but_not_described() -> None:
     cluster = Cluster({"future": ("swarm", "Swarming"), "k": ("classic", "Stable")})
     future = (await cluster.admin.list_groups()).rows["future"]
     assert (future.type, future.protocol, future.state, future.kind) == ("swarm", "swarm", "Swarming", "other")
@@ -182,7 +185,7 @@ async def test_an_unrecognized_group_state_is_returned_unchanged() -> None:
     assert [row.state for row in answer.rows.values()] == ["Hibernating", "PreparingRebalance"]
 
 
-async def test_an_unrecognized_error_code_is_returned_as_the_groups_fault() -> None:
+async def test_an_unrecognized_error_code_is_returned_as_a_fault_of_the_group() -> None:
     cluster = Cluster(ALL)
     cluster.codes = {"c": 31_999, "s": 30}
     await cluster.admin.list_groups()
@@ -214,7 +217,6 @@ async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(
 async def test_group_that_an_old_broker_describes_as_dead_exists_if_it_is_listed() -> None:
     """DescribeGroups before version 6 returns Dead for missing groups, so kgtui also requests the list of groups.
 
-
     The description of a listed group is built from the list, and is marked as not authoritative.
     """
     versions: dict[str, int | None] = {"DescribeGroups": 5, "ListGroups": 4, "ConsumerGroupDescribe": None}
@@ -237,7 +239,10 @@ async def test_groups_with_unusual_ids_are_described_or_reported_as_not_found(ve
 
 
 async def test_a_group_with_an_empty_id_is_described_as_classic() -> None:
-    """In Kafka 3.9, ConsumerGroupDescribe fails for all groups in a request if one of the ids is empty."""
+    """kgtui does not send an empty group id in other requests than DescribeGroups.
+
+    In Kafka 3.9, ConsumerGroupDescribe fails for all groups in a request if one of their ids is empty.
+    """
     cluster = Cluster({"": ("classic", "Empty"), "c": ("consumer", "Stable")})
     assert list((await cluster.admin.describe_groups(["", "c"])).rows) == ["", "c"]
     assert {sent.api for sent in cluster.pool.sent if "" in sent.fields.get("GroupIds", [])} == set()

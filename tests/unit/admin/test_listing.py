@@ -138,11 +138,10 @@ async def test_polling_a_group_list_returns_every_group_if_the_listgroups_versio
 
 
 async def test_groups_with_the_consumer_protocol_have_no_type_in_listgroups_v4() -> None:
-    """ListGroups version 4 returns no types.
+    """ListGroups version 4 returns protocol types, but no group types.
 
-    A group with the protocol type `consumer` may have the type classic or consumer.
-
-    A Connect group always has the type classic.
+    A group with the protocol type `consumer` may have the type classic or consumer. A Connect group always has the type
+    classic.
     """
     brokers = Brokers({1: {"a": STABLE, "c": ("connect", "Stable", "classic")}})
     brokers.pool.versions = {"ListGroups": 4, "ConsumerGroupDescribe": 0}

@@ -83,7 +83,10 @@ async def test_offsets_of_up_to_200_small_groups_are_read_with_one_request() -> 
 async def test_number_of_groups_in_an_offset_request_depends_on_their_partitions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui measures the mean number of partitions per group, and limits a request to about 20,000 partitions."""
+    """kgtui measures the mean number of partitions per group, and limits a request to about 20,000 partitions.
+
+    The test changes the limit to 200 partitions.
+    """
     assert offsets.PARTITIONS_PER_REQUEST == 20_000
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
     reader, many = OffsetReader(pool := FakePool(answers={"OffsetFetch": every_group_with(20)})), NAMES[:25]
@@ -237,7 +240,7 @@ async def test_missing_start_offset_or_lag_of_a_share_group_is_decoded_as_none(v
 
 
 @pytest.mark.parametrize("how", ["switched off", "too old"])
-async def test_share_offsets_are_unsupported_on_brokers_without_the_describe_api(how: str) -> None:
+async def test_share_offsets_are_unsupported_on_brokers_without_describesharegroupoffsets(how: str) -> None:
     pool = FakePool(answers={"DescribeShareGroupOffsets": lambda _: {"Groups": [share("s", error=35)]}})
     if how == "too old":
         pool.versions["DescribeShareGroupOffsets"] = None

@@ -200,7 +200,7 @@ async def test_option_committed_ends_reads_no_log_end_of_partitions_without_a_co
 
 @pytest.mark.parametrize("separately", [False, True])
 async def test_read_groups_returns_errors_as_faults_only_with_the_option_separately(separately: bool) -> None:
-    """With the option, the results of the other requests are also returned. Without it, the error is raised."""
+    """With the option, the results of the successful requests are also returned. Without it, the error is raised."""
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(

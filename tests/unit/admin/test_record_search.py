@@ -107,7 +107,8 @@ def test_record_search_finds_timestamps_for_every_traffic_pattern(shape: str) ->
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_record_search_with_one_percent_precision_takes_no_more_rounds_than_exact_search(shape: str) -> None:
+def test_record_search_finds_a_range_that_is_as_narrow_as_the_precision_requires(shape: str) -> None:
+    """The precision 0.01 requires a range of at most 1 % of the record's age, or 1 s if this is more."""
     random = Random(shape)
     log = dense(SHAPES[shape][0](random))
     for offset in [random.randrange(1001, log.end) for _ in range(30)]:
@@ -201,6 +202,7 @@ def test_record_search_reports_records_without_timestamps(answer: tuple[int, int
 
 
 def test_first_unread_record_is_at_the_log_start_if_unread_records_expired() -> None:
+    """The committed offset 10 is lower than the log start offset 1000."""
     log = dense([NOW - 9000, NOW - 5000, NOW - 1000])
     found = log.search(10)
     assert found.unread == ((NOW - 9000) / 1000,) * 2

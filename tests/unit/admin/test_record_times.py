@@ -35,7 +35,7 @@ FOUND = TimeRange((FIRST + 400_000) / 1000, (FIRST + 400_000) / 1000)
 
 
 class Logs:
-    """Brokers whose partitions have one record per second; the last record was written now.
+    """Brokers whose partitions have 1,000 records, one per second. The last record was written one second before `NOW`.
 
     Attributes:
         codes: `(topic, partition)` → error code for the partition in each response.
@@ -125,10 +125,14 @@ async def test_searching_record_times_sends_no_request_for_compacted_topics() ->
 
 @pytest.mark.parametrize("version", [8, 9])
 @pytest.mark.parametrize("readable", [True, False])
-async def test_searching_record_times_skips_tiered_storage_on_brokers_before_kafka_4(
+async def test_searching_record_times_skips_topics_with_tiered_storage_on_kafka_3_4_to_3_9(
     version: int, readable: bool
 ) -> None:
-    """Without the configs, kgtui detects tiered storage by a local log start offset above the log start offset."""
+    """These releases have the ListOffsets versions 8 and 9. If `readable` is false, the user may not read the configs.
+
+    Then, kgtui compares two offsets to detect tiered storage: the local log start offset is higher than the log start
+    offset.
+    """
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
     logs.local_start = {"remote": 300}
@@ -143,7 +147,8 @@ async def test_searching_record_times_skips_tiered_storage_on_brokers_before_kaf
 
 
 @pytest.mark.parametrize("version", [7, 10])
-async def test_searching_record_times_includes_tiered_storage_if_listoffsets_supports_it(version: int) -> None:
+async def test_record_times_in_tiered_storage_are_searched_on_kafka_4_and_before_kafka_3_4(version: int) -> None:
+    """Brokers before Kafka 3.4 support ListOffsets up to version 7, brokers since Kafka 4.0 at least version 10."""
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
     answer = await logs.read(("remote", 0), rules={"remote": TopicRules(tiered=True)})

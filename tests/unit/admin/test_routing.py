@@ -1,4 +1,7 @@
-"""Tests of `Router`: it sends requests in batches of groups to coordinators, and repeats requests if that is safe."""
+"""Tests of `Router`, which sends requests for batches of groups to the coordinators.
+
+`Router` repeats a failed request if that is safe.
+"""
 
 from __future__ import annotations
 
