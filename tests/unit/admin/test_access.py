@@ -1,4 +1,4 @@
-"""Tests of `KafkaGroupAdmin.access`, which reads whether the user is allowed to describe all groups and topics."""
+"""Tests of `KafkaGroupAdmin.access`, which finds out whether the user may describe all groups and topics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def metadata(code: int, operations: int, denied: tuple[str, ...] = ()) -> Callab
     Args:
         code: error code of the requested topics.
         operations: bit set of the operations that the user may perform on the cluster.
-        denied: patterns of topics for which the error code is `FORBIDDEN` instead.
+        denied: topic names, or patterns with `*`. The error code of matching topics is `FORBIDDEN`, not `code`.
     """
 
     def answer(sent: Sent) -> dict[str, Any]:
@@ -131,16 +131,17 @@ async def test_topics_that_acls_deny_to_the_user_are_found(
 
 
 @pytest.mark.parametrize(("code", "operations"), [(NO_TOPIC, EVERY_OPERATION), (FORBIDDEN, DESCRIBE), (NO_TOPIC, 0)])
-async def test_acls_are_not_read_if_they_are_not_needed_or_the_user_may_not_read_them(
-    code: int, operations: int
-) -> None:
-    """The user may do everything, or may not describe every topic, or lacks DESCRIBE on the cluster."""
+async def test_acls_are_not_read_if_they_are_unnecessary_or_unreadable(code: int, operations: int) -> None:
+    """The user may do everything, lacks DESCRIBE on some topics, or lacks DESCRIBE on the cluster.
+
+    In the last case, the user may not read ACLs.
+    """
     pool = FakePool(answers={"Metadata": metadata(code, operations)})
     await KafkaGroupAdmin(pool).access()
     assert [sent.api for sent in pool.sent] == ["Metadata"]
 
 
-async def test_denied_topic_is_named_if_the_broker_omits_its_offsets() -> None:
+async def test_a_denied_topic_is_reported_if_the_broker_omits_its_offsets() -> None:
     """The broker omits the offsets in two topics: one was deleted, and an ACL denies the other one to the user.
 
     `Answer.hidden` contains only the denied topic, and only as long as the ACL exists.
@@ -167,7 +168,7 @@ async def test_a_topic_that_listoffsets_refuses_is_reported_as_denied() -> None:
     assert (access.denied_topics, access.hides_topics) == (frozenset({"orders"}), True)
 
 
-async def test_permissions_are_read_again_only_if_older_than_max_age() -> None:
+async def test_permissions_are_read_again_only_if_they_are_older_than_max_age() -> None:
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
     admin = KafkaGroupAdmin(pool)
     assert await admin.access() == FULL_ACCESS
@@ -195,7 +196,7 @@ async def test_permissions_are_read_again_after_topic_access_was_granted_or_revo
 
 
 def offsets(code: int = 0, topics: tuple[str, ...] = ("orders",)) -> Callable[[Sent], dict[str, Any]]:
-    """Return a function that responds to OffsetFetch: one committed offset per topic, or the error code `code`."""
+    """Return a function that responds to OffsetFetch with one committed offset per topic, or with the error `code`."""
 
     def answer(sent: Sent) -> dict[str, Any]:
         commits = [
@@ -209,7 +210,7 @@ def offsets(code: int = 0, topics: tuple[str, ...] = ("orders",)) -> Callable[[S
 
 
 def log_ends(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
-    """Return a function that responds to ListOffsets: log end offset 9 per partition, or the error code `code`."""
+    """Return a function that responds to ListOffsets with the log end offset 9 per partition, or the error `code`."""
 
     def answer(sent: Sent) -> dict[str, Any]:
         rest = {"ErrorCode": code, "Timestamp": -1, "Offset": -1 if code else 9, "LeaderEpoch": -1}

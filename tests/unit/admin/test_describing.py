@@ -164,7 +164,7 @@ async def test_list_response_that_lacks_the_requested_groups_is_not_decoded(monk
     assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
 
 
-async def test_a_group_of_a_type_that_kgtui_does_not_know_is_listed_but_not_described() -> None:
+async def test_a_group_of_an_unknown_type_is_listed_but_not_described() -> None:
     cluster = Cluster({"future": ("swarm", "Swarming"), "k": ("classic", "Stable")})
     future = (await cluster.admin.list_groups()).rows["future"]
     assert (future.type, future.protocol, future.state, future.kind) == ("swarm", "swarm", "Swarming", "other")
@@ -239,7 +239,7 @@ async def test_groups_with_unusual_ids_are_described_or_reported_as_not_found(ve
 
 
 async def test_a_group_with_an_empty_id_is_described_as_classic() -> None:
-    """kgtui does not send an empty group id in other requests than DescribeGroups.
+    """kgtui sends an empty group id only in DescribeGroups requests.
 
     In Kafka 3.9, ConsumerGroupDescribe fails for all groups in a request if one of their ids is empty.
     """
@@ -263,7 +263,7 @@ async def test_descriptions_from_the_first_rpc_are_kept_if_the_next_rpc_fails() 
     assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
 
 
-async def test_states_that_old_list_responses_lack_are_read_with_describegroups() -> None:
+async def test_group_states_that_old_list_responses_lack_are_read_with_describegroups() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
     cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
     rows = (await cluster.admin.list_groups(states=["Empty"])).rows

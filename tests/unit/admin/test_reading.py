@@ -126,6 +126,7 @@ async def test_log_bounds_are_read_for_partitions_of_active_streams_tasks() -> N
 
 
 async def test_each_fault_returned_by_read_groups_names_a_group_and_a_step() -> None:
+    """The steps are describing the groups and reading their offsets."""
     admin = ScriptedAdmin()
     admin.add("fine", lag=1)
     admin.add("forbidden", lag=1)
@@ -187,7 +188,7 @@ async def test_lag_does_not_depend_on_whether_log_starts_are_read() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_option_committed_ends_reads_no_log_end_of_partitions_without_a_commit() -> None:
+async def test_option_committed_ends_reads_log_ends_only_for_partitions_with_a_commit() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -283,7 +284,8 @@ async def test_topic_permissions_are_checked_only_for_topics_without_offsets() -
     assert dict(admin.calls)["partition_bounds"] == ("t-c-0",)
 
 
-async def test_total_lag_of_a_group_includes_owned_partitions_without_a_committed_offset() -> None:
+async def test_total_of_a_group_counts_owned_partitions_without_a_committed_offset() -> None:
+    """`LagTotal.partitions` includes partitions that members own but have not committed. They add no lag."""
     admin = ScriptedAdmin()
     owned = (("t", (0, 1, 2)), ("secret", (0,)))
     admin.add("c", "consumer", members=(member(topics=("t", "secret"), assignment=owned),))

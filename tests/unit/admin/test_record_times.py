@@ -130,8 +130,8 @@ async def test_searching_record_times_skips_topics_with_tiered_storage_on_kafka_
 ) -> None:
     """These releases have the ListOffsets versions 8 and 9. If `readable` is false, the user may not read the configs.
 
-    Then, kgtui compares two offsets to detect tiered storage: the local log start offset is higher than the log start
-    offset.
+    Without the configs, kgtui detects tiered storage, because the local log start offset (300) is higher than the log
+    start offset (0).
     """
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}

@@ -138,7 +138,7 @@ async def test_router_returns_a_fault_if_a_coordinator_is_loading_until_the_dead
     assert (list(answer.rows), script.times("b")) == (["b"], 1)
 
 
-async def test_router_does_not_retry_non_retriable_or_unrecognized_error_codes() -> None:
+async def test_router_does_not_repeat_requests_after_non_retriable_or_unrecognized_errors() -> None:
     script = Script({"forbidden": [FORBIDDEN], "newer": [NEWER], "fine": [OK]})
     answer = await run(FakePool(), script)
     assert [(fault.group, fault.name) for fault in answer.faults] == [

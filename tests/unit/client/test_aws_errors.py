@@ -149,7 +149,7 @@ async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
     assert await key_id_of("THIRD", 800) == "THIRD"
 
 
-async def test_a_new_token_is_signed_only_after_a_pause_if_a_broker_refuses_the_token(
+async def test_after_a_refused_login_a_new_token_is_signed_only_after_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The test deletes the AWS credentials after the broker refused the token.

@@ -68,7 +68,7 @@ def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, l
 def signature_of(url: str, secret: str) -> str:
     """Compute the signature of a URL as Amazon documents it (Signature Version 4, query parameters).
 
-    The parameter User-Agent is not signed, because the signer adds it afterwards, as Amazon's signer for Java does.
+    The signature does not cover the parameter User-Agent, because Amazon's signers add it after signing the URL.
     """
     parts = urlsplit(url)
     unsigned = {"X-Amz-Signature", "User-Agent"}

@@ -211,7 +211,10 @@ async def test_a_connection_without_responses_is_replaced_after_a_missed_deadlin
 
 
 async def call_until_answered(pool: Pool, node: int = 1) -> dict[str, Any]:
-    """Send ListGroups to broker `node` until the backoff allows a connection, and return the response."""
+    """Send ListGroups to broker `node` until kgtui can connect to it, for at most 60 s, and return the response.
+
+    During the backoff after a failed connection, calls raise ConnectError.
+    """
     async with asyncio.timeout(60):
         while True:
             try:
@@ -294,7 +297,7 @@ async def test_calls_wait_only_briefly_for_a_reconnection_attempt_that_hangs() -
     """While an attempt to connect hangs, a call fails after `PoolOptions.second_wait` seconds.
 
     The call raises the error of the previous attempt. The hanging attempt continues in the background. Calls succeed
-    again as soon as the broker accepts connections.
+    again after the broker has accepted a connection.
     """
     options = PoolOptions(connect_timeout=600, second_wait=0.02, backoff=0.001, backoff_max=0.001)
     async with (
