@@ -32,9 +32,9 @@ def arrow_schema(table: Table) -> pa.Schema:
 
 
 def to_table(data: Any) -> pa.Table:
-    """Convert data of deltalake, such as the result of a query, into an Arrow table.
+    """Convert data from deltalake, such as the result of a query, into an Arrow table.
 
-    `pyarrow.table` would do the same, but imports pandas first, if it is installed, which takes more than a second.
+    `pyarrow.table` would do the same, but would import pandas if it is installed, which takes more than a second.
     """
     import pyarrow as pa
 
@@ -86,7 +86,8 @@ def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
 def to_values(column: pa.ChunkedArray) -> list[Any]:
     """Convert a column into a list of Python values. Escaped surrogates in texts are converted back.
 
-    Timestamps become datetimes in UTC. `to_pylist` would import pandas for them, which takes more than a second.
+    Timestamps become datetimes in UTC. For timestamps, `to_pylist` is not used, because it would import pandas, which
+    takes more than a second.
     """
     import pyarrow as pa
 
@@ -120,7 +121,10 @@ def to_rows(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
-    """Return only the rows of the given polls. Readers use this to drop the rows of interrupted flushes."""
+    """Return only the rows of the given polls.
+
+    Readers pass the polls in table `polls`, so that rows of interrupted flushes are dropped.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

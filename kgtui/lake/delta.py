@@ -141,16 +141,17 @@ class RecordedTable:
         span: tuple[int, int] | None = None,
         **equal: object,
     ) -> pa.Table:
-        """Return the rows that match all conditions, with dictionary-encoded text; empty if there is no table.
+        """Return the rows that match all conditions; empty if the table does not exist.
 
-        Files whose statistics show no matching rows are not opened. Polls are times in milliseconds since the epoch.
+        Text columns are dictionary-encoded. Files whose statistics show no matching rows are not opened. Polls and
+        keyframes are times in milliseconds since the epoch.
 
         Args:
-            columns: names without `day`.
-            after: only rows of polls after this poll.
-            day: only rows of this day.
-            span: pair (keyframe, poll); only rows of these polls and the polls between them.
-            equal: column name → value; only rows with this value.
+            columns: names of the columns to read; not `day`.
+            after: return only rows of polls after this poll.
+            day: return only rows of this day.
+            span: pair (keyframe, poll); return only rows from the keyframe to the poll, both included.
+            equal: column name → value; return only rows that have these values.
         """
         import pyarrow.dataset as ds
 
@@ -188,15 +189,16 @@ class RecordedTable:
         group: str,
         span: tuple[int, int],
     ) -> pa.Table:
-        """Return the rows of one group in undefined order, with dictionary-encoded text.
+        """Return the rows of one group in undefined order. Text columns are dictionary-encoded.
 
         SQL is twice as fast here as reading the files one by one (see tests/bench/README.md).
 
         Args:
-            query: result of `query`; None for an empty result.
-            columns: names without `day`.
+            query: result of the method `query`. If it is None, no rows are returned.
+            columns: names of the columns to read; not `day`.
             group: group id with escaped surrogates.
-            span: pair (keyframe, poll); only rows of these polls and the polls between them.
+            span: pair (keyframe, poll) of times in milliseconds since the epoch; return only rows from the keyframe to
+                the poll, both included.
         """
         import pyarrow as pa
 
@@ -222,8 +224,8 @@ class RecordedTable:
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
         """Return all rows of a keyframe and of the polls until the next keyframe.
 
-        If a compacted file contains exactly these rows, `RowBlocks.read` reads them from disk later. Otherwise, this
-        method reads them.
+        If a compacted file contains exactly these rows, they are read only when `RowBlocks.read` is called. Otherwise,
+        this method reads them into memory.
 
         Args:
             keyframe: milliseconds since the epoch.
@@ -269,13 +271,14 @@ class RecordedTable:
         return delta
 
     def append(self, rows: Iterable[Sequence[RowValues]], day: date, serial: int) -> int:
-        """Append a batch of rows of one day, and return the version of the table that contains them.
+        """Append a batch of rows of one day, and return a version of the table that contains them.
 
-        A second call with the same batch changes nothing.
+        A second call with the same `serial` changes nothing.
 
         Args:
             rows: lists of rows, with at least one row in total.
-            serial: number of the batch, larger than the previous one.
+            day: UTC day of all rows.
+            serial: number of the batch, larger than the number of the previous batch.
         """
         import pyarrow as pa
 
@@ -299,7 +302,7 @@ class RecordedTable:
 
         Args:
             files: the files to replace, as returned by the method `files`.
-            polls: polls whose rows are kept. Other rows come from interrupted flushes.
+            polls: polls whose rows are kept. Rows of other polls come from interrupted flushes, and are dropped.
         """
         rows = merge_files([self.path / file["path"] for file in files], self.table, polls)
         self._replace(files, rows, files[0][DAY])

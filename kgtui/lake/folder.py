@@ -42,7 +42,7 @@ LOG = "_delta_log"
 """Name of the transaction log in the folder of a Delta table."""
 
 LAKE_VARIABLE = "KGTUI_LAKE"
-"""Environment variable with the path or URI of the lake, if no path is given."""
+"""Environment variable with the path or URI of the lake. It is used if no path is given on the command line."""
 
 _FORMAT, _CLUSTER, _TOPIC = "kgtui lake", "cluster", "topic"
 _LONGEST = 65_536
@@ -75,12 +75,12 @@ class LakeFolder:
 
     @property
     def lock(self) -> LakePath:
-        """Path of the lock file of the recorder, so that only one process records into the lake."""
+        """Path of the recorder's lock file, which ensures that only one process records into the lake."""
         return self.path / LOCK
 
     @property
     def pipeline_lock(self) -> LakePath:
-        """Path of the lock file of the pipeline, so that only one run at a time writes the tables."""
+        """Path of the pipeline's lock file, which ensures that only one run of the pipeline at a time writes tables."""
         return self.path / PIPELINE_LOCK
 
     def table(self, name: str, layer: str = LAYER) -> LakePath:
@@ -138,7 +138,7 @@ class LakeFolder:
         """Bind the lake to a cluster, because a lake holds the recording of only one cluster.
 
         Args:
-            cluster_id: None to check and store nothing.
+            cluster_id: id of the cluster that is being recorded. If it is None, nothing is checked or stored.
 
         Raises:
             LakeError: the lake has the recording of another cluster.
@@ -161,7 +161,7 @@ class LakeFolder:
         self._write_marker(content | {_CLUSTER: cluster_id})
 
     def claim_topic(self, topic_id: str | None) -> None:
-        """Bind the lake to one topic `__consumer_offsets`. Another topic has other records at the same offsets.
+        """Bind the lake to one topic `__consumer_offsets`, because another topic has other records at the same offsets.
 
         Args:
             topic_id: id of the topic, which changes if the topic is deleted and created again. If it is None, as with
@@ -259,7 +259,7 @@ _TOPICS, _OFFSETS = "topics", "offsets"
 
 
 def load_retention(folder: LakeFolder) -> Retention:
-    """Return the stored retention; empty if the file is missing or unreadable."""
+    """Return the retention of topics and of offsets that is stored in a lake; empty without a valid retention file."""
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
         topics = {topic: float(seconds) for topic, seconds in stored[_TOPICS].items()}
@@ -269,7 +269,7 @@ def load_retention(folder: LakeFolder) -> Retention:
 
 
 def update_retention(folder: LakeFolder, answer: Retention, requested: Container[str]) -> None:
-    """Update the retention file of the lake.
+    """Update the retention file of the lake. Stored topics that the arguments do not mention are kept.
 
     Args:
         answer: retention that the cluster returned.

@@ -1,4 +1,4 @@
-"""Read the gold tables of a lake without Spark: rows, ages and lag histories."""
+"""Read the gold tables of a lake without Spark: their rows, their ages, and the lag histories of groups."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ GoldRow = dict[str, Any]
 """One row of a gold table: column name → value. Timestamps are datetimes in UTC."""
 
 NEVER_WRITTEN = "the pipeline has not created this table yet"
+"""Error in the `TableAge` of a table that does not exist."""
 
 WHOLE_GROUPS = "topic IS NULL"
 """SQL condition for the rows about whole groups."""
@@ -66,9 +67,9 @@ class TableAge:
 class Gold:
     """Reader for the gold tables of one lake. Calls block while they read from disk.
 
-    The rows are read with SQL (DataFusion). It skips files, and pages of files, whose statistics show that they have no
-    matching rows, and reads the other columns only of matching rows. A cluster may have 100,000 groups, nearly all of
-    them healthy, so that conditions in SQL save most of the time.
+    The rows are read with SQL (DataFusion), which is fast if a query has conditions that few rows match. DataFusion
+    skips files, and pages of files, whose statistics show that no row matches. Columns that do not occur in the
+    conditions are read only for matching rows. A cluster may have 100,000 groups, of which nearly all are healthy.
 
     Args:
         path: path or URI of the lake.
@@ -118,9 +119,11 @@ class Gold:
         groups: Collection[str] | None = None,
         where: str = "",
     ) -> list[GoldRow]:
-        """Return the rows with the largest value in a time column, such as all rows of the newest hour.
+        """Return the rows with the newest value in a time column, such as all rows of the newest hour.
 
-        For the other arguments, see `rows`.
+        Args:
+            column: name of the time column.
+            columns, groups, where: see `rows`.
         """
         last = self.last(table, column)
         if last is None:
@@ -142,9 +145,9 @@ class Gold:
 
         Args:
             columns: names of the columns to read; None for all columns.
-            since, until: return only rows whose column `time` is in this interval, both ends included.
+            since, until: return only rows whose time is in this interval, both ends included. None for no limit.
             time: name of the time column to which `since` and `until` apply.
-            groups: return only rows of these groups.
+            groups: return only rows of these groups; None for all groups.
             where: additional condition in SQL, which is applied while the files are read.
 
         Raises:
@@ -158,7 +161,7 @@ class Gold:
         if groups is not None:
             if not groups:
                 return []
-            # A list after `IN` would take seconds for 20,000 groups.
+            # With 20,000 groups, a plain list of ids after `IN` would take seconds.
             values = ", ".join(f"({_literal(escape_surrogates(group))})" for group in groups)
             conditions.append(f'"{_GROUP}" IN (SELECT column1 FROM (VALUES {values}))')  # noqa: S608 - quotes are doubled
         names = ", ".join(f'"{name}"' for name in columns or table.names)
@@ -168,7 +171,13 @@ class Gold:
     def lag_histories(
         self, groups: Collection[str], *, since: datetime | None = None, until: datetime | None = None
     ) -> dict[str, LagHistory]:
-        """Return group id → lag per minute, for the groups with rows in table `lag`."""
+        """Return a dict: group id → history of the group's total lag, with one value per minute.
+
+        Groups that have no rows in table `lag` in the given interval are left out.
+
+        Raises:
+            LakeError: the table cannot be read.
+        """
         columns = ("group", "minute", "lag", "rate_in", "rate_out", "time_lag", "members", "steady_since")
         rows = self.rows(LAG, columns, since=since, until=until, time="minute", groups=groups, where=WHOLE_GROUPS)
         by_group: dict[str, list[GoldRow]] = {}
@@ -186,9 +195,9 @@ class Gold:
         return delta
 
     def last(self, table: Table, column: str) -> datetime | date | None:
-        """Return the largest value of a time or day column; None without table or rows.
+        """Return the newest value of a time or day column; None if the table does not exist or is empty.
 
-        The value comes from the statistics in the Delta log. Only if a file has no statistics, rows are read.
+        The value comes from the statistics in the Delta log. Rows are read only if a file has no statistics.
         """
         delta = self._delta(table)
         if delta is None:
@@ -201,7 +210,12 @@ class Gold:
         return None if rows is None else to_values(rows["last"])[0]
 
     def _query(self, table: Table, columns: str, conditions: Sequence[str]) -> pa.Table | None:
-        """Return columns of the rows that match all conditions, both in SQL; None if the table does not exist."""
+        """Return some columns of the rows that match all conditions; None if the table does not exist.
+
+        Args:
+            columns: the columns, as in SQL after SELECT.
+            conditions: the conditions in SQL.
+        """
         with self._reading(table):
             delta = self._delta(table)
             if delta is None:
@@ -221,9 +235,9 @@ class Gold:
 
 
 def _last_write(delta: DeltaTable) -> float:
-    """Return the newest write that was not maintenance, in seconds since the epoch.
+    """Return the time of the newest commit that was not maintenance, in seconds since the epoch.
 
-    If the newest 50 commits are all maintenance, return the oldest of them.
+    If the newest 50 commits are all maintenance, return the time of the oldest of these 50.
     """
     history = delta.history(_COMMITS)
     writes = [
@@ -237,7 +251,8 @@ def _last_write(delta: DeltaTable) -> float:
 def _last_in_statistics(delta: DeltaTable, column: str) -> tuple[bool, datetime | date | None]:
     """Return the largest value of a column according to the statistics of the files; None if there are no rows.
 
-    The first value of the result is false if a file has no statistics, so that the largest value is not known.
+    Returns:
+        Pair (whether the largest value is known, the largest value). It is not known if a file has no statistics.
     """
     actions = to_table(delta.get_add_actions(flatten=True))
     last_name = DAY if column == PARTITION else f"max.{column}"
@@ -263,7 +278,11 @@ def _literal(value: str | datetime | date) -> str:
 
 
 def _first_day(moment: datetime | date) -> date:
-    """Return the earliest day partition for a time. Some tables use the day of the window's start."""
+    """Return the earliest day whose partition can have rows with the given time.
+
+    For a datetime, it is the day before: a row is in the partition of the day on which its period starts, and its time
+    may be on the next day.
+    """
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 
 

@@ -1,8 +1,8 @@
-"""The lock file of a lake on a local disk, so that only one process records into it.
+"""The lock file of a lake on a local disk, so that only one process records into the lake.
 
-The kernel's file lock shows whether the holder (the recording process) is alive. On other machines, the modification
-time shows it, because the holder keeps updating the lock file. A lock file without a holder shows that the last
-recorder crashed.
+The holder of the lock is the process that records. On the machine of the holder, the kernel's file lock shows whether
+the holder is alive. On other machines, the modification time of the lock file shows this, because the holder keeps
+updating it. If the lock file exists but no living process holds it, the last recorder has crashed.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ class RecorderLock:
     def hand_back(self) -> None:
         """Release the lock and restore the content that the lock file had before `take`.
 
-        After maintenance, the next recorder can then still report the crash of the previous one.
+        Maintenance releases the lock in this way, so that the next recorder still reports the crash of the recorder
+        before the maintenance.
         """
         if self._file is not None and self.crashed_holder is not None:
             _write(self._file, self.crashed_holder)
@@ -160,7 +161,14 @@ def held(lock: AnyLock, on_lost: Callable[[str], None]) -> Iterator[None]:
 
 
 def current_holder(path: LakePath) -> Holder | None:
-    """Return the process that holds a lock, or None, without changing the lock file."""
+    """Return the living process that holds a lock, without changing the lock file.
+
+    Args:
+        path: the lock file.
+
+    Returns:
+        None if no living process holds the lock, or if the lock file cannot be read.
+    """
     if isinstance(path, StorePath):
         from kgtui.lake.store_lock import current_store_holder
 

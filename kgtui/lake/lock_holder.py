@@ -19,7 +19,7 @@ PIPELINE_LOCK = "pipeline.lock"
 """Name of the pipeline's lock file in the folder of the lake."""
 
 STALE = 120.0
-"""Seconds without renewal after which a holder on another machine counts as dead."""
+"""Time in seconds after which a process on another machine counts as dead if it has not renewed its lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ class Holder:
         """Return whether the process still holds the lock.
 
         Args:
-            age: seconds since the last renewal of the lock, which decides for a process on another machine.
+            age: seconds since the last renewal of the lock. It is used only if the process is on another machine. Such
+                a process counts as alive if `age` is less than `STALE`.
         """
         return is_running(self.pid) if self.is_local else age < STALE
 

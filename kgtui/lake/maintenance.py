@@ -111,7 +111,8 @@ def status(path: str | LakePath) -> LakeStatus:
 def optimize(path: str | LakePath) -> Iterator[MaintenanceResult]:
     """Compact small files of each table, write a checkpoint of its log, and remove unused files.
 
-    The work is done while the results are iterated over.
+    The work is done while the results are iterated over. There is one result per table, but only one for all recorded
+    tables together.
 
     Raises:
         LakeError: the folder is not a lake.
@@ -130,9 +131,11 @@ def prune(
 ) -> Iterator[MaintenanceResult]:
     """Delete the rows of days that are older than the rules allow, and remove unused files.
 
-    The work is done while the results are iterated over.
+    The work is done while the results are iterated over. There is one result per table for which a rule limits the
+    days.
 
     Args:
+        keep: for how many days each table keeps its rows.
         dry_run: only report what would be deleted.
         now: seconds since the epoch; None for the clock of this machine.
 
@@ -190,8 +193,8 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # Pass `newest + 1`, so that polls of the newest keyframe are compacted too. No recorder is adding polls to
-            # this keyframe.
+            # `maintain` compacts only files of keyframes before its first argument. With `newest + 1`, it compacts all
+            # files. This is safe, because no recorder adds polls while this process holds the lock.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:
@@ -212,7 +215,10 @@ def _compact(folder: LakeFolder, table: StoredTable) -> str:
 
 @contextmanager
 def _pipeline_paused(folder: LakeFolder) -> Iterator[None]:
-    """Hold the pipeline's lock, because Spark does not notice other writers of a table in a store."""
+    """Hold the pipeline's lock if the lake is in a store, because Spark does not notice other writers in a store.
+
+    Raises `RefusedError` if the pipeline is running.
+    """
     if isinstance(folder.path, StorePath):
         with held(recorder_lock(folder.pipeline_lock), lambda message: None):
             yield

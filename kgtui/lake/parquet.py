@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 BLOCK = 8_192
-"""Minimum number of rows in a Parquet row group of a compacted file. So many rows are read in a few milliseconds."""
+"""Minimum number of rows in a Parquet row group of a compacted file. Reading 8,192 rows takes a few milliseconds."""
 
 _GROUP = "group"
 _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
@@ -33,7 +33,10 @@ _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
 _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
 """Columns for which files have statistics, because readers search for their values."""
 _MAX_ROW_GROUP = 4_000_000
-"""Maximum number of rows in a Parquet row group; large, so that each call of `write_table` writes one row group."""
+"""Maximum number of rows in a Parquet row group.
+
+It is so large that each call of `write_table` writes exactly one row group.
+"""
 
 
 class RowBlocks(Protocol):
@@ -47,7 +50,7 @@ class RowBlocks(Protocol):
         ...
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the block that can have rows of a group; None if there is none.
+        """Return the index of the block that can have rows of a group; None if no block can have them.
 
         Args:
             group: group id with escaped surrogates.
@@ -55,10 +58,11 @@ class RowBlocks(Protocol):
         ...
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        """Return all rows of some blocks as a table of one chunk, with dictionary-encoded text.
+        """Return all rows of some blocks as a table with one chunk, in which text columns are dictionary-encoded.
 
         Args:
             blocks: indices of the blocks.
+            columns: names of the columns to return.
         """
         ...
 
@@ -82,7 +86,8 @@ class RowsInMemory:
 class CompactedFile:
     """A file that compaction wrote. It stays open, so that it can be read even after it was deleted.
 
-    Methods raise one of `kgtui.lake.delta.storage_errors`, and the constructor `FileNotFoundError`.
+    The constructor raises `FileNotFoundError` if the file does not exist. The methods raise one of
+    `kgtui.lake.delta.storage_errors`.
     """
 
     def __init__(self, path: LakePath, table: Table) -> None:
@@ -146,9 +151,13 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
 
 
 def read_rows(paths: Sequence[LakePath], table: Table, columns: Sequence[str], where: Any) -> pa.Table:
-    """Return the rows of files that match a filter expression, with dictionary-encoded text.
+    """Return the rows of some files that match a filter expression. Text columns are dictionary-encoded.
 
-    pyarrow reads the files, because deltalake needs ten milliseconds per file.
+    The files are read with pyarrow, because deltalake needs ten milliseconds per file.
+
+    Args:
+        columns: names of the columns to return.
+        where: filter expression of `pyarrow.dataset`.
     """
     import pyarrow.dataset as ds
 
@@ -228,7 +237,11 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
 
 
 def _cuts(rows: pa.Table) -> Iterator[tuple[int, int]]:
-    """Yield for each Parquet row group a pair (index of its first row, index after its last row)."""
+    """Divide sorted rows into Parquet row groups. The rows of one Kafka group are never divided.
+
+    Yields:
+        Pairs (index of the first row of a row group, index after its last row)
+    """
     import pyarrow.compute as pc
 
     start = end = 0

@@ -1,7 +1,7 @@
-"""Find the time from which gold tables must be recomputed, because source tables have new rows.
+"""Find the time from which gold tables must be recomputed, because their source tables have new rows.
 
-A run of the pipeline stores the versions of the source tables in the lake. The Delta log says which rows newer versions
-have added, and the earliest time of these rows.
+The source tables are the recorded tables and the silver tables. A run of the pipeline stores the versions of the source
+tables in the lake. For newer versions, the Delta log shows the earliest time of the rows that they have added.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ _TIMES = {
     GROUP_EVENTS.title: "record_time",
     REBALANCES.title: "start",
 }
-"""Source table → column with the times of its rows. `polls` represents all recorded tables, because each poll adds a
-row to it."""
+"""Title of a source table → name of its column with the times of the rows.
+
+Of the recorded tables, only `polls` is listed: a new row in any of them belongs to a poll, and each poll has a row in
+`polls`.
+"""
 
 _DAY_MS = 86_400_000
 _SOURCES = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
@@ -45,11 +48,13 @@ class PendingDays:
         days: all days with gold rows that must be recomputed, in order.
         since: time from which gold rows must be recomputed, in milliseconds since the epoch. It is a time on the first
             of `days`. Rows before this time on the same day stay valid.
-        sources: title of each source table → its version, the newest time of its rows, and the newest time at which one
-            of its files was written, when `days` was determined.
+        sources: title of each source table → state of the table when `days` was determined. The keys of a state are
+            `version`, `newest` (newest time of a row) and `modified` (newest time at which a file was written). Times
+            are in milliseconds since the epoch, and None if there are no rows or files.
         last: tomorrow (UTC), the last day for which gold rows are computed. Rows of later days come from a broker whose
-            clock is wrong. If gold tables covered them, all other groups would seem to have been unused for years.
-        future: days after `last` that have rows.
+            clock is wrong. If they counted, the newest time in the lake could be years in the future, and all groups
+            would seem to have been unused for years.
+        future: days after `last` that have rows in a source table.
     """
 
     folder: LakeFolder
@@ -82,8 +87,8 @@ def pending_days(folder: LakeFolder) -> PendingDays:
     """
     try:
         existing = _existing_tables(folder, *_SOURCES)
-        # Times of files and versions are read first, so that rows that are added meanwhile are computed in the next run
-        # at the latest.
+        # The versions and the times of files are read before the days. If rows are added in between, the stored version
+        # does not contain them, so at least the next run computes them.
         sources: dict[str, dict[str, int | None]] = {
             table.title: {"modified": table.modified(), "version": newest_version(table.path)} for table in existing
         }
@@ -111,10 +116,10 @@ def _start(day: date) -> int:
 
 
 def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> int | None:
-    """Return the time from which a source table has changed since an earlier run; None if it has not changed.
+    """Return the earliest time of the rows added to a source table since an earlier run; None without new rows.
 
-    If there are new polls or commits, the result is at most the time of the newest poll or commit of the earlier run.
-    That run has computed its last gold rows from an incomplete time slot, and maybe without some of the commits.
+    For new polls or commits, the result is not later than the newest poll or commit of the earlier run. The reason is
+    that the earlier run computed its last gold rows from an incomplete time slot, and these rows must be recomputed.
 
     Args:
         before: what the earlier run stored about the table (see `PendingDays.sources`); None if it did not exist.
@@ -130,24 +135,27 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
 
 
 def _changed_without_log(table: StoredTable, newest: int | None, modified: int | None) -> int | None:
-    """Return the time from which a source table has changed since an earlier run, without its Delta log.
+    """Return the earliest time of the rows added to a source table since an earlier run; None without new rows.
 
-    Versions that are more than a day old are deleted from the log, so that it is incomplete after a longer pause.
+    This function does not use the Delta log. Log files are deleted after a day. The log therefore lacks versions if the
+    earlier run was more than a day ago.
 
     Args:
-        newest: newest time of the rows in the earlier run; None if unknown.
-        modified: newest time at which a file of that version was written; None if unknown.
+        newest: newest time of the rows in the earlier run, in milliseconds since the epoch; None if unknown.
+        modified: newest time at which a file was written before the earlier run, in milliseconds since the epoch; None
+            if unknown.
     """
     if table.title == POLLS.title and newest is not None:
-        # Later polls are the only changes, because the recorder only appends.
+        # Polls after `newest` are the only changes, because the recorder only appends polls.
         return newest
     return UNKNOWN if modified is None else table.earliest(_TIMES[table.title], modified)
 
 
 def _table_ids(folder: LakeFolder) -> dict[str, str]:
-    """Return the id of the Delta table of each gold table. The id changes when a table is removed and created again.
+    """Return a dict: name of a gold table → id of its Delta table.
 
-    A table without some of its columns is left out, so that the columns are computed for all days.
+    The id changes when a table is removed and created again. A table that lacks columns is left out, so that these
+    columns are computed for all days.
     """
     columns = {table.name: table.names for table in (*GOLD, *GOLD_STATE)}
     found = {table.name: table.identity(columns[table.name]) for table in _existing_tables(folder, *GOLD, *GOLD_STATE)}
@@ -160,9 +168,9 @@ def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
 
 
 def _load_state(folder: LakeFolder) -> dict[str, Any]:
-    """Return what the last run of the pipeline stored; empty if there is nothing.
+    """Return what the last complete run of the pipeline stored; empty if there is nothing.
 
-    The key `sources` has the content of `PendingDays.sources`, and `tables` has gold table → id of the Delta table.
+    The key `sources` contains `PendingDays.sources`, and the key `tables` contains the result of `_table_ids`.
     """
     try:
         state = json.loads(_state_file(folder).read_text(encoding="utf-8"))

@@ -30,13 +30,15 @@ SCHEMES = ("s3a", "s3", "abfss", "abfs", "gs", "hdfs")
 DEFAULT_OPTIONS = {"connect_timeout": "5s", "timeout": "20s", "max_retries": "3", "retry_timeout": "20s"}
 """Storage options that the configuration can replace.
 
-A program waits at most about 40 s for a store; deltalake's defaults are several minutes.
+With these values, a program waits at most about 40 s for a store that does not respond. With deltalake's own defaults,
+it would wait several minutes.
 """
 
 configured_options: Callable[[], Mapping[str, Mapping[str, str]]] = dict
 """Function that returns a dict: beginning of a URI → storage options for lakes whose URIs begin like this.
 
-The command line replaces this function with one that reads `[storage]` of `config.toml`. It is called only for stores.
+By default, the dict is empty. The command line replaces this function with one that reads `[storage]` of
+`config.toml`. The function is called only for lakes in stores.
 """
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):(/?)")
@@ -209,9 +211,10 @@ def _local_path(uri: str, parts: SplitResult) -> Path:
 
 
 def options_for(path: LakePath) -> dict[str, str]:
-    """Return deltalake's storage options for a path, without options that the environment sets.
+    """Return the storage options to pass to deltalake for a path; empty for a local path.
 
-    deltalake reads the environment itself. The environment takes precedence over `config.toml`.
+    An option in `config.toml` is left out if an environment variable has the same name. deltalake reads the environment
+    itself, and environment variables take precedence over `config.toml`.
     """
     if not isinstance(path, StorePath):
         return {}

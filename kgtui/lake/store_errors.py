@@ -57,7 +57,11 @@ _EXPLANATIONS: Sequence[tuple[str, str]] = (
 
 
 def reason_of(error: BaseException) -> str:
-    """Return why a lake cannot be read or written: an explanation, or the text of an unknown error."""
+    """Return why a lake cannot be read or written.
+
+    Returns:
+        An explanation with advice for a known error of a store; otherwise the error's own text, shortened
+    """
     text = " ".join(_COLORS.sub("", str(error).partition(_DEBUG)[0]).split())
     if _FROM_STORE.search(text):
         for pattern, explanation in _EXPLANATIONS:
@@ -67,6 +71,6 @@ def reason_of(error: BaseException) -> str:
             text = found[1]
         text = text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
     elif isinstance(error, OSError) and error.strerror:
-        # `str` would put the number of the error in front, such as `[Errno 40]`.
+        # The text from `str(error)` would begin with the number of the error, such as `[Errno 40]`.
         text = ": ".join(str(part) for part in (error.filename, error.strerror) if part is not None)
     return visible(text or type(error).__name__)

@@ -1,12 +1,12 @@
-"""The recorder's lock of a lake in a store, enforced by the store's conditional writes.
+"""The lock file of a lake in a store such as S3, enforced by the store's conditional writes.
 
-To take the lock, a process creates the lock file, on condition that no lock file exists. It replaces the lock file of a
-dead holder, on condition that nobody has changed the file since it was read. The holder writes the file again before
-each flush, on condition that the file is still its own. A holder that has not done so for `STALE` seconds counts as
-dead.
+To take the lock, a process creates the lock file, on condition that no lock file exists. If there is the lock file of a
+dead holder, the process replaces it, on condition that nobody has changed the file since it was read. The holder renews
+the lock: it writes the file again, on condition that the file is still its own. A holder that has not renewed the lock
+for `STALE` seconds counts as dead.
 
-Some stores lack conditional writes, or ignore the conditions. Their lock file shows who is recording, but two processes
-can take the lock at the same time.
+Some stores lack conditional writes, or ignore the conditions. In these stores, the lock file shows who holds the lock,
+but two processes can take the lock at the same time.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class StoreLock:
 
     Attributes:
         crashed_holder: previous holder that ended without releasing the lock; otherwise None.
-        enforced: whether the store enforces the lock; known after `take`.
+        enforced: whether the store enforces the lock. The value is only known after `take`; until then, it is true.
     """
 
     def __init__(self, path: StorePath) -> None:
@@ -140,7 +140,11 @@ class StoreLock:
 
 
 def current_store_holder(path: StorePath) -> Holder | None:
-    """Return the process that holds a lock; None if there is none, or the store cannot be read."""
+    """Return the living process that holds a lock; None if there is none, or if the store cannot be read.
+
+    Args:
+        path: the lock file.
+    """
     try:
         holder = read_holder(path)
         return holder if holder is not None and holder.is_alive(time.time() - path.modified()) else None
@@ -149,7 +153,7 @@ def current_store_holder(path: StorePath) -> Holder | None:
 
 
 def read_holder(path: StorePath) -> Holder | None:
-    """Return the process that the lock file names, dead or alive; None without a valid lock file."""
+    """Return the process that the lock file names, dead or alive; None if there is no valid lock file."""
     try:
         return parse_holder(path.read_bytes())
     except FileNotFoundError:
@@ -162,7 +166,7 @@ class LockFile(NamedTuple):
     Attributes:
         renewed: time of the last renewal by the clock of the store, in seconds since the epoch.
         tag: the ETag, which changes with every write.
-        is_own: whether the same `ConditionalFile` wrote the file.
+        is_own: whether the `ConditionalFile` that has read the file also wrote it.
     """
 
     holder: Holder
@@ -212,9 +216,11 @@ class ConditionalFile:
     def write(self, holder: Holder, tag: str | None) -> str | None:
         """Write the lock file on condition that its tag is `tag`. Return the new tag; None if the condition fails.
 
-        A file that this object wrote is always replaced, because the response to the earlier write can be lost.
+        A file that this object wrote is replaced whatever its tag is. The reason is that the response with its tag may
+        have been lost.
 
         Args:
+            holder: the process that the lock file will name.
             tag: the tag that the file must have; None if the file must not exist.
         """
         import obstore

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 UNKNOWN = 0
-"""Result of `earliest_change`, in milliseconds, if the changes are not known. Everything may then have changed."""
+"""Result of `earliest_change` if the changes are not known, in milliseconds since the epoch.
+
+It is the time 0, because rows of any time may have changed.
+"""
 
 CHANGED_FROM = "kgtui.changedFrom"
 """Key in the `userMetadata` of a Delta commit. Its value is the earliest time of the rows that the commit changed, in
@@ -40,7 +43,7 @@ def earliest_change(path: LakePath, after: int, column: str) -> int | None:
 
     Returns:
         Milliseconds since the epoch; None if no rows were added or changed; `UNKNOWN` if the log no longer has the file
-        of a version, or has no statistics about added rows
+        of a version, or has no statistics about added rows.
     """
     versions = _versions(path)
     newest = max(versions, default=after)

@@ -33,7 +33,10 @@ LAYERS = (LAYER, "bronze", "silver", "gold")
 """Layers in the order in which they are listed. A lake may have other layers too."""
 
 COMPACTION = "kgtui.compaction"
-"""Key in the metadata of a Delta commit that rewrote files without changing rows, although its operation is WRITE."""
+"""Key in the metadata of a Delta commit. It says that the commit rewrote files without changing rows.
+
+The operation of such a commit is WRITE, as if it had changed rows.
+"""
 
 _GROUP = "group"
 _FILE_SIZE = 128 * 1024 * 1024
@@ -62,7 +65,10 @@ class TableContents:
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """A table on disk. Every call opens its newest version, and may raise one of `kgtui.lake.delta.storage_errors`."""
+    """A Delta table in a lake.
+
+    Each method opens the newest version of the table, and may raise one of `kgtui.lake.delta.storage_errors`.
+    """
 
     layer: str
     name: str
@@ -112,11 +118,13 @@ class StoredTable:
         return {day: rows for day, rows in result.items() if day is not None}
 
     def newest(self, column: str, last: date) -> int | None:
-        """Return the largest value in a column, in milliseconds since the epoch; None without rows.
+        """Return the newest time in a column, in milliseconds since the epoch; None without rows.
+
+        The time comes from the statistics in the Delta log.
 
         Args:
             column: column with timestamps, or with milliseconds since the epoch.
-            last: rows of later days are ignored.
+            last: last day whose rows are considered.
         """
         files = [file for file in _files(self._open()) if (_day(file) or date.min) <= last]
         found = [file.get(f"max.{column}") for file in files if file["num_records"] != 0]
@@ -129,15 +137,18 @@ class StoredTable:
         return max(times, default=None)
 
     def earliest(self, column: str, after: int) -> int | None:
-        """Return the smallest value in a column, in milliseconds since the epoch, of files that were written later.
+        """Return the earliest time in a column, considering only files that were written after a given time.
+
+        These files include files that compaction has written. Therefore, the result may be earlier than the time of the
+        earliest new row.
 
         Args:
             column: column with timestamps, or with milliseconds since the epoch.
-            after: time in milliseconds since the epoch. Only files that were written after it count. They include
-                files that compaction has written, so that the result may be earlier than the earliest new row.
+            after: given time, in milliseconds since the epoch.
 
         Returns:
-            None if no file was written later; `UNKNOWN` if one of these files has no statistics.
+            Milliseconds since the epoch; None if no file was written after `after`; `UNKNOWN` if one of these files has
+            no statistics.
         """
         files = [file for file in _files(self._open()) if _milliseconds(file["modification_time"]) > after]
         found = [file.get(f"min.{column}") for file in files if file["num_records"] != 0]
@@ -145,9 +156,10 @@ class StoredTable:
         return min(times, default=None)
 
     def size_before(self, day: date) -> tuple[int, int, int | None] | None:
-        """Return the number of files, bytes and rows of all days before `day`; None if the table has no days.
+        """Return the size of all days before `day`; None if the table is not partitioned by day.
 
-        The number of rows is None if a file has no statistics.
+        Returns:
+            Tuple (number of files, bytes, number of rows). The number of rows is None if a file has no statistics.
         """
         delta = self._open()
         if PARTITION not in delta.metadata().partition_columns:
@@ -157,19 +169,27 @@ class StoredTable:
         return len(old), sum(file["size_bytes"] for file in old), None if None in rows else sum(rows)
 
     def delete_before(self, day: date) -> None:
-        """Delete the rows of all days before `day`. Their files stay until `vacuum` for readers."""
+        """Delete the rows of all days before `day`.
+
+        The files with these rows stay until `vacuum`, because readers may still use them.
+        """
         with owner_only():
             self._open().delete(f"{PARTITION} < '{day.isoformat()}'")
 
     def compact(self) -> tuple[int, int]:
-        """Merge the small files of each day. Return how many files were replaced, and by how many new files.
+        """Merge the small files of each day.
 
-        Rows of gold tables are sorted by group, because they are looked up by group: a query then reads few files, and
-        few pages of them. Files of a table with a `file_span` are merged only with files of the same time span.
+        Rows of gold tables are sorted by group, so that a query about one group reads only a few files, and only a few
+        pages of each file. Files of a table with a `file_span` are merged only with files of the same time span.
 
-        Days with INT96 timestamps, which older versions of kgtui wrote with Spark, are rewritten with timestamps in
-        microseconds, which need half of the space. The Delta commits have `dataChange` false, so that streams that read
-        the table do not read the rows again. Only tables with a `file_span`, which no stream reads, have other commits.
+        Older versions of kgtui wrote INT96 timestamps with Spark. Days with such timestamps are rewritten with
+        timestamps in microseconds, which need half of the space.
+
+        The Delta commits have `dataChange` false, so that streams that read the table do not read the rows again.
+        Commits to tables with a `file_span` may have `dataChange` true, but no stream reads these tables.
+
+        Returns:
+            Pair (number of replaced files, number of new files)
         """
         delta = self._open()
         properties = load_deltalake().WriterProperties(compression="ZSTD", compression_level=3)
@@ -213,7 +233,11 @@ class StoredTable:
 def _fragmented_spans(delta: DeltaTable, column: str, seconds: int) -> list[tuple[datetime, datetime, int]]:
     """Return the time spans of a table whose rows are in several small files (see `Table.file_span`).
 
-    A span with more than `_FILE_SIZE` bytes is left out, and so is a file whose rows belong to several spans.
+    A span with more than `_FILE_SIZE` bytes is left out. A file whose rows belong to several spans is not counted.
+
+    Args:
+        column: column with the times of the rows.
+        seconds: length of a span.
 
     Returns:
         List of (start of the span, its end, number of its files)
@@ -273,7 +297,7 @@ def _milliseconds(time: datetime | int) -> int:
 def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, str, str]] | None]:
     """Return a partition filter for each day of a table that has files with INT96 timestamps.
 
-    A table without days has at most one filter, None.
+    If the table is not partitioned by day, the list is `[None]` (the whole table) or empty.
 
     Args:
         path: folder of the table.
@@ -296,7 +320,8 @@ def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, 
 def _days_with_small_files(delta: DeltaTable) -> list[list[tuple[str, str, str]] | None]:
     """Return a partition filter for each day of a table that has at least two files smaller than half of `_FILE_SIZE`.
 
-    Sorting writes at most one such file per day, so that a day is not sorted again without new files.
+    After a day has been sorted, at most one of its files is that small. Therefore, the day is not sorted again until
+    new files are added.
     """
     small = Counter(file.get(DAY) for file in _files(delta) if file["size_bytes"] < _FILE_SIZE / 2)
     return [[(PARTITION, "=", str(day))] for day, count in small.items() if day is not None and count > 1]
@@ -316,7 +341,7 @@ def tables(folder: LakeFolder) -> Iterator[StoredTable]:
 
 
 def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
-    """Create missing tables and columns. Spark would need seconds for this.
+    """Create missing tables, and missing columns of existing tables. Spark would need several seconds for this.
 
     Raises:
         LakeError: the lake cannot be written.
@@ -330,7 +355,7 @@ def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
 
 
 def recorded_cluster_id(path: LakePath | str) -> str | None:
-    """Return the cluster id in the newest recorded poll; None if it is missing or unreadable."""
+    """Return the cluster id in the newest recorded poll; None if there is no poll, no id, or the lake is unreadable."""
     polls = RecordedTable(LakeFolder.of(path).table(POLLS.name), POLLS)
     try:
         newest = max((file["max.poll"] for file in polls.files()), default=None)

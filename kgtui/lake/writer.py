@@ -1,7 +1,7 @@
 """Write polls into the recorded tables of a lake, and maintain these tables while recording.
 
-A flush appends one file to each table, and to table `polls` last. Writes block, so run them on a separate thread. Rows
-that cannot be written stay in memory for the next flush.
+A flush appends one file to each table. Table `polls` is written last, because readers ignore rows whose poll is not in
+`polls`. Writes block, so run them on a separate thread. Rows that cannot be written stay in memory for the next flush.
 """
 
 from __future__ import annotations
@@ -32,13 +32,15 @@ _CHUNK = 4_096
 
 @dataclass(slots=True)
 class Batch:
-    """The rows of some successive polls with the same keyframe, which are appended together.
+    """The rows of some successive polls, which are appended together.
 
     Attributes:
-        keyframe: time of the keyframe, in milliseconds since the epoch.
-        last: time of the newest poll, in milliseconds since the epoch; it is also the serial number of the batch.
-        parts: table → one pair ((day, keyframe, poll), rows) per poll. The rows lack these three columns.
-        done: tables to which this batch was already appended.
+        keyframe: time of the newest poll with the complete state, in milliseconds since the epoch. All polls of the
+            batch have the same keyframe.
+        last: time of the newest poll, in milliseconds since the epoch. It is also the serial number of the batch.
+        parts: name of a table → list with one pair ((day, keyframe, poll), rows) per poll. The rows lack the three
+            columns `day`, `keyframe` and `poll`.
+        done: names of the tables to which this batch was already appended.
     """
 
     keyframe: int
@@ -62,7 +64,7 @@ class Batch:
                 yield [(*first_columns, *row) for row in rows_[start : start + _CHUNK]]
 
     def release_rows(self) -> None:
-        """Free the memory of the rows in small steps, so that other threads are not blocked."""
+        """Free the memory of the rows in small steps, so that other threads are not blocked for long."""
         for parts in self.parts.values():
             for _, rows_ in parts:
                 while rows_:
@@ -72,7 +74,8 @@ class Batch:
 class LakeWriter:
     """Writes into one lake. The caller must hold the lock of the lake.
 
-    `add`, `seal` and `discard` run on the event loop. All other methods block, and run on a separate thread.
+    `add`, `seal`, `discard` and `waiting` do not block, and are used on the event loop. The other methods access the
+    lake, and run on a separate thread.
     """
 
     def __init__(self, folder: LakeFolder) -> None:
@@ -121,7 +124,7 @@ class LakeWriter:
     def flush(self) -> tuple[int, int]:
         """Append all sealed batches to the tables. Return a pair: number of appended polls, number of appended rows.
 
-        Raises one of `storage_errors`. The next flush then writes the remaining rows.
+        Raises one of `storage_errors` if a batch cannot be written. The next flush then writes the remaining rows.
         """
         polls = rows = 0
         with owner_only():
@@ -139,7 +142,8 @@ class LakeWriter:
     def discard(self) -> list[Batch]:
         """Drop all batches that were not completely written, and return them.
 
-        Rows that were already written do no harm, because readers ignore rows whose polls are not in table `polls`.
+        Some rows of these batches may already be in the lake. They do no harm, because readers ignore rows whose poll
+        is not in table `polls`.
         """
         self.seal()
         dropped, self._sealed = self._sealed, []
@@ -148,13 +152,14 @@ class LakeWriter:
         return dropped
 
     def maintain(self, keyframe: int, keep_days: int | None, now: float) -> None:
-        """Compact files of finished keyframes, delete old days, and remove unused files.
+        """Compact the files of all earlier keyframes, delete old days, and remove unused files.
 
         Raises one of `storage_errors`.
 
         Args:
-            keyframe: current keyframe, in milliseconds since the epoch. All earlier ones are finished.
-            keep_days: full days after which rows are deleted; None keeps all rows.
+            keyframe: current keyframe, in milliseconds since the epoch. Its files are not compacted, because more polls
+                may follow.
+            keep_days: number of full days after which rows are deleted; None keeps all rows.
             now: seconds since the epoch.
         """
         with owner_only():
@@ -189,7 +194,10 @@ class LakeWriter:
         return set(read["poll"].to_pylist())
 
     def _compact_polls(self, keyframe: int) -> None:
-        """Merge the files of table `polls` from before the current keyframe, because opening a lake reads all files."""
+        """Merge the files of table `polls` from before the current keyframe into one file per day.
+
+        This makes it faster to open the lake, because all files of `polls` are read then.
+        """
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}
         for file in table.files():
@@ -202,7 +210,7 @@ class LakeWriter:
 
 
 def release_rows(batches: Iterable[Batch]) -> None:
-    """Free the rows of discarded batches in small steps, so that other threads are not blocked."""
+    """Free the rows of discarded batches in small steps, so that other threads are not blocked for long."""
     for batch in batches:
         batch.release_rows()
 

@@ -1,7 +1,8 @@
 """Schemas of the bronze table (raw records of `__consumer_offsets`) and of the silver tables (decoded records).
 
-Except in table `rebalances`, each row is one record. No record is stored twice: `record_partition` and `record_offset`
-identify it. All records of a group are in one partition of `__consumer_offsets`, in the order of `record_offset`.
+Except in table `rebalances`, each row is one record. Its key consists of `record_partition` and `record_offset`, so
+that no record is stored twice. All records of a group are in one partition of `__consumer_offsets`, in the order of
+`record_offset`.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ GROUP_EVENTS = table(
     Column(
         "about",
         "string",
-        "object that the record describes: group, member, target (target assignment of the group), target_member "
-        "(target assignment of a member), current (current assignment of a member) or other",
+        "object that the record describes: group, member, target (metadata of the group's target assignment), "
+        "target_member (target assignment of a member), current (current assignment of a member) or other",
         nullable=False,
     ),
     Column("tombstone", "boolean", "whether the record deletes the object that it describes", nullable=False),
@@ -80,7 +81,7 @@ GROUP_EVENTS = table(
     Column(
         "state",
         "string",
-        "state of a classic group (Stable or Empty) or of a member; null if the record has no state",
+        "state of a classic group (Stable or Empty), or state of a member; null if the record has no state",
     ),
     Column(
         "state_time",
@@ -119,9 +120,9 @@ GROUP_EVENTS = table(
     Column(
         "assignment",
         "string",
-        "assignment as a JSON object: member id -> sorted array of topic-partition (classic groups), "
-        "subtopology-partition (streams groups) or topic id-partition (other groups); null if the record has no "
-        "assignment or cannot be decoded",
+        "assignment as a JSON object: member id -> sorted array of names such as topic-0 (classic groups), "
+        "subtopology-0 (streams groups) or topic id-0 (other groups), where 0 is the partition; null if the record has "
+        "no assignment, or if the assignment cannot be decoded",
     ),
     Column("detail", "string", "value of the record as JSON, as Kafka prints it; null in a tombstone"),
 )
@@ -159,7 +160,8 @@ REBALANCES = table(
     Column(
         "cause",
         "string",
-        "cause of the rebalance: joined, left, joined and left, subscription or topics; null if unknown",
+        "cause of the rebalance: joined (members joined), left (members left), joined and left, subscription (a member "
+        "changed its subscription) or topics (the subscribed topics or their partitions changed); null if unknown",
     ),
     Column("joined", "int", "number of members that joined in the rebalance; null if unknown"),
     Column("left", "int", "number of members that left in the rebalance; null if unknown"),
@@ -179,7 +181,7 @@ QUARANTINE = table(
         "why the record could not be decoded: unknown type, unknown version, damaged key or damaged value",
         nullable=False,
     ),
-    Column("reason", "string", "message that explains why the record could not be decoded", nullable=False),
+    Column("reason", "string", "message with details about the fault", nullable=False),
     Column("type", "int", "id of the record type, read from the start of the key; null if the key is too short"),
     Column(
         "version",
@@ -208,4 +210,4 @@ COORDINATOR_RECORDS = table(
 )
 
 BRONZE = (COORDINATOR_RECORDS,)
-"""All bronze tables."""
+"""All bronze tables of a lake; there is only one."""

@@ -12,14 +12,14 @@ PARTITION = "day"
 """Name of the column by which tables are partitioned: the UTC day of a row."""
 
 SUPERSEDED_HOURS = 1
-"""Hours for which files stay on disk after compaction has replaced them, for readers."""
+"""Time in hours for which a file stays on disk after compaction has replaced it, because readers may still use it."""
 
 SETTINGS = {
     "delta.checkpointInterval": "100",
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": f"interval {SUPERSEDED_HOURS} hours",
 }
-"""Delta properties of every table. With Delta's defaults, the log of frequent commits would outgrow the data."""
+"""Delta properties of every table. With Delta's defaults, frequent commits would make the log larger than the data."""
 
 Type = Literal["long", "int", "double", "string", "binary", "boolean", "date", "timestamp"]
 """Type of a column, as Delta names it. `timestamp` is in UTC, with microseconds."""
@@ -33,7 +33,7 @@ Layer = Literal["recorded", "bronze", "silver", "gold"]
 
 
 RowValues = tuple[Any, ...]
-"""Values of all or some columns of one row, in the order of `Table.columns`."""
+"""Values of one row, for all columns or only some of them, in the order of `Table.columns`."""
 
 RowsByTable = dict[str, list[RowValues]]
 """Maps each table name to the rows to write."""
@@ -61,8 +61,9 @@ class Table:
         about: what one row describes.
         key: columns that identify the object of a row.
         partition: column by which the table is partitioned; None for small tables.
-        file_span: column with the times of the rows, and the longest time in seconds that the rows of one file cover.
-            Such spans begin at midnight UTC. None if a file may contain all rows of a day.
+        file_span: pair (column with the times of the rows, length of a time span in seconds). All rows of a file belong
+            to the same time span. The first span of a day begins at midnight UTC. None if a file may contain all rows
+            of a day.
     """
 
     name: str

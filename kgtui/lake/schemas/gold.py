@@ -1,8 +1,8 @@
-"""Schemas of the gold tables. Each run of the pipeline replaces all rows from some time onwards.
+"""Schemas of the gold tables. Each run of the pipeline recomputes and replaces all rows from some time onwards.
 
-`source` says from which tables a row was computed. `covered_from` and `covered_to` are the start and end of their data.
-Values that cannot be computed are null, such as rates across a gap. Rows without `topic` and `partition` describe the
-whole group.
+Column `source` says from which layers of the lake a row was computed. `covered_from` and `covered_to` are the start and
+the end of the time covered by these data. Values that cannot be computed are null, for example rates when there is a
+gap between two polls. Rows whose `topic` and `partition` are null describe the whole group.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from kgtui.lake.schemas.gold_columns import (
 from kgtui.lake.schemas.gold_forecasts import BASELINE, FORECAST, FORECAST_STATE, SERIES
 
 _HOUR = 3_600
-"""Longest time that the rows of one file of the large tables cover, in seconds.
+"""Time that the rows of one file of a large table cover at most, in seconds.
 
-Each update of the gold tables replaces the newest rows, and copies the older rows of the same files.
+It is short, because each update of the gold tables replaces the newest rows, and must copy the older rows in the same
+files.
 """
 
 LAG = table(
@@ -42,7 +43,8 @@ LAG = table(
     Column(
         "lag",
         "long",
-        "lag in records at the last poll of the minute; for a group, the sum over the partitions with a known lag",
+        "lag in records at the last poll of the minute; in rows about the whole group, the sum over the partitions "
+        "whose lag is known; null if unknown",
     ),
     Column(
         "position",
@@ -53,16 +55,23 @@ LAG = table(
     Column("log_end", "long", "log end offset; null if unknown, and in rows about the whole group"),
     LEAD,
     LOST,
-    Column("rate_in", "double", "records/s written since the previous minute; null after a gap between polls"),
+    Column(
+        "rate_in",
+        "double",
+        "number of records written per second since the last poll of the previous minute; null after a gap between "
+        "polls, or if the log end offset decreased",
+    ),
     Column(
         "rate_out",
         "double",
-        "records/s read since the previous minute; null after a gap between polls, or if the group's offset decreased",
+        "number of records read by the group per second since the last poll of the previous minute; null after a gap "
+        "between polls, or if the group's offset decreased",
     ),
     Column(
         "time_lag",
         "double",
-        "age of the oldest unread record in seconds; for a group, the largest value of its partitions",
+        "age of the oldest unread record in seconds, 0 if there is no lag; in rows about the whole group, the largest "
+        "known value of its partitions; null if unknown",
     ),
     Column(
         "time_lag_at_least",
@@ -74,9 +83,14 @@ LAG = table(
         "kind",
         "string",
         "what the group has in the partition: `commit` (a committed offset), `share` (a share-partition start offset) "
-        "or `owned` (only an owner); null in rows about the whole group",
+        "or `owned` (neither, but a member owns the partition); null in rows about the whole group",
     ),
-    Column("error", "int", "Kafka code of the error that made the lag unknown; null if there was no such error"),
+    Column(
+        "error",
+        "int",
+        "Kafka error code if the lag is unknown because of an error; otherwise null, and null in rows about the whole "
+        "group",
+    ),
     Column(
         "partitions",
         "int",
@@ -120,8 +134,8 @@ HEALTH = table(
     Column(
         "status",
         "string",
-        "status of a partition: OK, WARN, STOP, STALL or REWIND; of a group: OK, WARN, ERR, or null if its offsets "
-        "were not read",
+        "status of the partition (OK, WARN, STOP, STALL or REWIND) or, in rows about the whole group, status of the "
+        "group (OK, WARN or ERR; null if its offsets were not read)",
     ),
     Column(
         "worst",
@@ -143,20 +157,21 @@ HEALTH = table(
         "ended_since",
         "timestamp",
         "start of the problem that ended in this window, if the status of the group was bad in the previous window and "
-        "is OK in this window; otherwise null; null in rows about a partition",
+        "is OK in this window; otherwise null, and null in rows about a partition",
     ),
     Column(
         "lag",
         "long",
-        "lag in records at the end of the window; for a group, the sum over the partitions with a known lag",
+        "lag in records at the end of the window; in rows about the whole group, the sum over the partitions whose lag "
+        "is known; null if unknown",
     ),
     Column("unknown", "int", "number of partitions whose lag could not be read; null in rows about a partition"),
     Column("position", "long", "committed offset or share-partition start offset; null in rows about the whole group"),
     Column(
         "complete",
         "double",
-        "for a partition, number of its known commits (see `basis`) divided by the number that Burrow's rules need, at "
-        "most 1; for a group, fraction of its partitions that have the value 1",
+        "for a partition, number of its known commits (see `basis`) divided by the number that Burrow's rules need, "
+        "at most 1; in rows about the whole group, fraction of its partitions that have the value 1",
     ),
     Column(
         "commits",
@@ -177,7 +192,7 @@ HEALTH = table(
     Column(
         "undecided",
         "string",
-        "a worse status that the available data neither prove nor exclude; null if there is no such status",
+        "a status worse than `status` that the available data neither prove nor exclude; null if there is none",
     ),
     HIDDEN,
     Column("max_lag_topic", "string", "topic of the partition with the largest lag; null in rows about a partition"),
@@ -187,7 +202,7 @@ HEALTH = table(
     Column(
         "basis",
         "string",
-        "data from which the status was computed: `observed` (offsets in polls) or `commits` (`silver/commits`)",
+        "data from which the status was computed: `observed` (offsets in polls) or `commits` (table `silver/commits`)",
     ),
     Column("members", "int", "number of members; null if unknown, and in rows about a partition"),
     *covered("time covered by the data from which the status was computed"),
@@ -232,25 +247,28 @@ CHURN = table(
     Column(
         "per_hour",
         "double",
-        "rebalances per hour; the larger of two numbers: recorded rebalances divided by the recorded part of the hour, "
-        "and rebalances decoded from records of __consumer_offsets in this hour",
+        "rebalances per hour: the larger of two numbers. The first is the number of recorded rebalances, divided by "
+        "the recorded part of the hour. The second is the number of rebalances in this hour that were decoded from "
+        "records of __consumer_offsets",
     ),
     Column(
         "flapping",
         "boolean",
-        "whether the group is flapping, that is, rebalances again and again: `rebalances` and `per_hour` both reach "
-        "fixed limits; if less than half of the hour was recorded, `rebalances` also reaches the limit of `per_hour`",
+        "whether the group is flapping (rebalances again and again): true if `rebalances` and `per_hour` both reach "
+        "fixed limits and, in an hour of which less than half was recorded, `rebalances` also reaches the limit of "
+        "`per_hour`",
         nullable=False,
     ),
     Column("last_rebalance", "timestamp", "time of the last rebalance in the hour; null if there was none"),
     Column(
         "burst_since",
         "timestamp",
-        "time of the first rebalance of the burst to which `last_rebalance` belongs; it may be in an earlier hour, "
-        "because a burst lasts until there is no rebalance for 30 minutes; null if there was no rebalance in the hour",
+        "time of the first rebalance of the burst to which `last_rebalance` belongs. A burst lasts until there is no "
+        "rebalance for 30 minutes, so it may have begun in an earlier hour. Null if there was no rebalance in the hour",
     ),
     *covered(
-        "time covered by polls in this hour or, if the hour was not recorded, by rebalances in decoded records",
+        "time covered by polls in this hour or, if the hour was not recorded, time from the first to the last decoded "
+        "rebalance",
         nullable=True,
     ),
 )
@@ -258,13 +276,13 @@ CHURN = table(
 CLEANUP = table(
     "gold",
     "cleanup",
-    "an unused group at the end of a day, or a family of unused groups with a common prefix",
+    "a group that is unused at the end of a day, or a family of groups with a common prefix that are all unused",
     ("kind", "name"),
     DAY,
     Column("kind", "string", "whether the row describes a `group` or a `family` of groups", nullable=False),
     Column("name", "string", "group id, or name of the family, such as `team-007.*`", nullable=False),
-    Column("family", "string", "family of the group; null for the only group of a family, and in rows about a family"),
-    Column("groups", "int", "number of groups in a family, all of which are unused; 1 for a group", nullable=False),
+    Column("family", "string", "family of the group; null if it has no other groups, and in rows about a family"),
+    Column("groups", "int", "number of groups in the family, all unused; 1 in rows about a group", nullable=False),
     Column("type", "string", "group type; null if it is unknown, and in rows about a family"),
     Column("state", "string", "group state; null if it is unknown, and in rows about a family"),
     Column("partitions", "int", "number of partitions in which the group or family has offsets"),
@@ -281,13 +299,13 @@ CLEANUP = table(
     Column(
         "expires_at",
         "timestamp",
-        "latest possible time at which brokers delete the offsets of the group; null if they may never expire",
+        "latest time at which brokers will delete the offsets of the group; null if the offsets may never expire",
     ),
     Column(
         "offsets_may_be_hidden",
         "boolean",
         "true if brokers may have left out offsets of the group, or of a group of the family, because the user of the "
-        "recorder may describe only some topics; the group may then be in use. Null if unknown",
+        "recorder has the permission DESCRIBE only on some topics; the group may then be in use; null if unknown",
     ),
     *covered("time covered by the data about the group"),
 )
@@ -295,22 +313,28 @@ CLEANUP = table(
 HEALTH_STATE = table(
     "gold",
     "health_state",
-    "what the computation of `health` must know about earlier polls and commits of a partition; internal, for updates",
+    "data about earlier polls and commits of a partition, with which the pipeline updates `health` without reading "
+    "these polls and commits again; internal",
     ("group", "topic", "partition", "at"),
     DAY,
     GROUP,
     Column("topic", "string", "topic of the partition", nullable=False),
     Column("partition", "int", "index of the partition in its topic", nullable=False),
-    Column("at", "timestamp", "time of a poll, the last one of an hour; the state includes this poll", nullable=False),
-    Column("state", "string", "JSON object with the latest commits and offsets", nullable=False),
+    Column(
+        "at", "timestamp", "time of the last poll of an hour; `state` includes the data of this poll", nullable=False
+    ),
+    Column("state", "string", "JSON object with the latest commits and offsets of the partition", nullable=False),
     file_span=("at", _HOUR),
 )
 
 GOLD = (LAG, HEALTH, CHURN, CLEANUP, FORECAST, BASELINE)
-"""All gold tables in the order in which they are computed. Other tables read `lag`, so it is first."""
+"""All gold tables, in the order in which they are computed. Table `lag` is first, because others depend on it."""
 
 GOLD_STATE = (HEALTH_STATE, FORECAST_STATE)
-"""Tables of the layer `gold` that only the pipeline reads, so that an update needs few of the earlier rows."""
+"""Tables of the layer `gold` that only the pipeline reads.
+
+They contain intermediate results, so that an update of the gold tables reads only few of the earlier rows.
+"""
 
 __all__ = [
     "BASELINE", "BOTH", "CHURN", "CLEANUP", "FORECAST", "FORECAST_STATE", "GOLD", "GOLD_STATE", "HEALTH",

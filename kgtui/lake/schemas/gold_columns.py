@@ -14,13 +14,14 @@ PARTITION_INDEX = Column("partition", "int", "index of the partition in its topi
 LEAD = Column(
     "lead",
     "long",
-    "number of records from the log start offset to the group's offset; for a group, the smallest value of its "
-    "partitions",
+    "number of records from the log start offset to the group's offset in the partition; in rows about the whole "
+    "group, the smallest value of its partitions; null if unknown",
 )
 LOST = Column(
     "lost",
     "long",
-    "number of records that retention deleted before they were read; for a group, the sum over its partitions",
+    "number of records of the partition that retention deleted before the group read them; in rows about the whole "
+    "group, the sum over its partitions; null if unknown",
 )
 
 
@@ -28,8 +29,8 @@ def covered(covered_time: str, *, nullable: bool = False) -> tuple[Column, ...]:
     """Return columns `source`, `covered_from` and `covered_to`.
 
     Args:
-        covered_time: what the time from `covered_from` to `covered_to` is; completes the descriptions `start of the …`
-            and `end of the …` of these columns.
+        covered_time: name of the time from `covered_from` to `covered_to`. The descriptions of these columns are `start
+            of the {covered_time}` and `end of the {covered_time}`.
     """
     layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
     return (
@@ -42,6 +43,7 @@ def covered(covered_time: str, *, nullable: bool = False) -> tuple[Column, ...]:
 HIDDEN = Column(
     "offsets_may_be_hidden",
     "boolean",
-    "true if brokers may have left out offsets of the group, because the user of the recorder may describe only some "
-    "topics; the group may then have more lag and newer commits. Null if unknown, and in rows about a partition",
+    "true if brokers may have left out offsets of the group, because the user of the recorder has the permission "
+    "DESCRIBE only on some topics; the group may then have more lag and newer commits; null if unknown, and in rows "
+    "about a partition",
 )

@@ -8,8 +8,8 @@ from kgtui.lake.schemas.gold_columns import DAY, GROUP, LEAD, LOST, PARTITION_IN
 FORECAST = table(
     "gold",
     "forecast",
-    "forecast for a group or partition with lag: when it will have caught up, and whether retention deletes unread "
-    "records before that",
+    "forecast for a group with lag, or for one partition with lag: when the group will have caught up, and whether "
+    "retention deletes unread records before that",
     ("group", "topic", "partition", "hour"),
     DAY,
     GROUP,
@@ -21,25 +21,29 @@ FORECAST = table(
         "start of the hour; the forecast was made from data up to the last minute of the hour, at `covered_to`",
         nullable=False,
     ),
-    Column("lag", "long", "lag in records at the last minute of the hour"),
-    Column("trend", "double", "growth of the lag in records/s; null if there are too few samples"),
+    Column("lag", "long", "lag in records in the last minute of the hour"),
+    Column(
+        "trend",
+        "double",
+        "growth of the lag in records/s; negative if the lag falls; null if there are too few samples",
+    ),
     Column("trend_error", "double", "standard error of `trend` in records/s; null if there are too few samples"),
     Column(
         "drain_seconds",
         "double",
-        "time until the group will have caught up, in seconds, from the trend of its time lag or, if that is unknown, "
-        "of its lag; null if this trend does not fall or is unknown",
+        "time in seconds until the group will have caught up, computed from the trend of its time lag or, if that "
+        "trend is unknown, from the trend of its lag; null if this trend does not fall or is unknown",
     ),
     Column(
         "drain_min_seconds",
         "double",
-        "lower end of a range around `drain_seconds`; the range is computed from twice the standard error of the trend "
-        "and also contains the time that follows from the trend of the lag; null if drain_seconds is null",
+        "lower end of a range around `drain_seconds`, in seconds. The range is computed from twice the standard error "
+        "of the trend. It also contains the time that follows from the trend of the lag. Null if drain_seconds is null",
     ),
     Column(
         "drain_max_seconds",
         "double",
-        "upper end of the range around `drain_seconds`; null if unlimited or if drain_seconds is null",
+        "upper end of the range around `drain_seconds`, in seconds; null if drain_seconds is null",
     ),
     Column(
         "drained_at",
@@ -51,8 +55,9 @@ FORECAST = table(
     Column(
         "loss_seconds",
         "double",
-        "time until retention deletes unread records, in seconds; for a group, the smallest value of its partitions at "
-        "risk; null if no deletion is expected within the time for which the topic keeps records",
+        "time in seconds until retention deletes unread records; in rows about the whole group, the smallest value of "
+        "its partitions whose at_risk is true; null if no deletion is expected within the time for which the topic "
+        "keeps records",
     ),
     Column(
         "loss_at",
@@ -68,21 +73,23 @@ FORECAST = table(
     Column(
         "loss_at_most",
         "boolean",
-        "true if unread records may be deleted before `loss_at`, because they may be older than the data show",
+        "true if unread records may be deleted earlier than `loss_at`, because these records may be older than the "
+        "data show",
     ),
     Column("at_risk", "boolean", "whether retention will delete unread records before they are read; null if unknown"),
-    Column("time_lag", "double", "age of the oldest unread record at the last minute of the hour, in seconds"),
+    Column("time_lag", "double", "age of the oldest unread record in the last minute of the hour, in seconds"),
     Column(
         "behind_since",
         "timestamp",
-        "when the current backlog of the group began, according to the time lags of the 24 hours before; null if the "
-        "oldest unread record is less than a minute old, in rows about a partition, and in all but the last two hours "
-        "of a day",
+        "when the current backlog of the group began, according to the time lags of the last 24 hours. Null if the "
+        "oldest unread record is less than a minute old. Also null in rows about a partition, and in all hours of a "
+        "day except the last two with data",
     ),
     Column(
         "behind_since_at_least",
         "boolean",
-        "true if the backlog may be older than behind_since, because it already existed at the first known time lag",
+        "true if the backlog may have begun before behind_since, because it already existed at the first known time "
+        "lag",
     ),
     *covered("time from the first to the last minute from which the trend was computed"),
     file_span=("hour", 4 * 3_600),
@@ -91,14 +98,20 @@ FORECAST = table(
 FORECAST_STATE = table(
     "gold",
     "forecast_state",
-    "what the computation of `forecast` must know about earlier minutes of a partition; internal, for updates",
+    "data about earlier minutes of a partition, with which the pipeline updates `forecast` without reading these "
+    "minutes again; internal",
     ("group", "topic", "partition", "hour"),
     DAY,
     GROUP,
     Column("topic", "string", "topic of the partition", nullable=False),
     Column("partition", "int", "index of the partition in its topic", nullable=False),
-    Column("hour", "timestamp", "start of the hour; the state is that of the last minute of the hour", nullable=False),
-    Column("steady_since", "timestamp", "start of the uninterrupted series of polls of this minute", nullable=False),
+    Column("hour", "timestamp", "start of the hour; the row has the values of its last minute", nullable=False),
+    Column(
+        "steady_since",
+        "timestamp",
+        "start of the uninterrupted series of polls to which this minute belongs",
+        nullable=False,
+    ),
     Column("log_start", "long", "log start offset; null if unknown"),
     *(
         Column(f"{which}_{name}", "long", f"{about} of the {which} increase of the log start since `steady_since`")
@@ -114,10 +127,10 @@ SERIES = ("lag", "rate_in", "rate_out")
 
 def _deviation(name: str) -> tuple[Column, ...]:
     unit = "records" if name == "lag" else "records/s"
-    earlier = f"the earlier hours that are compared with this hour, in {unit}; null if there are too few of them"
+    earlier = f"the earlier hours with which this hour is compared, in {unit}; null if there are too few such hours"
     score = f"difference between {name} and {name}_normal in standard deviations; null if unknown"
     return (
-        Column(name, "double", f"median of {name} over the minutes of this hour, in {unit}"),
+        Column(name, "double", f"median of {name} over the minutes of this hour, in {unit}; null if unknown"),
         Column(f"{name}_normal", "double", f"median of {name} in {earlier}"),
         Column(f"{name}_spread", "double", f"median absolute deviation of {name} in {earlier}"),
         Column(f"{name}_deviation", "double", f"robust z-score: {score}"),
@@ -137,9 +150,9 @@ BASELINE = table(
     Column(
         "basis",
         "string",
-        "which earlier hours are compared with this hour: `hour of week` (same hour in earlier weeks) or, if there are "
-        "too few weeks, `hour of day` (same hour on earlier days); null if there are too few days",
+        "with which earlier hours this hour is compared: `hour of week` (same hour of the week, in earlier weeks) or, "
+        "if too few weeks have data, `hour of day` (same hour, on earlier days); null if too few days have data",
     ),
-    Column("hours", "int", "number of earlier hours that are compared with this hour", nullable=False),
+    Column("hours", "int", "number of earlier hours with which this hour is compared", nullable=False),
     *covered("time from the first to the last minute with values in this hour"),
 )

@@ -6,8 +6,8 @@ Each row has three columns that say when it was written:
 - `poll`: time of the poll in milliseconds since the epoch.
 - `keyframe`: time of the newest poll up to `poll` that wrote the complete state.
 
-To get the state at a poll, take the rows with the `keyframe` of this poll and with no later `poll`. Keep the newest row
-of each key. Then remove rows whose `gone` is true.
+To get the state at a poll, take the rows that have the same `keyframe` as this poll, and whose `poll` is not later. Of
+these rows, keep only the newest one for each key. Then remove rows whose `gone` is true.
 
 Ignore rows whose `poll` is not in table `polls`. They come from an interrupted flush, because `polls` is written last.
 """
@@ -101,8 +101,8 @@ GROUPS = _table(
     Column(
         "offsets_may_be_hidden",
         "boolean",
-        "true if brokers may have left out offsets of the group, because the user of the recorder may describe only "
-        "some topics; null if this is not known, and in rows of an older kgtui",
+        "true if brokers may have left out offsets of the group, because the user of the recorder has the permission "
+        "DESCRIBE only on some topics; null if this is not known, and in rows of an older kgtui",
     ),
 )
 
@@ -144,7 +144,7 @@ PARTITIONS = _table(
         "kind",
         "string",
         "what the group has in the partition: commit (a committed offset), share (a share-partition start offset) or "
-        "owned (only a member that owns the partition)",
+        "owned (neither, but a member owns the partition)",
     ),
     Column("committed", "long", "committed offset; null if the partition has no committed offset"),
     Column("spso", "long", "share-partition start offset (KIP-932); null until it is initialized"),
@@ -185,7 +185,7 @@ FAULTS = _table(
 )
 
 TABLES = (GROUPS, MEMBERS, PARTITIONS, FAULTS, POLLS)
-"""All recorded tables in the order of a flush, with `polls` last."""
+"""All recorded tables, in the order in which a flush writes them; `polls` is written last."""
 
 
 def day_of(poll: int) -> date:
