@@ -1,6 +1,7 @@
 """The Spark pipeline: compute the silver and gold tables from `__consumer_offsets` and from recordings.
 
-The package needs the extra `spark`, and also works through Spark Connect.
+The package needs kgtui's optional dependencies `spark` (`pip install 'kgtui[spark]'`). It also works through Spark
+Connect.
 
 | module | contents |
 |---|---|
@@ -19,5 +20,5 @@ The package needs the extra `spark`, and also works through Spark Connect.
 
 The package is sent to Spark executors, together with `model`, `protocol`, `lake` and two small modules. It imports no
 other part of kgtui, because executors may lack the libraries that other parts need. No other package imports PySpark,
-so that kgtui also runs without the extra.
+so that kgtui also runs without PySpark.
 """

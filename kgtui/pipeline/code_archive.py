@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SHIPPED = ("__init__.py", "errors.py", "private_files.py", "model", "protocol", "lake", "pipeline")
-"""Files and packages of kgtui that are sent to Spark executors. Everything that they import is installed there."""
+"""Files and packages of kgtui that are sent to Spark executors.
+
+They import only each other and libraries that are installed on the executors.
+"""
 
 
 def ship_code(spark: SparkSession) -> None:
-    """Send kgtui's code to a Spark cluster.
+    """Send kgtui's code to a Spark cluster as a zip file.
 
-    The zip file stays until this process exits, because each new executor reads it again.
+    The file is deleted only when this process exits, because executors that start later read it too.
     """
     archive = Path(tempfile.mkdtemp(prefix="kgtui-"), "kgtui.zip")
     atexit.register(shutil.rmtree, archive.parent, ignore_errors=True)

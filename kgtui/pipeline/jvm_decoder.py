@@ -1,10 +1,10 @@
 """The SQL function `kgtui.decode(key, value)`, which decodes a record of `__consumer_offsets` inside the JVM.
 
-Decoding with Spark expressions and Python instead needs about twice as much CPU time. Class `KeptRecords` uses a second
-SQL function, which decodes only offset commits.
+If records are decoded with Spark expressions and Python instead, this needs about twice as much CPU time. Class
+`KeptRecords` uses a second SQL function, which decodes only offset commits.
 
 `decoder_jar` compiles the Java source in the folder `jvm` with Janino, a Java compiler that is part of Spark and needs
-no JDK. The name of the jar contains a hash of the jar's contents.
+no JDK. The name of the jar contains a hash of the source, so that a changed decoder is compiled again.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ _FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 
 
 def decoder_jar() -> Path:
-    """Return the path of the jar with the decoder, after compiling it if necessary.
+    """Return the path of the jar with the decoder. If the jar is not in the jar cache, compile the decoder first.
 
     Raises:
         SparkError: the decoder cannot be compiled, or the jar cannot be written.
@@ -181,8 +181,8 @@ _CATALOG_CLASS = "kgtui.spark.DecoderCatalog"
 def enable_decoder(spark: SparkSession) -> bool:
     """Make the SQL function `kgtui.decode` available in a session, and return whether this succeeded.
 
-    A Spark Connect server has the function only if kgtui started the server, or if the jar was added to it. The
-    function of another kgtui version is not used if it returns other fields.
+    A Spark Connect server has the function only if kgtui started the server, or if the decoder's jar was added to the
+    server. The server may have the jar of another kgtui version. Its function is not used if it returns other fields.
     """
     spark.conf.set(_CATALOG, _CATALOG_CLASS)
     try:
@@ -204,7 +204,8 @@ def has_decoder(spark: SparkSession) -> bool:
 class KeptRecords:
     """Decodes the offset commits of one batch, and keeps all other records of the batch in the driver's memory.
 
-    They are kept so that Spark reads the batch only once. If they are larger than 32 MB in total, none is kept.
+    The other records are kept so that Spark reads the batch only once. If they are larger than 32 MB in total, none of
+    them is kept.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -219,9 +220,9 @@ class KeptRecords:
         return cls(spark) if getattr(spark, "_jvm", None) is not None and has_decoder(spark) else None
 
     def decode_commits(self, records: DataFrame) -> DataFrame:
-        """Decode bronze rows into rows of silver `commits`. Damaged commits, and other records, are kept in memory.
+        """Decode bronze rows into rows of silver `commits`. All records that are not valid commits are kept in memory.
 
-        The result must be computed exactly once, because each computation keeps the records again.
+        Spark must compute the returned DataFrame exactly once, because each computation keeps the records again.
         """
         decode = f"kgtui.decode_keeping_{self._id}(day, record_partition, record_offset, record_time, key, value)"
         decoded = with_positions(records).withColumn("commit", F.expr(decode))
@@ -230,7 +231,12 @@ class KeptRecords:
     def take(self, expected: int | None) -> DataFrame | None:
         """Return the kept records as bronze rows, and remove them from memory.
 
-        Returns None if their number is not `expected`, for example because the records were too large to be kept.
+        Args:
+            expected: number of records that must have been kept.
+
+        Returns:
+            None if `expected` is None or not the number of kept records, for example because the records were too large
+            to be kept
         """
         kept = self._java.take(self._id, self._spark._jsparkSession, -1 if expected is None else expected)
         if kept is None:

@@ -1,8 +1,8 @@
-"""Check that Spark can start (PySpark, Java, Spark Connect server), and find or download the jars that it needs.
+"""Check PySpark, Java and the Spark Connect server before Spark is used, and find or download jars for Spark.
 
 The checks run before a JVM is started, because the JVM's errors do not say what is missing. Jars are not downloaded
-with Spark's option `spark.jars.packages`, because it works only with a Maven repository. At module level, only the
-standard library is imported.
+with Spark's option `spark.jars.packages`, because this option works only if a Maven repository can be
+reached. At module level, only the standard library is imported.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ OLDEST_JAVA = 17
 """Oldest Java version that Spark runs on."""
 
 JARS_VARIABLE = "KGTUI_SPARK_JARS"
-"""Environment variable with the path of a folder in which jars are searched first."""
+"""Environment variable with the path of a folder in which jars are searched before kgtui's cache folder."""
 
 REPOSITORY_VARIABLE = "KGTUI_MAVEN_REPOSITORY"
-"""Environment variable with the URL of the Maven repository that replaces Maven Central."""
+"""Environment variable with the URL of the Maven repository that is used instead of Maven Central."""
 
 _JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _JAVA_TIMEOUT = 30.0
@@ -76,7 +76,10 @@ def check_pyspark() -> None:
 
 
 def find_java() -> str | None:
-    """Return the path of the `java` that Spark uses: in `JAVA_HOME`, else on the PATH; None if there is none."""
+    """Return the path of the program `java` that Spark uses; None if there is none.
+
+    It is in the folder `JAVA_HOME` if this variable is set. Otherwise, it is searched on the PATH.
+    """
     home = os.environ.get("JAVA_HOME")
     return str(Path(home) / "bin" / "java") if home else shutil.which("java")
 
@@ -109,18 +112,18 @@ def check_java() -> None:
 
 
 def _first_output_line(output: str) -> str:
-    """Return the first useful line of a JVM's output.
+    """Return the first line of a JVM's output that is not empty and does not begin with "Picked up".
 
-    Lines with "Picked up" repeat options from the environment, which may contain secrets.
+    Lines with "Picked up" repeat options from environment variables, which may contain secrets.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("Picked up ")]
     return lines[0] if lines else "nothing"
 
 
 def check_spark_home() -> None:
-    """Check the Spark version in the folder `SPARK_HOME`, if it is set. Raises `SparkError`.
+    """Check the version of the Spark in the folder `SPARK_HOME`, if this variable is set. Raises `SparkError`.
 
-    PySpark starts this Spark instead of its own.
+    PySpark starts the Spark in this folder instead of the Spark that is part of PySpark.
     """
     home = os.environ.get("SPARK_HOME")
     if not home:
@@ -161,7 +164,11 @@ def check_connect_server(url: str) -> None:
 
 
 def check_server_version(found: str, url: str) -> None:
-    """Check that a Spark Connect server is new enough. Raises `SparkError`."""
+    """Check that a Spark Connect server is new enough. Raises `SparkError`.
+
+    Args:
+        found: Spark version of the server.
+    """
     if _release(found) < _release(PYSPARK):
         raise SparkError(
             f"the pipeline needs Spark {PYSPARK} or newer, but the server at {without_parameters(url)} runs Spark "
@@ -175,7 +182,7 @@ def without_parameters(url: str) -> str:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """Return the major and the minor number of a version: 4.2.0 → (4, 2)."""
+    """Return the major and the minor number of a version, such as (4, 2) for 4.2.0."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
 
 
@@ -236,7 +243,7 @@ JARS = (
         "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
     ),
 )
-"""Jars that PySpark lacks: four for the Kafka source, two for Delta Lake."""
+"""Jars that the pipeline needs and that are not part of PySpark: four for the Kafka source, and two for Delta Lake."""
 
 
 def jar_cache() -> Path:
@@ -246,13 +253,13 @@ def jar_cache() -> Path:
 
 
 def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[Jar, ...] = ()) -> tuple[Path, ...]:
-    """Return the paths of all `JARS` and of the jars `further`. Missing jars are downloaded first.
+    """Return the paths of all `JARS` and of the jars in `further`. Jars that are not on this machine are downloaded.
 
     Args:
         on_progress: called with a message for the user before a download.
 
     Raises:
-        SparkError: some jars cannot be downloaded. The message names them and their folder.
+        SparkError: some jars cannot be downloaded. The message names the missing jars, and the folder for them.
     """
     folders = _jar_folders()
     found = {jar: _find_in(folders, jar) for jar in (*JARS, *further)}
@@ -265,7 +272,11 @@ def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[J
 
 
 def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
-    """Download jars from the Maven repository and verify their checksums. Raises `SparkError`."""
+    """Download jars from the Maven repository into a folder, and verify their checksums. Raises `SparkError`.
+
+    Returns:
+        Dict: jar → path of the downloaded file
+    """
     url = (os.environ.get(REPOSITORY_VARIABLE) or MAVEN_CENTRAL).rstrip("/")
     repository, credentials = _split_credentials(url)
     requested = list(jars)
@@ -283,7 +294,7 @@ def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
 
 
 def _split_credentials(url: str) -> tuple[str, str]:
-    """Return a URL without its credentials, and the credentials as `user:password`; `""` if it has none."""
+    """Return a pair: a URL without its credentials, and the credentials as `user:password` (empty if it has none)."""
     parts = urlsplit(url)
     credentials, _, host = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=host)), unquote(credentials)
@@ -294,7 +305,7 @@ def _download(url: str, credentials: str, jar: Jar, into: Path) -> Path:
         raise ValueError(f"{REPOSITORY_VARIABLE} must begin with https://, http:// or file://")
     request = urllib.request.Request(url)  # noqa: S310 - checked above
     if credentials:
-        # An unredirected header is not sent to a server to which the repository redirects.
+        # If the repository redirects to another server, urllib does not send an unredirected header to that server.
         request.add_unredirected_header("Authorization", f"Basic {b64encode(credentials.encode()).decode()}")
     digest = hashlib.sha256()
     with tempfile.NamedTemporaryFile(dir=into, prefix=f".{jar.artifact}.", delete=False) as draft:

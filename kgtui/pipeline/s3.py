@@ -1,4 +1,4 @@
-"""Let a local Spark, or a standalone cluster, use lakes in S3: jars, options and credentials."""
+"""Jars, options and credentials with which a local Spark or a standalone Spark cluster can use lakes in S3."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 _JARS_FILE = Path(__file__).with_name("s3_jars.txt")
 """File with the group, artifact, version and SHA-256 of one jar per line.
 
-The jars are Hadoop's S3 connector and the parts of the AWS SDK that the connector uses. The whole SDK has 600 MB.
+The jars are Hadoop's S3 connector and those parts of the AWS SDK that the connector uses. The whole SDK would have
+600 MB.
 """
 
 _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
@@ -27,7 +28,7 @@ def is_in_s3(lake: LakePath | None) -> bool:
 
 
 def s3_jars() -> tuple[Jar, ...]:
-    """Return the jars that Spark needs in addition to `requirements.JARS`."""
+    """Return the jars that Spark needs for S3, in addition to `requirements.JARS`."""
     lines = _JARS_FILE.read_text(encoding="utf-8").splitlines()
     return tuple(Jar(group, artifact, version, sha256) for group, artifact, version, sha256 in map(str.split, lines))
 

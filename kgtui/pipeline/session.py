@@ -29,15 +29,19 @@ if TYPE_CHECKING:
 SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|private|kafka[.](sasl|ssl)[.]"
 """Regular expression for options whose values Spark hides in query plans, in its web UI and in logs.
 
-It matches names and values. All SASL and TLS options of Kafka match, because any of them may contain a secret.
+Spark hides the value of an option if the expression matches the name or the value. The names of all SASL and TLS
+options of Kafka match, because any of them may contain a secret.
 """
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Maximum time to wait for the call that stops a session, and then for the exit of the JVM, in seconds each."""
+"""Maximum time to wait when a session is stopped, in seconds.
+
+The limit applies separately to the call that stops the session, and to the exit of the JVM after this call.
+"""
 
 _IN_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
-"""Environment variable that is set in programs that `spark-submit` runs."""
+"""Environment variable that is only set in programs that `spark-submit` runs."""
 
 _NOISE = re.compile(
     rb"(?m)^(?:WARNING: Using incubator modules: "
@@ -45,7 +49,7 @@ _NOISE = re.compile(
 )
 """Matches lines of the JVM's standard error that are not shown to users.
 
-The lines about ForeachBatch, which Spark Connect prints, contain the server's secret token.
+Spark Connect prints the lines about ForeachBatch. They contain the secret token of the server.
 """
 
 _NOISE_PREFIXES = (b"WARNING: Using", b"Streaming ForeachBatch")
@@ -69,9 +73,10 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Only the owner may read the files that Spark writes into a lake.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
-        # Size of a memory page. Each table in a join needs one, and by default, a page can be as large as 64 MB.
+        # Size of a memory page. Each table in a join needs at least one page, and by default, a page can have 64 MB.
         "spark.buffer.pageSize": "2m",
-        # Errors do not show line numbers of Python code, which would cost five JVM calls per expression.
+        # Without this option, Spark would note the line of Python code for each expression, to show it in errors. This
+        # needs five JVM calls per expression.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
     if folder is not None:
@@ -80,14 +85,14 @@ def local_options(folder: str | None = None) -> dict[str, str]:
 
 
 def loopback_options() -> dict[str, str]:
-    """Return the configuration that makes a local Spark listen on the loopback interface only."""
+    """Return the configuration with which a local Spark listens on the loopback interface only."""
     return dict.fromkeys(
         ("spark.driver.bindAddress", "spark.driver.host", "spark.connect.grpc.binding.address"), "127.0.0.1"
     )
 
 
 def session_options(partitions: int | None = None) -> dict[str, str]:
-    """Return the configuration of every session.
+    """Return the configuration that all sessions have, on this machine and on clusters.
 
     Args:
         partitions: number of partitions of a shuffle; None for Spark's default.
@@ -134,8 +139,10 @@ def start(
     """Start a session on this machine or on a cluster, or connect to a Spark Connect server.
 
     Args:
-        master: Spark's master URL; by default `local[*]`, or the master of `spark-submit`.
-        remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` to start a server in this process's JVM.
+        master: Spark's master URL; None for `local[*]` or, in a program that `spark-submit` runs, the master that
+            `spark-submit` has set.
+        remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` to start such a server on this machine; None
+            for a session without Spark Connect.
         lake: the lake that the session uses. If it is in S3, Spark gets the jars, address and credentials for S3. A
             Spark Connect server must have them already.
         options: configuration that overrides the defaults.
@@ -150,7 +157,8 @@ def start(
         return _start_submitted(session_options() | dict(options or {}), on_progress)
     target = remote or master or "local[*]"
     if target.startswith("local"):
-        # Only a local Spark uses the path of this interpreter. On a cluster, `python3` is searched on the PATH.
+        # Spark's workers on this machine run the same Python interpreter as kgtui. On the machines of a cluster, this
+        # interpreter may not exist. There, Spark searches `python3` on the PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = session_options(_local_threads(target))
     if remote is not None and not remote.startswith("local"):
@@ -179,7 +187,7 @@ def start(
 
 
 def _decoder_jars(on_progress: Callable[[str], None] | None) -> tuple[Path, ...]:
-    """Return the path of the decoder's jar; `()` if it cannot be made."""
+    """Return the path of the jar with the Java decoder, in a tuple; an empty tuple if the jar cannot be made."""
     from kgtui.pipeline.jvm_decoder import decoder_jar
 
     try:
@@ -201,7 +209,7 @@ def _enable_decoder(spark: SparkSession, on_progress: Callable[[str], None] | No
 
 
 def _start_submitted(options: Mapping[str, str], on_progress: Callable[[str], None] | None) -> SparkSession:
-    """Start a session under `spark-submit`, which has set the master, the jars and the memory."""
+    """Start a session in a program that `spark-submit` runs. `spark-submit` has set the master, jars and memory."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -282,8 +290,8 @@ def stop(spark: SparkSession) -> None:
 def call_in_thread(work: Callable[[], object]) -> None:
     """Run `work`, which calls the JVM, in a new thread. Ignore its errors, and wait at most 10 seconds for its end.
 
-    A new thread has its own Py4J connection. On the connection of the current thread, the response to an interrupted
-    call may still arrive.
+    A new thread has its own Py4J connection. The connection of the current thread cannot be used if a call was
+    interrupted, because the response to that call may still arrive on it.
     """
 
     def ignore_errors() -> None:
@@ -298,7 +306,7 @@ def call_in_thread(work: Callable[[], object]) -> None:
 def silence_py4j_logging() -> None:
     """Hide all log messages of Py4J. No error is lost, because Py4J also raises the errors of its calls.
 
-    A background thread of Py4J would log stack traces when kgtui exits after the JVM.
+    Without this, a background thread of Py4J would log stack traces if the JVM exits before kgtui.
     """
     logging.getLogger("py4j").addHandler(logging.NullHandler())
     logging.getLogger().addFilter(_is_not_from_py4j)  # Py4J also logs stack traces to the root logger; drop them

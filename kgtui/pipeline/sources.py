@@ -1,8 +1,8 @@
 """Sources of `__consumer_offsets` records: Spark's Kafka source, and folders of Parquet files.
 
-Spark's Kafka source silently returns no records of an internal topic, except with the option
-`useDeprecatedOffsetFetching` and assigned partitions. Therefore, the admin client lists the topic's partitions, and
-`check_read_complete` checks that Spark has read all of them.
+Spark's Kafka source silently returns no records of an internal topic, unless the option `useDeprecatedOffsetFetching`
+is set and the partitions are assigned by number. Therefore, the admin client lists the topic's partitions beforehand,
+and `check_read_complete` checks afterwards that Spark has read all of them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOT_PERMITTED = f"not permitted to read {TOPIC}: the user needs Read and Describ
 """Error message if the brokers deny the admin client, or Spark, access to the topic."""
 
 GROUP_PREFIX = "kgtui"
-"""Prefix of the group ids of Spark's consumers, which ACLs must allow although the consumers join no group."""
+"""Prefix of the group ids of Spark's consumers. ACLs must allow these ids, although the consumers join no group."""
 
 FILE_SCHEMA = StructType(
     [
@@ -72,12 +72,15 @@ class OffsetsTopic:
 
     @property
     def size(self) -> int:
-        """Sum of (log end offset - log start offset) over all partitions: the maximum number of records."""
+        """Maximum number of records in the topic: sum of (log end offset - log start offset) over all partitions."""
         return sum(end - start for start, end in self.bounds.values())
 
 
 def kafka_options(topic: OffsetsTopic) -> dict[str, str]:
-    """Return the options with which Spark's Kafka source logs in, and reads all partitions of the topic."""
+    """Return the options with which Spark's Kafka source connects to the cluster and reads all partitions of the topic.
+
+    The options may contain secrets.
+    """
     return security_options(topic.properties) | {
         "kafka.bootstrap.servers": ",".join(topic.seeds),
         "kafka.isolation.level": "read_committed",
@@ -93,8 +96,8 @@ def stream_topic(
     """Return a streaming DataFrame of the topic's records, with the columns `COLUMNS`.
 
     Args:
-        since: time before which records are skipped, in seconds since the epoch. It has no effect if the query that
-            uses this DataFrame has a checkpoint.
+        since: time before which records are skipped, in seconds since the epoch; None to read all records. It has no
+            effect if the streaming query already has a checkpoint, because the query then continues from there.
         max_records: maximum number of records per batch.
     """
     reader = spark.readStream.format("kafka").options(**kafka_options(topic))
@@ -116,7 +119,7 @@ def records_folder(path: Path | str) -> Path:
 
 
 def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | None = None) -> DataFrame:
-    """Return a streaming DataFrame of the records in a folder of Parquet files, including later files.
+    """Return a streaming DataFrame of the records in a folder of Parquet files, including files that are added later.
 
     Args:
         max_files: maximum number of files per batch; None for no limit.
@@ -156,6 +159,8 @@ def security_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows: int | None) -> None:
     """Check that a finished read of the topic has read all partitions that the admin client listed.
+
+    Partitions with a log end offset of 0 are not checked.
 
     Args:
         read_up_to: partition → offset after the last offset that was read.

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
-"""All exceptions that calls to Spark raise.
+"""Types of all exceptions that calls to Spark raise.
 
-If the connection to the JVM is lost, PySpark raises an exception that is not a PySparkException.
+The types after the first are raised if the JVM reports an error that PySpark does not convert, or if the connection to
+the JVM is lost.
 """
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
@@ -117,11 +118,11 @@ def known_message(text: str) -> str | None:
 
 
 def _root_cause(error: Exception, text: str) -> str:
-    """Return the innermost cause without its class name, or the first line of the error."""
+    """Return the innermost `Caused by` of an error text without its class name; without a cause, the first line."""
     causes = _CAUSE.findall(text)
     if causes:
         return _CLASS.sub("", causes[-1]).strip() or str(causes[-1])
-    # The first line of a Py4JJavaError only names the Py4J call; the second has the cause.
+    # The first line of a Py4JJavaError only names the Py4J call. The second line has the cause.
     if isinstance(error, Py4JJavaError):
         rest = text.partition("\n")[2].removeprefix(": ")
         return _CLASS.sub("", rest.partition("\n")[0]) or first_line(error)

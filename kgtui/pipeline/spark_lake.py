@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 MAY_REPEAT = "-anew"
 """Suffix of the names of streaming queries that merge their rows by key instead of appending them.
 
-The table of such a query already had rows when the query first started, so the query may produce these rows again.
+A new query gets this suffix if its table already has rows, because the query may produce the same rows again. Merging
+by key prevents duplicates.
 """
 
 
 _COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-"""Spark option with the text that the session's next commits to Delta tables store as `userMetadata`."""
+"""Name of the Spark option whose value the session's commits to Delta tables store as `userMetadata`."""
 
 
 class SparkLake:
@@ -61,9 +62,9 @@ class SparkLake:
         return newest_version(self.path(table))
 
     def was_written(self, table: Table) -> bool:
-        """Return whether rows were ever written to a bronze or silver table.
+        """Return whether rows were ever written to a bronze or silver table, even if they have been deleted since.
 
-        Version 0 of such a table is empty. Each newer version either adds columns or writes rows.
+        kgtui creates these tables without rows, as version 0. Each newer version either adds columns or writes rows.
         """
         return any(commit.get("operation") != "ADD COLUMN" for commit in self._commits(table, 0))
 
@@ -84,11 +85,13 @@ class SparkLake:
     def append(self, table: Table, rows: DataFrame, *, app: str, batch_id: int) -> int | None:
         """Append a batch of rows. A second call with the same `app` and `batch_id` changes nothing.
 
-        Returns the number of rows that were written; None if unknown, such as after a second call.
-
         Args:
             app: Delta Lake's application id (`txnAppId`), which identifies the writer.
-            batch_id: increasing number of the batch (`txnVersion`).
+            batch_id: number of the batch (`txnVersion`), larger than the numbers of earlier batches.
+
+        Returns:
+            Number of rows that were written; None if this call wrote nothing because an earlier call had written the
+            batch, or if the number is unknown
         """
         attempt, before = uuid.uuid4().hex, self.version(table)
         writer = rows.transform(conform, table).write.format("delta").mode("append").option("userMetadata", attempt)
@@ -109,16 +112,18 @@ class SparkLake:
         since_day: str | None = None,
         changed_from: int | None = None,
     ) -> None:
-        """Merge rows into the table by key: insert rows with new keys; keep, update or delete rows with known keys.
+        """Merge rows into the table by key.
 
         Args:
-            rows: rows to insert. Two rows must not have the same key.
-            matched: what happens to rows of the table whose key is in `rows`. With `DELETE`, no rows are inserted.
+            rows: rows to merge. Two rows must not have the same key. Rows whose key is not in the table are inserted,
+                except with `DELETE`.
+            matched: what happens to rows of the table whose key is in `rows`. They are kept unchanged (`KEEP`),
+                replaced with the row from `rows` (`UPDATE`), or deleted (`DELETE`).
             days: the days of all `rows`, as ISO dates. If given, Delta Lake reads only the files of these days.
             since_day: ISO date before which no row of the table has a key of `rows`. If given, Delta Lake does not read
                 the files of earlier days.
             changed_from: earliest time of `rows`, in milliseconds since the epoch. It is stored in the metadata of the
-                commit, because the rewritten files also contain older rows.
+                commit for readers of the Delta log, because the files that the commit writes also contain older rows.
         """
         # In foreachBatch, `rows` belongs to another session than `self.spark`. The SQL must run in the session of
         # `rows`, because only this session has the temporary view.
@@ -148,9 +153,9 @@ class SparkLake:
         spark.catalog.dropTempView(view)
 
     def overwrite(self, table: Table, rows: DataFrame, *, since: tuple[str, int] | None = None) -> None:
-        """Replace all rows of a table, or its newest rows. Create the table, or columns of it, if they are missing.
+        """Replace all rows of a table, or only its newest rows.
 
-        In rows that are not replaced, new columns are null.
+        A missing table is created. Missing columns are added, and are null in rows that are not replaced.
 
         Args:
             since: pair (name of a timestamp column or `day`, milliseconds since the epoch). Only rows from this time on
@@ -169,7 +174,7 @@ class SparkLake:
         return self.folder.path.absolute() / table.layer / table.name
 
     def uri(self, table: Table) -> str:
-        """Return the path of a table's folder as Spark needs it."""
+        """Return the path or URI of a table's folder in the form that Spark needs (see `spark_uri`)."""
         return spark_uri(self.path(table))
 
     def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
@@ -196,7 +201,7 @@ class SparkLake:
         return path
 
     def checkpoint_names(self, *names: str) -> list[str]:
-        """Return the sorted names in the folder `checkpoint(*names)`; none if the folder is missing."""
+        """Return the sorted names of the entries in the folder `checkpoint(*names)`; none if the folder is missing."""
         try:
             return sorted(entry.name for entry in self.checkpoint(*names).iterdir())
         except (FileNotFoundError, NotADirectoryError):
@@ -221,13 +226,18 @@ class SparkLake:
 
 
 def spark_uri(path: LakePath) -> str:
-    """Return a path for Spark, with `s3a://` instead of `s3://`, which Hadoop does not support."""
+    """Return a path as text for Spark. The scheme `s3://`, which Hadoop does not support, is replaced with `s3a://`."""
     text = str(path)
     return f"s3a{text.removeprefix('s3')}" if text.startswith("s3://") else text
 
 
 def _sql_since(table: Table, column: str, since: int) -> str:
-    """Return the SQL condition that a time is not before `since` (ms since the epoch)."""
+    """Return a condition in SQL for the rows of a table whose time is not before `since`.
+
+    Args:
+        column: name of a timestamp column, or of the column by which the table is partitioned.
+        since: milliseconds since the epoch.
+    """
     at = utc_datetime(since / 1000)
     if column == table.partition:
         return f"`{column}` >= DATE '{at.date()}'"
@@ -235,5 +245,5 @@ def _sql_since(table: Table, column: str, since: int) -> str:
 
 
 def _sql_dates(days: Iterable[str]) -> str:
-    """Return days as SQL literals for `IN`. Without days, return `NULL`, which matches nothing."""
+    """Return ISO dates as a list of SQL literals for `IN (…)`. Without dates, return `NULL`, which matches nothing."""
     return ", ".join(f"DATE '{day}'" for day in sorted(days)) or "NULL"

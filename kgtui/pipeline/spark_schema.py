@@ -35,8 +35,11 @@ TYPES: dict[str, DataType] = {
 
 
 def conform(frame: DataFrame, table: Table) -> DataFrame:
-    """Select the columns of a table in order and cast them to its types, for reading and writing."""
-    # Building `Column` objects would take several JVM calls per column; SQL text does not.
+    """Select the columns of a table in their order, and cast them to the column types of the table.
+
+    This is done after a table is read, and before it is written.
+    """
+    # SQL text is used because it needs only one JVM call. Building `Column` objects needs several per column.
     return frame.selectExpr(
         *(
             f"CAST(`{column.name}` AS {TYPES[column.type].simpleString()}) AS `{column.name}`"

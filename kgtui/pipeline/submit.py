@@ -1,4 +1,4 @@
-"""Build the `spark-submit` command that runs the pipeline, with its driver, on YARN or Kubernetes."""
+"""Build the `spark-submit` command that runs the pipeline on YARN or Kubernetes. The Spark driver runs there too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PROGRAM_IN_IMAGE = "local:///opt/kgtui.py"
-"""URI of kgtui's main program in the container image of the README."""
+"""URI of kgtui's main program in the container image that the README describes."""
 
 _OF_THIS_MACHINE = ("spark.driver.", "spark.ui.", "spark.local.", "spark.python.")
 _PYTHON_IN_ARCHIVE = "./environment/bin/python"
@@ -29,10 +29,11 @@ class Submission:
     Attributes:
         master: `yarn`, or `k8s://https://HOST:PORT`.
         program: arguments of kgtui, such as `("pipeline", "run", "--lake=s3a://bucket/lake")`.
-        files: local files that the driver finds in its working folder (YARN).
-        archive: path of a Python environment with kgtui (YARN).
-        image: container image with Spark, Python and kgtui (Kubernetes).
-        memory: memory of the driver and of each executor, such as `4g`.
+        files: paths of local files that are copied into the working folder of the driver; only used on YARN.
+        archive: path of a packed Python environment that contains kgtui; only used on YARN.
+        image: container image with Spark, Python and kgtui; only used on Kubernetes.
+        executors: number of executors.
+        memory: memory of the driver, and of each executor, such as `4g`.
     """
 
     master: str
@@ -45,7 +46,7 @@ class Submission:
 
 
 def spark_submit_command(submission: Submission) -> list[str]:
-    """Return the words of the command line.
+    """Return the `spark-submit` command as a list of arguments.
 
     Raises:
         UsageError: the master is neither YARN nor Kubernetes, or the image for Kubernetes is missing.
