@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 _LAYER = "bronze"
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
-"""Earliest and latest timestamp in the bronze table. In every time zone, `_LAST` is still in the year 9999."""
+"""Earliest and latest timestamp in the bronze table.
+
+The latest is 30 December 9999, because it is in the year 9999 in every time zone.
+"""
 _TOPIC, _FILES = "kafka-", "files-"
 """Prefixes of the names of streaming queries: the first for queries on a topic, the second for queries on files."""
 

@@ -1,4 +1,4 @@
-"""The gold job: recompute the gold rows whose times are not before the earliest new recorded or silver row.
+"""The gold job: recompute all gold rows from the time of the earliest new row in recorded or silver tables onwards.
 
 To add a gold table, define it and add it to `GOLD` in `kgtui/lake/schemas/gold.py`, write its transform in
 `transforms`, and add the function that computes its rows to `BUILDERS`.
@@ -91,7 +91,8 @@ def _health_state(inputs: GoldInputs) -> DataFrame:
 def _churn(inputs: GoldInputs) -> DataFrame:
     since = inputs.since_slot(CHURN)
     recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions, since=since)
-    # Rows of the hour before suffice: a burst of rebalances that began earlier has a rebalance in that hour, too.
+    # The rows of the hour before `since` suffice, because each burst of rebalances that began even earlier, and is not
+    # over yet, has a rebalance in that hour too.
     in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR * 1000)
     return churn(
         inputs.timeline,
@@ -107,7 +108,7 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     first, look_back = inputs.first, timedelta(days=inputs.options.look_back)
     timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
     groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
-    # On days with polls, only groups without members can be unused. Therefore, only their history is read.
+    # On days with polls, only groups without members can be unused. Only the history of these groups is read.
     asked = groups_without_members(timeline, groups, since=first).localCheckpoint()
     partitions = partitions.join(F.broadcast(asked), "group", "left_semi")
     # `recorded` and `decoded` are checkpointed, because `cleanup` reads each of them several times. Both are small:

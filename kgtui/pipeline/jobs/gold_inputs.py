@@ -66,9 +66,10 @@ class Slots:
     """The time slots of a gold table.
 
     Attributes:
-        column: column with the beginning of the slot of a row.
-        seconds: length of a slot. Slots begin at midnight UTC.
-        before: a new source row also changes the gold rows up to this many seconds earlier on the same day.
+        column: name of the column with the beginning of the slot to which a row belongs.
+        seconds: length of a slot in seconds. The first slot of a day begins at midnight UTC.
+        before: time in seconds. A new source row also changes the gold rows of the same day that are up to this much
+            earlier than the source row.
     """
 
     column: str
@@ -82,8 +83,8 @@ SLOTS = {
     HEALTH_STATE: Slots("at", WINDOW_SECONDS),
     CHURN: Slots("hour", HOUR),
     CLEANUP: Slots("day", 24 * HOUR),
-    # Some columns have values only in the last two hours of a day. If there is a new last hour, the hour that is no
-    # longer one of these two is recomputed without the values.
+    # Some columns of gold `forecast` have values only in the last two hours of a day. If a new hour becomes the last
+    # one, the hour two hours before it is recomputed, so that it loses these values.
     FORECAST: Slots("hour", HOUR, before=HOUR),
     FORECAST_STATE: Slots("hour", HOUR),
     BASELINE: Slots("hour", HOUR),
@@ -93,11 +94,11 @@ SLOTS = {
 class GoldInputs:
     """Tables from which the gold tables are computed. Each table is read when it is first used.
 
-    The tables have rows from one day before the first recomputed day on, because rows depend on earlier rows. Tables
-    that are kept in memory begin later, with `first_keyframe`. Rows of days after `options.last` are left out.
+    The tables begin one day before the first recomputed day, because gold rows depend on rows before them. Tables that
+    are kept in memory begin later, at `first_keyframe`. Rows of days after `options.last` are left out.
 
     Args:
-        since: time from which the tables are recomputed, in milliseconds since the epoch.
+        since: time from which the gold tables are recomputed, in milliseconds since the epoch.
     """
 
     def __init__(self, lake: SparkLake, since: int, options: GoldOptions) -> None:
@@ -106,11 +107,15 @@ class GoldInputs:
         self._persisted: list[DataFrame] = []
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
-        """Return the rows of a table from the first recomputed day onwards, and of the days up to `before` earlier."""
+        """Return the rows of a table from some day onwards.
+
+        Args:
+            before: time from that day to the first recomputed day, in whole days.
+        """
         return self.all_rows(table).filter(F.col("day") >= F.lit(self.first - before))
 
     def all_rows(self, table: Table) -> DataFrame:
-        """Return the rows of all days until `options.last`."""
+        """Return the rows of a table of all days up to and including `options.last`."""
         return self.lake.read(table).filter(F.col("day") <= F.lit(self.options.last))
 
     @cached_property
@@ -128,7 +133,10 @@ class GoldInputs:
 
     @cached_property
     def first_keyframe(self) -> int:
-        """The keyframe of the last poll before the first recomputed hour, in milliseconds since the epoch."""
+        """The keyframe of the last poll before the first recomputed hour, in milliseconds since the epoch.
+
+        The rows since this keyframe describe the complete state at the beginning of the hour.
+        """
         return first_keyframe(self.timeline, self.since_slot(CHURN))
 
     @cached_property
@@ -148,7 +156,7 @@ class GoldInputs:
 
     @cached_property
     def lag(self) -> DataFrame:
-        """Rows of gold `lag`. This table is the first one in `GOLD`, so that other tables read its recomputed rows."""
+        """Rows of gold `lag`. It is recomputed first, so these are new rows when other gold tables are computed."""
         return self.rows(LAG, DAY_BEFORE)
 
     @cached_property
@@ -158,9 +166,9 @@ class GoldInputs:
 
     @cached_property
     def newest(self) -> tuple[int, int]:
-        """Time of the newest poll in milliseconds since the epoch, and the largest number of groups that polls listed.
+        """Pair: time of the newest poll in milliseconds since the epoch, and largest number of groups listed by a poll.
 
-        Without polls, both are 0.
+        Only polls from the first recomputed day onwards count. Without such polls, both numbers are 0.
         """
         polls = self.rows(POLLS).agg(F.max("poll").alias("poll"), F.max("groups").alias("groups"))
         row = polls.collect()[0]
@@ -176,7 +184,7 @@ class GoldInputs:
 
     @property
     def has_complete_hour(self) -> bool:
-        """Whether an hour with recomputed rows is complete, so that the tables in `GOLD_STATE` have new rows."""
+        """Whether a recomputed hour is over. If not, the tables in `GOLD_STATE` get no new rows."""
         hour = HOUR * 1000
         return self.newest[0] // hour > self.since_slot(HEALTH) // hour
 
@@ -188,10 +196,10 @@ class GoldInputs:
 
     @cached_property
     def health_start(self) -> tuple[int, int, int]:
-        """Times from which sources of gold `health` are needed, in milliseconds since the epoch.
+        """Three times from which the sources of gold `health` are needed, in milliseconds since the epoch.
 
-        These are the first keyframe of `health_times`, the last poll of the slot before them, and the first poll whose
-        log end offsets are used. If there is no such poll, the time is 0.
+        They are the first keyframe in `health_times`, the last poll of the slot before the first slot in
+        `health_times`, and the first poll whose log end offsets are used. A time is 0 if there is no such poll.
         """
         first = self.health_times.agg(
             F.min("keyframe").alias("keyframe"),
@@ -206,23 +214,26 @@ class GoldInputs:
 
     @cached_property
     def health_windows(self) -> DataFrame:
-        """Windows from which gold `health` is computed, with the states for gold `health_state`."""
+        """Windows of commits from which gold `health` is computed. Column `saved` is for gold `health_state`."""
         return commit_windows(
             self.timeline, self.partitions, self.health_times, commits=self.commits, carried=self._carried()
         )
 
     @cached_property
     def hourly_lag(self) -> DataFrame:
-        """Rows of gold `lag`, aggregated by hour for gold `forecast` and `forecast_state`, which both read them."""
+        """Rows of gold `lag`, aggregated by hour. Gold `forecast` and gold `forecast_state` are computed from them."""
         since = self.since_slot(FORECAST)
         state = self.rows(FORECAST_STATE, DAY_BEFORE) if self.lake.exists(FORECAST_STATE) else None
         return hourly_lag(self.lag, since, state).localCheckpoint()
 
     def _steady_since(self) -> int | None:
-        """Return the `steady_since` of the first poll of `timeline`, in milliseconds, if it is an earlier poll.
+        """Return the first poll of the uninterrupted series of polls to which the first poll in `timeline` belongs.
 
-        Gold `lag` contains it, in rows of the day with which the timeline begins. The result is None if there are no
-        such rows, because the recording began later.
+        The series may begin before `timeline`. Gold `lag` then has its beginning as `steady_since`, in rows of the day
+        with which the timeline begins.
+
+        Returns:
+            Milliseconds since the epoch; None if gold `lag` has no such row, because the series begins in `timeline`
         """
         if not self.lake.exists(LAG):
             return None
@@ -232,7 +243,11 @@ class GoldInputs:
         return None if row is None else int(row["at"])
 
     def _carried(self) -> Carried | None:
-        """Return the newest state of gold `health_state` that can replace earlier polls; None if there is none."""
+        """Return the newest state in gold `health_state` that can replace earlier polls; None if there is none.
+
+        The poll of the state must be before the recomputed windows, and not after the first poll whose log end offsets
+        are used.
+        """
         _, _, first = self.health_start
         if not first or not self.lake.exists(HEALTH_STATE):
             return None
@@ -247,9 +262,9 @@ class GoldInputs:
             rows.unpersist()
 
     def _persist(self, table: Table) -> DataFrame:
-        """Keep a small table in memory. Otherwise, Delta Lake would search for the table's files at each use.
+        """Return the rows of a small table since `first_keyframe`, and keep them in memory.
 
-        The table begins with the keyframe from which the state before the first recomputed hour is known.
+        Otherwise, Delta Lake would search for the table's files at each use.
         """
         rows = self.rows(table, DAY_BEFORE).filter(F.col("keyframe") >= self.first_keyframe)
         # A run that was interrupted may have left an older version of these rows in the memory of Spark.

@@ -109,12 +109,12 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
     elif read_up_to is not None:
-        # `None`: the number of records is not checked, because the topic may have no records after `since`.
+        # Pass None instead of `rows`, because the topic may have no records after `since`.
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 
 def end_offsets(progress: Any) -> dict[int, int] | None:
-    """Return the next offset that the Kafka source will read, by partition; None if the report contains no offsets.
+    """Return a dict: partition → next offset that the Kafka source will read; None if the report contains no offsets.
 
     Args:
         progress: Spark's progress report of the newest batch; None if there was no batch.

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 def decode_commits(records: DataFrame) -> DataFrame:
     """Decode the offset commits among bronze rows into rows of silver `commits`.
 
-    Damaged commits are left out. Without the decoder in the JVM, all commits that only Python can decode are left out.
+    Damaged commits are left out. If Spark has no decoder in the JVM, commits that only Python can decode are left out
+    too.
     """
     if has_decoder(records.sparkSession):
         return rows_for(decode_in_jvm(records.transform(commit_records)), COMMITS)
@@ -130,7 +131,7 @@ def _write_decoded(lake: SparkLake, decoded: DataFrame, write_rows: WriteRows) -
 def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_rows: WriteRows) -> None:
     """Write new group events, and recompute the rebalances of their groups.
 
-    A rebalance may have begun in an earlier batch, so the stored events that it depends on are read again.
+    A rebalance may have begun in an earlier batch. Therefore, the stored events on which it depends are read again.
     """
     stored = lake.read(GROUP_EVENTS)
     starts = rebalance_starts(stored, events).persist()
@@ -156,14 +157,14 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
 
 
 def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, days: list[date]) -> None:
-    """Write new and changed rebalances of some groups into the table `rebalances`, and delete obsolete ones.
+    """Write new and changed rebalances of some groups into the table `rebalances`, and delete obsolete rebalances.
 
     A stored rebalance is obsolete if late events have made it part of another rebalance. The earliest start of the
-    changed rebalances is stored in the Delta log, where the gold job finds out which times it must recompute.
+    changed rebalances is stored in the Delta log, from which the gold job learns which times it must recompute.
 
     Args:
-        computed: all rebalances of the groups from the record offset `since` on, as rows of `rebalances`.
-        starts: one row per group, with the record offset `since`.
+        computed: all rebalances of each group from its record offset `since` on, as rows of `rebalances`.
+        starts: one row per group, with the record offset `since` from which its rebalances may have changed.
         days: days of the stored events from which `computed` was computed. Obsolete rebalances may begin on these days.
     """
     computed = computed.select(*REBALANCES.names).persist()

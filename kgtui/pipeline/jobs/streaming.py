@@ -28,9 +28,10 @@ The error occurs, for example, on a busy machine.
 
 
 def start_query(writer: DataStreamWriter, checkpoint: LakePath, interval: float | None) -> StreamingQuery:
-    """Start a streaming query. If Spark's Python worker does not start in time, try again.
+    """Start a streaming query. If Spark's Python worker does not start in time, try again, up to four times in total.
 
     Args:
+        writer: the query without its name, checkpoint and trigger.
         checkpoint: folder of the query's checkpoint. The name of the query is derived from this path.
         interval: seconds between two batches; None stops the query once it has read everything that exists now.
     """
@@ -79,7 +80,7 @@ def stop(*queries: StreamingQuery) -> None:
 def _rows_read(progress: Any) -> int:
     """Return the number of rows that a batch has read from all its sources.
 
-    This is the sum over the sources, because PySpark sets the total in the progress report to null.
+    The numbers of the sources are added up, because PySpark sets the total in the progress report to null.
     """
     return sum(source["numInputRows"] or 0 for source in progress["sources"])
 

@@ -2,14 +2,14 @@
 
 | module | contents |
 |---|---|
-| `offset_commits` | decodes regular offset commits, nearly all records, with Spark expressions only |
+| `offset_commits` | decodes regular offset commits (nearly all records) with Spark expressions only |
 | `record_decoding` | decodes all other records with Python; defines the columns of decoded records |
 | `group_events` | silver `group_events`: one row per record that is not an offset commit |
 | `rebalances` | silver `rebalances`, from the records that each rebalance leaves |
 | `recorded_state` | state of groups and partitions at any poll of a recording |
 | `lag` | gold `lag`: lag, rates and time lag of partitions and groups per minute |
-| `observed_windows` | the latest commits of each partition that polls observed |
-| `commit_windows` | the latest commits of each partition, from polls or silver `commits`, as input for `health` |
+| `observed_windows` | the latest commits of each partition, as far as polls observed them |
+| `commit_windows` | the latest commits of each partition, from polls or silver `commits`; input for `health` |
 | `health_state` | gold `health_state`: what an update of `health` must know about earlier polls and commits |
 | `health` | gold `health`: verdicts by Burrow's rules, one per five minutes |
 | `problem_times` | when problems in gold `health` and backlogs began and ended |

@@ -189,8 +189,8 @@ def recorded_churn(
     Changes during a gap between polls are not counted, because their number is unknown.
 
     Args:
-        since: time in milliseconds since the epoch. The counts of earlier hours may be too small. With None, all
-            counts are complete.
+        since: time in milliseconds since the epoch. The counts of hours before `since` may be too small, because not
+            all earlier rows are read. None to read all rows.
 
     Returns:
         DataFrame with the columns group, hour (ms), rebalances, state_changes, epoch_steps (sum of all increases of the
@@ -235,9 +235,9 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return the rows since a keyframe, and older rows of each partition that has no owner in the keyframe.
+    """Return the rows since a keyframe, and older rows of each partition that has no owner in the keyframe but later.
 
-    The older rows show the partition's last owner, with which its next owner is compared.
+    The older rows show the last owner of the partition, with which its next owner is compared.
     """
     recent = owners.filter(F.col("keyframe") >= keyframe)
     unowned = recent.filter((F.col("poll") == keyframe) & F.col("owner").isNull()).select(*PARTITION_KEY)
@@ -262,7 +262,7 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
 def _group_changes(rows: DataFrame) -> DataFrame:
     """Compare each row of table `groups` with the group's previous row, unless there is a gap between the two polls.
 
-    The columns are group, hour (of the poll with the change), `at` (time of this poll), `changes` (1 if the state
+    The columns are group, hour (in which the poll of the row is), `at` (time of this poll), `changes` (1 if the state
     changed), `entered` (1 if a rebalance began), `steps` (increase of the group epoch) and `has_epoch`.
     """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
@@ -313,7 +313,7 @@ def _owner_changes(rows: DataFrame) -> DataFrame:
 
 
 def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
-    """Return the seconds that each group spent rebalancing in each hour.
+    """Return the time that each group spent rebalancing in each hour, in rows of group, hour and `seconds`.
 
     From each row with a rebalancing state, time is counted until the group's next recorded row or, if a gap begins
     earlier, until the last poll before the gap.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 OFFSETS_RETENTION = 604_800
 """Default value of the broker option `offsets.retention.minutes`, converted to seconds."""
 IDLE = 86_400
-"""Time after which a group without members is unused, if it also made no commits in this time, in seconds."""
+"""A group without members is unused if it also made no commits for this time, in seconds."""
 
 _DAY = 86_400
 _EMPTY = "Empty"
@@ -100,7 +100,7 @@ def family_of(group: Column) -> Column:
 def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
     """Join the recorded and the decoded activity into one row per group and day.
 
-    On a day with polls, a group that only decoded records mention is left out, because it no longer exists.
+    On a day with polls, a group that occurs only in decoded records is left out, because it no longer exists.
     """
     columns = (*_ACTIVITY, "at", "first")
     recorded_days = recorded.select("day").distinct().withColumn("recorded_day", F.lit(True))
@@ -141,7 +141,8 @@ def _expires_at(retention: int) -> Column:
     The retention time begins with the last commit or, in classic groups with a protocol type, when the group became
     Empty. The result is null for groups without offsets, and for share groups, whose offsets do not expire.
 
-    Polls do not show a commit that repeats an offset. Without decoded commits, `quiet_since` replaces the last commit.
+    Polls do not show a commit that repeats the previous offset. Therefore, if no commit of the group was decoded,
+    `quiet_since` is used as the time of the last commit.
     """
     group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
     by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
@@ -182,7 +183,7 @@ def _to_table(rows: DataFrame) -> DataFrame:
 
 
 def groups_without_members(timeline: DataFrame, groups: DataFrame, *, since: date | None = None) -> DataFrame:
-    """Return the ids of all groups that may have had no members at the end of a day, and so may be unused.
+    """Return the ids of all groups that may have had no members at the end of a day, and may therefore be unused.
 
     Args:
         timeline: one row per poll (see `poll_timeline`).
@@ -299,9 +300,10 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
 
 
 def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
-    """Return the last commit, and the numbers of partitions and topics with offsets, per day and group.
+    """Return the time of the last commit, and the numbers of partitions and topics with offsets, per day and group.
 
-    First, only the last commit of each day and partition is kept, because a join of all commits would be slow.
+    Only the last commit of each partition on each day is joined with `days`, because a join of all commits would be
+    slow.
     """
     daily = commits.groupBy("day", *PARTITION_KEY).agg(
         F.max_by("offset", "record_offset").alias("offset"),
@@ -325,9 +327,18 @@ def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
 
 
 def _group_events(events: DataFrame, days: DataFrame) -> DataFrame:
-    """Return type, members and last change, per day and group.
+    """Return the state of each group at the end of each day, one row per day and group.
 
-    `exists` is false if the newest records about the group and each of its members are tombstones.
+    The columns are day, `at` (end of the day), group, type, members (their number), and
+    - `changed_at`: time of the newest change to the group or a member
+    - `exists`: false if the newest records about the group and about each of its members are tombstones
+    - `first_event`: time of the oldest record
+
+    Times are in milliseconds since the epoch.
+
+    Args:
+        events: silver `group_events`.
+        days: see `decoded_activity`.
     """
     rows = events.filter(F.col("about").isin("group", "member")).withColumn("time", F.unix_millis("record_time"))
     known = rows.drop("day").join(F.broadcast(days), F.col("time") <= F.col("at"))

@@ -1,13 +1,16 @@
 """Build a window for each partition: its latest commits, from which gold `health` computes the partition's status.
 
 A window comes from one of two sources. The first source is polls (see `observed_windows`). The second source is silver
-`commits`. It also contains commits that do not change the offset, but it may be incomplete, because the topic is
-compacted. Therefore a window of silver commits is used only if all of these conditions hold: it is full, it begins
-after the latest gap between polls, its last offset is the position that the poll observed, and records of
-`__consumer_offsets` were decoded up to the time of the poll.
+`commits`. It also contains commits that do not change the offset, but it may be incomplete, because the topic
+`__consumer_offsets` is compacted. Therefore, a window of silver commits is used only if all of these conditions hold:
 
-A window at a poll contains the commits whose records were written until then, so that it depends only on records up to
-the poll. The time of a commit may be slightly earlier than that of its record.
+- It contains the full number of commits.
+- It begins after the latest gap between polls.
+- Its last offset is the position (committed offset) that the poll observed.
+- Records of `__consumer_offsets` were decoded up to the time of the poll.
+
+A window at a poll contains the commits whose records were written up to the poll. The time of a commit may be slightly
+earlier than the time of its record.
 """
 
 from __future__ import annotations
@@ -40,10 +43,18 @@ def commit_windows(
     options: Options = DEFAULTS,
     carried: Carried | None = None,
 ) -> DataFrame:
-    """Return the window of each partition at the end of each time slot: of silver commits, or of what polls observed.
+    """Return the window of each partition at the end of each time slot, from silver `commits` or from polls.
 
-    The result is checkpointed, because it is read twice, first to find the windows in which problems begin, then to add
+    The result is checkpointed, because it is read twice: first to find the windows in which problems begin, then to add
     the times of these problems. In addition, Spark Connect refuses plans with a depth of more than 100 messages.
+
+    Args:
+        timeline: result of `poll_timeline`.
+        partitions: recorded table `partitions`.
+        times: result of `time_slots`. If it has a column `ends_hour`, the result has a column `saved` (see
+            `observed_windows`).
+        commits: silver `commits`; None to use polls only.
+        carried: saved state, which replaces all earlier rows of `partitions` and `commits`.
     """
     windows = observed_windows(timeline, partitions, times, options, carried)
     if commits is not None:
@@ -66,19 +77,17 @@ def with_silver_commits(
 ) -> DataFrame:
     """Replace each window of `observed_windows` with a window of silver commits, if these commits are complete.
 
-    They are complete if they fill the window, the oldest is not older than the latest gap, the newest has the position
-    that the poll observed, and records up to the time of the poll have been decoded.
-
-    Also add the column `exact`: whether the window was replaced. If there is a column `saved`, the state of the silver
-    commits is added to it.
+    For the conditions, see the module. Also add the column `exact`: whether the window was replaced. If there is a
+    column `saved`, the state of the silver commits is added to it.
 
     Args:
         observed: result of `observed_windows`.
         commits: silver `commits`.
         partitions: recorded table `partitions`, used for log end offsets.
-        carried: the state from which `observed` was computed. It contains all records up to its poll.
+        carried: the saved state from which `observed` was computed; None if it was computed from all polls.
     """
-    # Windows after the state need only the time of later records.
+    # All windows are later than the saved state. Therefore, only records after the state can show that decoding has
+    # reached the time of a window.
     recent = commits if carried is None else commits.filter(_is_after(carried.at))
     read_until = recent.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
     if carried is not None:
@@ -112,7 +121,7 @@ def with_silver_commits(
 def _after_state(
     observed: DataFrame, commits: DataFrame, partitions: DataFrame, carried: Carried
 ) -> tuple[DataFrame, DataFrame]:
-    """Return the rows of `commits` and `partitions` that the state does not contain.
+    """Return a pair: the rows of `commits`, and those of `partitions`, that the saved state does not contain.
 
     For partitions that are not in the state, these are all rows.
     """
@@ -136,16 +145,17 @@ def _is_after(at: int) -> Column:
 def _commit_rings(
     rows: DataFrame, commits: DataFrame, options: Options, carried: Carried | None, asked: DataFrame | None
 ) -> DataFrame:
-    """Return one row per commit. Column `ring` is the window after its record was written: this and earlier commits.
+    """Return one row per record of silver `commits`, with the window of the partition after this record.
 
-    As in `kgtui.model.burrow.CommitRing`, a commit that is older than an earlier one is dropped. The window of a
-    tombstone is empty.
+    Column `ring` is the window: an array of the newest commits up to the record, oldest first. As in
+    `kgtui.model.burrow.CommitRing`, a commit whose time is before that of a previous commit is dropped. After a
+    tombstone, the window is empty.
 
     Args:
         rows: recorded table `partitions`, joined with the timeline.
-        carried: a state; its windows precede the commits.
-        asked: polls (`at`) and partitions for which a row without `ring` is added, whose column `known_log` is a struct
-            with the newest log end offset `end`.
+        carried: saved state, whose windows are continued with the commits; None if there is none.
+        asked: rows with a poll (`at`) and a partition. For each of them, a row is added whose `ring` is null, and whose
+            column `known_log` is a struct with the newest log end offset (`end`). None to add no rows.
     """
     written_at, committed_at = F.unix_millis("record_time"), F.unix_millis(F.coalesce("commit_time", "record_time"))
     records = commits.select(
@@ -166,7 +176,7 @@ def _commit_rings(
     order = Window.partitionBy(*PARTITION_KEY).orderBy("record_offset")
     lifetime = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("record_offset")
     newest = F.max("committed_at").over(lifetime.rowsBetween(Window.unboundedPreceding, -1))
-    # A tombstone or a carried window starts a new lifetime of the committed offset.
+    # A tombstone, or a window from the saved state, starts a new lifetime of the committed offset.
     starts = F.col("offset").isNull() & F.col("is_asked").isNull()
     in_order = (
         records.transform(_with_log_end, rows, carried)
@@ -177,8 +187,8 @@ def _commit_rings(
     lag = lag_of_commit(F.col("end"), F.col("offset"))
     commit = F.struct("offset", F.col("committed_at").alias("at"), lag.alias("lag")).cast(COMMIT)
     commit = F.when(F.col("offset").isNotNull(), commit)
-    # The first row of a `lifetime` is a tombstone or a carried window. Its `commit` is null and is therefore not
-    # collected, because collect_list ignores nulls.
+    # The first row of a `lifetime` is a tombstone or a window from the saved state. Its `commit` is null, so that
+    # `collect_list` ignores it.
     ring = F.collect_list("commit").over(lifetime.rowsBetween(1 - options.intervals, 0))
     if carried is not None:
         first = F.first("carried_ring").over(lifetime.rowsBetween(Window.unboundedPreceding, 0))

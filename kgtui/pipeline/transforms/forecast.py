@@ -34,7 +34,7 @@ error, because even a group that keeps up seems slower between two commits.
 """
 
 _MOST_VARIATION = 3.0
-"""The estimate from the movement of the log start may be too short by up to this factor, because the traffic varies."""
+"""Factor by which the estimate from the movement of the log start may be too short, because the traffic varies."""
 
 _LEAST_AGE = 60.0
 """`behind_since` is computed only if the oldest unread record of the group is at least this old, in seconds."""
@@ -80,7 +80,10 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 
 
 def _carried(state: DataFrame, since: int) -> DataFrame:
-    """Return the newest states before a time, one per partition and series of polls, as rows of gold `lag`."""
+    """Return the newest state before `since` for each partition and each series of polls without a gap.
+
+    The states have the form of rows of gold `lag`, in which the column `is_carried` is true.
+    """
     values = ("hour", "log_start", *_JUMPS)
     newest = state.filter(~is_since("hour", since)).groupBy(*_KEY, "steady_since")
     rows = newest.agg(F.max(F.struct(*values)).alias("newest")).select(*_KEY, "steady_since", "newest.*")
@@ -123,10 +126,15 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
 def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
     """Aggregate the rows of minutes to one row per hour and partition or group.
 
-    A row has the values of the last minute, the linear regression of lag over time (`slope` in records/s, number of
-    points `reads`, and the sums of squares `sxx` and `syy`), a linear regression of the time lag (`age_slope` and so
-    on, without time lags that are only lower bounds), and the rates at which records were written and consumed. If
-    there are gaps in an hour, only the minutes after the last gap are used.
+    A row has
+    - the values of the last minute of the hour
+    - the linear regression of the lag over time: `slope` in records/s, `reads` (number of points), and the sums of
+      squares `sxx` and `syy`
+    - the linear regression of the time lag over time: `age_slope`, `age_reads`, `age_sxx` and `age_syy`; time lags that
+      are only lower bounds are left out
+    - `write_rate` and `consume_rate`: the rates at which records were written and consumed, in records/s
+
+    If there are gaps in an hour, only the minutes after the last gap are used.
     """
     rows = lag if since is None else lag.filter(is_since("minute", since))
     rows = rows.withColumn("hour", F.timestamp_seconds(F.floor(F.unix_seconds("minute") / HOUR) * HOUR))
@@ -199,7 +207,10 @@ def _with_trend(rows: DataFrame) -> DataFrame:
 
 
 def _slope(prefix: str) -> Column:
-    """Return the slope of a linear regression whose sums are in the columns with this prefix; null with few points."""
+    """Return the slope of a linear regression whose sums are in the columns with this prefix.
+
+    The result is null if the regression has fewer than `LEAST` points.
+    """
     enough = (F.col(f"{prefix}reads") >= LEAST) & (F.col(f"{prefix}sxx") > 0)
     return F.when(enough, F.col(f"{prefix}slope"))
 
@@ -284,7 +295,8 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
 def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
     """Add `behind_since` and `behind_since_at_least` (see gold `forecast`) to the group rows of each day's last hours.
 
-    Earlier rows are skipped to save time: findings show only the last rows, and each row needs the time lags of a day.
+    Rows of earlier hours get no values, to save time: each row needs the time lags of a whole day, and kgtui's findings
+    show only the newest rows.
     """
     # The rows are read twice, first to find the groups with a backlog, then to add the times at which the backlogs
     # began.

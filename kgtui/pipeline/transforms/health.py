@@ -71,11 +71,11 @@ def health(
         timeline: result of `poll_timeline`.
         commits: silver `commits`. Where they are complete, the status of a partition is computed from them instead of
             from the positions that polls observed.
-        lag: gold `lag`, whose time lags show when a group began to fall behind. Without it, this time is that of the
-            oldest commit of the window with the first bad status.
+        lag: gold `lag`, whose time lags show when a group began to fall behind. Without it, the group is assumed to
+            have begun to fall behind at the oldest commit of the first window with a bad status.
         before: rows of `health` before `since`, because a bad status may have begun earlier.
-        since: beginning of the first time window to return, in milliseconds since the epoch. The first time windows are
-            also computed from earlier rows.
+        since: beginning of the first time window to return, in milliseconds since the epoch. Earlier rows of the
+            sources are also used, because the first time windows depend on them.
         seconds: length of a time window. Each group gets one health verdict per time window.
         watching: settings for computing verdicts.
         times: result of `time_slots` for `seconds` and `since`; None to compute it.
@@ -304,7 +304,7 @@ def _partition_row() -> list[Column]:
 def _with_group_row(rows: DataFrame) -> DataFrame:
     """Add the column `total`: an array with one element, the row for the whole group.
 
-    It is an array so that the caller can concatenate it with the column `bad`, the array of the rows of partitions.
+    It is an array so that the caller can concatenate it with the column `bad`, the array of the partitions' rows.
     """
     status = F.least(F.coalesce("worst", F.lit(Status.OK.value)), F.lit(Status.ERR.value))
     is_bad = F.col("worst") > Status.OK
@@ -336,9 +336,9 @@ def _status_name(number: Column) -> Column:
 
 
 def _if_worse(undecided: Column, status: Column) -> Column:
-    """Return `undecided` if it is worse than `status`, else null.
+    """Return `undecided` if it is a worse status than `status`; otherwise null.
 
-    All errors, such as STOP and STALL, are equally bad.
+    All statuses from ERR on, such as STOP and STALL, count as equally bad.
     """
     error = F.lit(Status.ERR.value)
     return F.when(F.least(undecided, error) > F.least(status, error), undecided)
@@ -353,9 +353,9 @@ def _row(columns: dict[str, Column]) -> list[Column]:
 def _started() -> Column:
     """Return when the bad status of a partition began, in milliseconds, according to its window of commits.
 
-    The time is that of the last commit (STOP), of the first commit of the same offset (STALL), of the commit that went
-    back (REWIND), or of the oldest commit of the window (WARN). For a share partition, it is the last poll at which its
-    consumer was active.
+    The result is the time of the last commit (STOP), of the oldest commit of the window (STALL, WARN), or of the latest
+    commit whose offset is less than the previous offset (REWIND). For STOP and STALL of a share partition, it is the
+    last poll at which its consumer was active.
     """
     still = F.when(F.col("kind") == "share", F.col("still_since"))
     return (

@@ -1,7 +1,7 @@
 """Save what gold `health` must know about earlier polls and commits, so that an update reads only newer ones.
 
-A state belongs to a poll, the last one of an hour, and has one row per partition. An update reads it together with the
-rows of later polls: the state takes the place of all rows up to its poll.
+Each state describes the situation at one poll, the last poll of an hour, and has one row per partition. An update reads
+the state together with the rows of later polls, so that it need not read the rows up to the poll of the state.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Carried:
     Attributes:
         at: time of the poll in milliseconds since the epoch.
         rows: one row per partition that existed at the poll. The columns are those of the recorded table `partitions`
-            that windows need, and `carried` with the rest of the state.
+            from which windows are computed, and `carried`, which is the whole state as a struct of type `STATE`.
     """
 
     at: int

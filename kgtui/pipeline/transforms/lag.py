@@ -28,7 +28,10 @@ MINUTE = 60
 """Length of time that one row of gold `lag` covers, in seconds."""
 
 _SHORT_TIME_LAG = 900_000
-"""How far back log end offsets are read for all partitions, in milliseconds; farther only for longer time lags."""
+"""The log end offsets of all partitions are read from this long before the first minute onwards, in milliseconds.
+
+Older log end offsets are read only for partitions with a longer time lag.
+"""
 
 _LOG = ("topic", "partition")
 _MINUTE = ("at", "slot", "first", "steady_since", "group")
@@ -50,13 +53,13 @@ def lag(
         since: beginning of the first minute to return, in milliseconds since the epoch. Earlier rows are used only for
             time lags, and for the rates of the first minute.
     """
-    # The minutes are checkpointed, because they are small and used often.
+    # `minutes` is checkpointed, because it is small and used often.
     minutes = time_slots(timeline, MINUTE, since).localCheckpoint()
     if since is None:
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # The state of the first minute is known from its keyframe on. Older rows are needed only for time lags.
+        # Rows from before this keyframe are needed only for time lags.
         keyframe = _first_keyframe(timeline, minutes) or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)
@@ -74,9 +77,9 @@ def lag(
 
 
 def _first_keyframe(timeline: DataFrame, minutes: DataFrame) -> int | None:
-    """Return the keyframe of the last poll that is `_SHORT_TIME_LAG` older than `minutes`; None without polls.
+    """Return the keyframe of the last poll that is at least `_SHORT_TIME_LAG` before the first of `minutes`.
 
-    If all polls are later, return the keyframe of the first minute.
+    If there is no poll that early, return the keyframe of the first minute. Without polls, return None.
     """
     first = minutes.agg(F.min("at").alias("first"), F.min("keyframe").alias("of_first"))
     early = F.max(F.when(F.col("poll") <= F.col("first") - _SHORT_TIME_LAG, F.col("keyframe"))).alias("early")
@@ -130,8 +133,9 @@ def _at_least_zero(records: Column) -> Column:
 def with_rates(rows: DataFrame) -> DataFrame:
     """Add `rate_in` and `rate_out`: records written and consumed per second since the previous time slot.
 
-    They are measured between the last polls of the two time slots. Both rates are null after a gap between polls.
-    `rate_in` is null if the log end has decreased, and `rate_out` if the position has decreased.
+    Both rates are measured from the last poll of the previous slot to the last poll of the slot, and are null if there
+    is a gap between these polls. `rate_in` is null if the log end has decreased, and `rate_out` if the position has
+    decreased.
 
     Args:
         rows: one row per partition and time slot (see `time_slots`).
@@ -179,14 +183,17 @@ def with_log_growth(rows: DataFrame) -> DataFrame:
 def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
     """Add `time_lag` (seconds) and `time_lag_at_least`, by the rules of `kgtui.model.health.rates.time_lag`.
 
-    The time lag is the age of the first unread record, the record at the position. This record was written between two
-    polls: at the first, the log end was not yet beyond the position; at the second, it was. The time is interpolated
-    between these polls. If the first poll is missing, or there is a gap between them, the record is at least as old as
-    the second poll, and `time_lag_at_least` is true.
+    The time lag is the age of the first unread record, which is the record at the position. This record was written
+    between two polls: at the first poll, the log end offset was not yet greater than the position; at the second poll,
+    it was. The time at which the record was written is interpolated between these polls. If the first poll is missing,
+    or if there is a gap between the polls, then the record is at least as old as the second poll, and
+    `time_lag_at_least` is true.
 
     Args:
-        positions: rows with position, `lag`, `at`, and the `generation` of their log.
-        log_ends: result of `with_log_growth`. Records written before its first row have no exact time lag.
+        positions: rows with group, topic, partition, position, `lag`, `at`, and the `generation` of the log (see
+            `with_log_growth`).
+        log_ends: result of `with_log_growth`. For records that were written before its first row, only a lower bound of
+            the time lag is known.
     """
     ends = log_ends.filter(F.col("log_end").isNotNull()).select(
         *_LOG,
@@ -222,7 +229,7 @@ def _with_older_log_ends(
 ) -> DataFrame:
     """Return the log ends from which `with_time_lag` computes the time lags of `positions`.
 
-    These are the recent log ends and, for logs whose first unread record is older, all log ends.
+    These are the log ends in `recent` and, for partitions whose first unread record is older, all log ends.
 
     Args:
         recent: result of `with_log_growth` for the newest rows of `partitions`.
@@ -237,7 +244,7 @@ def _with_older_log_ends(
     older = older.localCheckpoint()
     if older.isEmpty():
         return recent
-    # Count `generation` from the first recent row of each log, as in `positions`.
+    # Make `generation` 0 in the first recent row of each log, as in `positions`.
     every = with_timeline(partitions.join(F.broadcast(older), [*_LOG]), timeline).transform(with_log_growth)
     counted = F.min(F.when(F.col("poll") >= F.col("first_poll"), F.col("generation"))).over(Window.partitionBy(*_LOG))
     every = every.withColumn("generation", F.col("generation") - counted).drop("first_poll")

@@ -1,10 +1,11 @@
 """Build the window of each partition from polls: the latest commits that polls observed.
 
-Polls show positions, but no commits. If a poll shows a new position, this counts as a commit at the time of the poll,
-as in `kgtui.model.health.judging`. A new window begins after a gap between polls, and when a partition exists again
-after it was gone, because commits may be missing.
+Polls show positions (committed offsets), but no commits. If a poll shows a new position, this counts as a commit at the
+time of the poll, as in `kgtui.model.health.judging`. A new window begins after a gap between polls, and when a
+partition exists again after it was gone, because commits may be missing.
 
-The windows of an update are computed from a `Carried` state and later polls.
+An update of gold `health` does not read all polls again. It computes windows from a saved state (`Carried`) and from
+later polls.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ _STATE = (
     "keyframe", "gone", "steady_since", "kind", "position", "lag", "missing", "commits", "moves", "first_read",
     "still_since",
 )  # fmt: skip
-"""Columns of `observed_windows` that are those of the newest row up to the poll."""
+"""Columns of `observed_windows` whose values come from the newest row of the partition up to the poll."""
 
 _SAVED = ("recorded", "latest", "known_end", "ends", "commits", "moves", "first_read", "still_since")
-"""Columns of a `STATE`, except for `decoded`."""
+"""Fields of the type `STATE` that are computed from polls. The only other field is `decoded`."""
 
 
 def observed_windows(
@@ -54,8 +55,8 @@ def observed_windows(
     Args:
         timeline: result of `poll_timeline`.
         times: result of `time_slots`, with or without `ends_hour` (see `with_hour_ends`).
-        carried: the state at a poll, which replaces all rows of `partitions` up to this poll. The poll must be earlier
-            than the log end offsets of all windows.
+        carried: the saved state at a poll, which replaces all rows of `partitions` up to this poll. The poll must not
+            be later than the first poll whose log end offsets belong to a window.
 
     Returns:
         DataFrame with the columns at (last poll of the slot), group, topic, partition, kind, position, lag, and
@@ -66,7 +67,7 @@ def observed_windows(
         - `first_read`: first poll that showed a position
         - `missing`: see `with_lag`
         - `steady_since`: see `poll_timeline`
-        - `still_since`: see `_with_still_since`
+        - `still_since`: last poll at which the consumer was active (see `_with_still_since`)
         - `saved`: the state for gold `health_state`, in slots whose `ends_hour` is true; missing if `times` has no such
           column
     """
@@ -124,12 +125,15 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _reach(intervals: int, refresh_ms: float) -> Column:
-    """Return how many polls before a poll the log end offsets of its window begin."""
+    """Return by how many polls the log end offsets of a window begin before the poll of the window."""
     return (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
 
 
 def first_poll_of_windows(options: Options) -> Column:
-    """Return an aggregate over `time_slots`: the number of the first poll whose log end offsets belong to a window."""
+    """Return an aggregate over `time_slots`: the first poll whose log end offsets belong to a window.
+
+    The value is the `number` of the poll in `poll_timeline`.
+    """
     return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 
 
@@ -150,7 +154,7 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     # reported no lag, as in `kgtui.model.health.judging.judge_share`.
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     current = F.when(counts.isNotNull(), F.struct("position", "lag"))
-    # A carried state is the first row of its lifetime.
+    # A saved state is the first row of its lifetime.
     state = F.first("carried").over(order)
     rows = rows.withColumns({
         "is_carried": F.col("carried").isNotNull(),
@@ -159,7 +163,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
         "any_end": F.coalesce("log_end", "carried.known_end"),
         "state": state,
     })  # fmt: skip
-    # The log ends that are just too new for a commit of the row's poll, and the one before them.
+    # `end` is the newest known log end offset that is at least `refresh_ms` older than the poll of the row. `before`
+    # contains the last position before the row, and the lag at that poll.
     end = F.last("any_end", ignorenulls=True).over(refreshed)
     rows = rows.withColumns({"end": end, "before": F.last("current", ignorenulls=True).over(earlier)})
     known_early = F.filter("state.ends", lambda seen: seen["at"] <= F.col("poll") - refresh_ms)
@@ -184,7 +189,7 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
-    """Return the newest `Options.intervals` commits of two arrays, of which the first may be null."""
+    """Return the newest `Options.intervals` commits of two arrays together. The array `earlier` may be null."""
     both = F.concat(earlier, later)
     return F.when(earlier.isNull(), later).otherwise(
         F.slice(both, F.greatest(F.size(both) - options.intervals + 1, F.lit(1)), options.intervals)
@@ -192,7 +197,7 @@ def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
 
 
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `still_since`, the last poll at which the consumer was active, for the rules about share partitions.
+    """Add `still_since`: the last poll at which the consumer was active. The rules about share partitions use it.
 
     The consumer is inactive at a poll if the partition had lag at the previous poll and since then the position has not
     changed and the lag has not decreased.
@@ -208,9 +213,9 @@ def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def _with_saved_values(rows: DataFrame, options: Options) -> DataFrame:
-    """Add the columns of a state that windows do not have: `latest`, `known_end` and `ends`.
+    """Add the fields of the type `STATE` that are not columns of a window: `latest`, `known_end` and `ends`.
 
-    - `latest`: newest position that counts, and the lag of the same poll
+    - `latest`: newest position of a poll that is not ignored (see `_with_observed_commits`), and the lag at this poll
     - `known_end`: newest known log end offset
     - `ends`: log end offsets with their times, oldest first, from which the lags of the next commits are computed
     """
@@ -227,5 +232,5 @@ def _with_saved_values(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def lag_of_commit(end: Column, position: Column) -> Column:
-    """Return log end minus position, but never less than 0; null if the log end is unknown."""
+    """Return the log end offset minus the position, but at least 0; null if the log end offset is unknown."""
     return F.when(end.isNotNull(), F.greatest(end - position, F.lit(0).cast("long")))

@@ -1,6 +1,6 @@
 """Decode regular offset commits with Spark expressions only. Nearly all records of `__consumer_offsets` are regular.
 
-The module is used only if Spark has no decoder in the JVM (see `kgtui.pipeline.jobs.silver`).
+Commits are decoded with this module only if Spark has no decoder in the JVM (see `kgtui.pipeline.jobs.silver`).
 
 No Python code runs per record, so that decoding is fast. A regular commit is a complete commit of a version from 0 to
 4, or a tombstone of a commit, with valid UTF-8 and numbers in their usual ranges. `record_decoding` decodes all other
@@ -149,7 +149,10 @@ def _with_fields(commits: DataFrame) -> DataFrame:
 
 
 def _with_layout(commits: DataFrame) -> DataFrame:
-    """Add `_layout`, which says where the fields of a value are, and `_group_size`. Null values become empty bytes."""
+    """Add `_layout`, which says where the fields of a value are, and `_group_size`, the size of the group id in bytes.
+
+    Null values become empty bytes.
+    """
     value = F.coalesce("value", F.lit(b""))
     version = _bytes(value, 1, 2)
     layout = F.when(version == F.lit(b"\0\4"), 4).when(version == F.lit(b"\0\3"), 3).when(version == F.lit(b"\0\1"), 1)
@@ -180,10 +183,10 @@ def _with_sizes(commits: DataFrame) -> DataFrame:
 
 
 def _extract_fields(commits: DataFrame) -> DataFrame:
-    """Add all fields of a commit, and `_tail`: the bytes after the commit time.
+    """Add all fields of a commit, `_left` (number of bytes after the commit time) and `_tail` (the first 8 of them).
 
-    The column `_row` prevents Spark from moving the filter `_is_regular` before this step, because then Spark would
-    compute all fields twice.
+    The column `_row` prevents Spark from applying the filter `_is_regular` before this step. Spark would then compute
+    all fields twice.
     """
     key, value, size = F.col("key"), F.col("value"), F.col("_size")
     after = F.col("_begins") + size
@@ -286,7 +289,10 @@ def _text(data: Column, position: Column, size: Column) -> Column:
 
 
 def _int16(data: Column, position: Column) -> Column:
-    """Return two bytes as an unsigned number: the last two of the four bytes at a position (from 1)."""
+    """Return a 16-bit field of binary data as an unsigned number.
+
+    The field consists of the third and the fourth byte from `position` on, where 1 is the position of the first byte.
+    """
     return uint32_at(data, position).bitwiseAND(F.lit(0xFFFF)).cast("int")
 
 

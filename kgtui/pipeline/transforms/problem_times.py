@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY = 86_400_000
-"""Maximum age of the time lags in which the beginning of a problem is searched, in milliseconds."""
+"""Longest time by which the search for the beginning of a problem goes back, in milliseconds.
+
+Earlier time lags are left out.
+"""
 
 _KEY = ("group", "topic", "partition")
 
@@ -49,12 +52,16 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
 
 def rising_since(ages: Column) -> Column:
-    """Return when the time lags in the array `ages`, from `with_age_histories`, began to rise, in milliseconds."""
+    """Return when the time lag began to rise to its newest value, in milliseconds since the epoch.
+
+    Args:
+        ages: time lags of a partition, from `with_age_histories`.
+    """
     return _in_python(backlog_start.rising_since, ages)
 
 
 def behind_since(ages: Column) -> Column:
-    """Return when the current backlog began, in milliseconds.
+    """Return when the current backlog of a group began, in milliseconds since the epoch.
 
     Args:
         ages: time lags of the group, from `with_age_histories`.
@@ -93,7 +100,7 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     began = F.when(F.col("begins"), F.coalesce("earlier", to_timestamp(F.coalesce("started", "at"))))
     since = F.when(F.col("bad") & ~is_group, F.last("began", ignorenulls=True).over(order))
     rows = rows.withColumn("began", began).withColumn("bad_since", since)
-    # The problem of a group began when the problem of its first partition began.
+    # The problem of a group began at the earliest `bad_since` of the partitions that are bad in the same window.
     earliest = F.min("bad_since").over(Window.partitionBy("at", "group"))
     began = F.when(F.col("begins"), F.coalesce("earlier", earliest, to_timestamp(F.col("at"))))
     since = F.when(F.col("bad"), F.last("began", ignorenulls=True).over(order))
@@ -104,7 +111,7 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
 
 
 def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: Column) -> DataFrame:
-    """Add `earlier`: `bad_since` of the previous window, if this window is in `before`; otherwise null.
+    """Add `earlier`: `bad_since` of the previous window if the row of that window is in `before`; otherwise null.
 
     Args:
         before: rows of `health` for earlier days; None if there are none.
@@ -124,7 +131,7 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 
 
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """In windows in which the status becomes WARN or STOP, correct the time `started` with earlier time lags.
+    """Correct the time `started` with the time lags in gold `lag`, in windows in which the status becomes WARN or STOP.
 
     The start of WARN is the time at which the time lag began to rise, which may be before the window. The start of STOP
     is the time of the last commit, or the time at which the oldest unread record was written, whichever is later.

@@ -37,13 +37,14 @@ def rebalances(events: DataFrame) -> DataFrame:
 def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
     """Return one row per group with new events. Its rebalances may change from the record offset `since` on.
 
-    All records of a rebalance are between the records of the previous and of the next group epoch. The first new event
-    may belong to the rebalance of the last epoch before it. Therefore, `since` follows the record of the second to last
-    epoch before the event. In a classic group, `since` is the offset of the first new event.
+    All records of a rebalance are between the record of the previous group epoch and the record of the next one. The
+    first new event may therefore belong to the rebalance of the last group epoch that was stored before it. The records
+    of that rebalance begin after the record of the epoch before, so `since` is the offset after that record. In a
+    classic group, `since` is the offset of the first new event.
 
     Args:
         stored: all rows of silver `group_events`, of which only a few columns are read.
-        new: new events. Some of them may be stored already.
+        new: new events. Some of them may already be in `stored`.
     """
     first = new.groupBy(*_GROUP).agg(F.min("record_offset").alias("first"))
     before = stored.join(F.broadcast(first), [*_GROUP]).where("record_offset < first AND type <> 'classic'")
@@ -56,8 +57,9 @@ def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
 def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
     """Return the keys and days of the stored events from which some groups' rebalances are computed.
 
-    These are all events from the record offset `since` on, and the last event before it about each group and member,
-    which describes the state at that offset. The column `is_state` is true for events before `since`.
+    These are all events from the record offset `since` on. In addition, they are the last events before `since` about
+    each group and each member, because these describe the state at `since`. The column `is_state` is true for events
+    before `since`.
 
     Args:
         stored: all rows of silver `group_events`, of which only a few columns are read.

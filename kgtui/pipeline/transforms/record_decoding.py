@@ -1,4 +1,4 @@
-"""Decode records with Python, if the module `offset_commits` cannot decode them with Spark expressions.
+"""Decode records with Python: all records that the module `offset_commits` cannot decode with Spark expressions.
 
 Each decoded row has the position (day, partition, offset, timestamp) of a record, and the structs `commit`, `event` and
 `quarantine`, one per silver table. Exactly one struct is not null, because each record belongs to one table.

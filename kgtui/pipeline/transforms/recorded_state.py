@@ -39,10 +39,10 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
     Returns:
         DataFrame with the columns poll, keyframe, interval_ms, and
         - `number`: 1 for the first poll, 2 for the second poll, and so on
-        - `segment`: number, from 0, of the polls from one keyframe to the next
+        - `segment`: number of the segment, from 0; a segment contains a keyframe and the polls until the next keyframe
         - `previous`: the poll before; null for the first poll and after a gap
         - `steady_since`: the first poll after the latest gap
-        - `next_keyframe`: the next keyframe; null if there is none, or a gap before it
+        - `next_keyframe`: the next keyframe; null if there is none, or if there is a gap before it
         - `lasts`: until when rows of this segment are valid: `next_keyframe`, or else the last poll before the next gap
     """
     order = _single_window("poll")
@@ -163,8 +163,8 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
     """Join recorded rows with the timeline, and add rows with the full state at the first poll after each gap.
 
-    As a result, the first poll after a gap has the full state even if it is not a keyframe. A column `carried` of the
-    rows, if there is one, is null in the added rows.
+    As a result, the first poll after a gap has the full state even if it is not a keyframe. If `rows` has a column
+    `carried`, it is null in the added rows.
     """
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
@@ -212,8 +212,8 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 def begins_lifetime(key: Sequence[str]) -> Column:
     """Return whether a group, member or partition appears with this row, for the first time or again.
 
-    It appears again after a row with `gone`, or after a keyframe without its key. The expression is for rows from
-    `with_timeline`.
+    It appears again if its previous row has `gone` true, or if a keyframe between the two rows does not contain it. The
+    expression is for rows from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -228,9 +228,9 @@ def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
 
 
 def missing_from_next_keyframe(key: Sequence[str]) -> Column:
-    """Return whether the next keyframe lacks the key, although no row says `gone`.
+    """Return whether a group, member or partition is missing from the next keyframe, although no row has `gone` true.
 
-    The expression is for rows from `with_timeline`.
+    The expression is for rows from `with_timeline`. It is true only in the last row before that keyframe.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     in_segment = F.lead("keyframe").over(order) == F.col("keyframe")
@@ -253,7 +253,7 @@ def sum_of_doubles(rate: Column) -> Column:
 
 
 def to_day(at: Column) -> Column:
-    """Return the UTC day of a time in milliseconds, in any time zone of the session."""
+    """Return the UTC day of a time in milliseconds, whatever the time zone of the Spark session is."""
     return F.date_from_unix_date(F.floor(at / _DAY_MS).cast("int"))
 
 
