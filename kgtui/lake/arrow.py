@@ -44,7 +44,7 @@ def to_table(data: Any) -> pa.Table:
 
 
 def text_columns(table: Table) -> list[str]:
-    """Return the names of the text columns, which are read dictionary-encoded, because many values repeat."""
+    """Return the names of the text columns. They are read dictionary-encoded, because many of their values repeat."""
     return [column.name for column in table.columns if column.type == "string"]
 
 
@@ -71,7 +71,7 @@ def select_columns(rows: pa.Table, table: Table, columns: Sequence[str]) -> pa.T
 
 
 def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
-    """Convert rows, with a value for every column, into an Arrow table."""
+    """Convert rows into an Arrow table. Each row must have a value for every column."""
     import pyarrow as pa
 
     schema = arrow_schema(table)
@@ -181,8 +181,9 @@ _ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 def escape_surrogates(text: str) -> str:
     """Replace lone surrogates in a text, because Arrow and Delta tables cannot store them.
 
-    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). Each one becomes U+FDD0, which Unicode reserves for
-    internal use, and four hexadecimal digits. U+FDD0 itself is replaced too, so that different texts stay different.
+    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). Each surrogate becomes U+FDD0, a code point that
+    Unicode reserves for internal use, and four hexadecimal digits. U+FDD0 itself is replaced too, so that different
+    texts stay different.
     """
     return text if text.isascii() else _STRANGE.sub(lambda match: f"{_MARK}{ord(match[0]):04x}", text)
 

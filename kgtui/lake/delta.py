@@ -228,7 +228,8 @@ class RecordedTable:
         this method reads them into memory.
 
         Args:
-            keyframe: milliseconds since the epoch.
+            day: UTC day of the keyframe.
+            keyframe: time of a poll that wrote the complete state, in milliseconds since the epoch.
         """
         import pyarrow.dataset as ds
 

@@ -189,7 +189,7 @@ class LakeFolder:
         write_json(self.path / MARKER, content)
 
     def _foreign_files(self) -> list[str]:
-        """Return the names of all files except kgtui's own: lock files, and marker files that are being written."""
+        """Return the names of all files in the folder except lock files and temporary files of the marker."""
         return [name for name in _names(self.path) if not name.startswith((LOCK, f".{MARKER}."))]
 
     @contextmanager

@@ -249,10 +249,11 @@ def _last_write(delta: DeltaTable) -> float:
 
 
 def _last_in_statistics(delta: DeltaTable, column: str) -> tuple[bool, datetime | date | None]:
-    """Return the largest value of a column according to the statistics of the files; None if there are no rows.
+    """Find the largest value of a column in the statistics of the files of a table.
 
     Returns:
-        Pair (whether the largest value is known, the largest value). It is not known if a file has no statistics.
+        Pair (whether the largest value is known, the largest value). It is not known if a file has no statistics. It is
+        None if there are no rows.
     """
     actions = to_table(delta.get_add_actions(flatten=True))
     last_name = DAY if column == PARTITION else f"max.{column}"

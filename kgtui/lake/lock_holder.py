@@ -24,9 +24,10 @@ STALE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """The process that holds the lock.
+    """A process that holds a lock of a lake, or held it when it wrote the lock file.
 
     Attributes:
+        host, pid: name of the machine and id of the process.
         since: when the process took the lock, in seconds since the epoch.
     """
 

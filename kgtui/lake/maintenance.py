@@ -131,8 +131,8 @@ def prune(
 ) -> Iterator[MaintenanceResult]:
     """Delete the rows of days that are older than the rules allow, and remove unused files.
 
-    The work is done while the results are iterated over. There is one result per table for which a rule limits the
-    days.
+    The work is done while the results are iterated over. There is one result for each table whose rows are not
+    kept forever.
 
     Args:
         keep: for how many days each table keeps its rows.

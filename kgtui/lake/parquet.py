@@ -42,7 +42,8 @@ It is so large that each call of `write_table` writes exactly one row group.
 class RowBlocks(Protocol):
     """Rows of one table for a keyframe and the polls until the next keyframe, sorted by key and poll.
 
-    The rows are in blocks that can be read separately. All rows of a group are in the same block.
+    A keyframe is a poll that wrote the complete state. The rows are in blocks that can be read separately. All rows of
+    a group are in the same block.
     """
 
     def __len__(self) -> int:

@@ -68,7 +68,7 @@ class PendingDays:
         """Store the versions of the source tables in the lake, so that `days` are no longer pending.
 
         The ids of the gold tables are stored too, so that the next run notices if a gold table was removed and created
-        again. The file is not written if its content would stay the same.
+        again. If all these values are already stored, nothing is written.
         """
         path, state = _state_file(self.folder), {"sources": self.sources, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):

@@ -222,7 +222,10 @@ class StoredTable:
             delta.cleanup_metadata()
 
     def vacuum(self) -> None:
-        """Remove files that were replaced longer ago than the retention of the table, by default a week."""
+        """Remove files that were replaced longer ago than the table property `delta.deletedFileRetentionDuration`.
+
+        In tables that kgtui has created, this is an hour.
+        """
         with owner_only():
             self._open().vacuum(dry_run=False, full=True)
 

@@ -203,8 +203,8 @@ def _enable_decoder(spark: SparkSession, on_progress: Callable[[str], None] | No
 
     if not enable_decoder(spark) and on_progress is not None:
         on_progress(
-            "this Spark has no decoder of kgtui, so records are decoded with Spark expressions and Python, which needs "
-            "about twice as much CPU time"
+            "this Spark does not have kgtui's decoder, so records are decoded with Spark expressions and Python. This "
+            "needs about twice as much CPU time"
         )
 
 

@@ -84,7 +84,7 @@ _MESSAGES = {
     "SslAuthenticationException": "the TLS handshake with the brokers failed: the certificate of a broker or of the "
     "client was rejected",
     "No resolvable bootstrap urls": "the machine that runs Spark cannot resolve any of the bootstrap addresses",
-    "Failed to construct kafka consumer": "Spark could not create a Kafka consumer with these client properties",
+    "Failed to construct kafka consumer": "Spark could not create a Kafka consumer with the given client properties",
     "org.apache.kafka.common.errors.TimeoutException": f"the brokers did not respond in time when Spark read {TOPIC}",
 }
 """Part of Spark's error text → message for the user. The first part that occurs in the text is used."""

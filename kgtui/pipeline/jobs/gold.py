@@ -68,7 +68,7 @@ def _lag(inputs: GoldInputs) -> DataFrame:
 
 def _health(inputs: GoldInputs) -> DataFrame:
     since, (keyframe, at_before, _) = inputs.since_slot(HEALTH), inputs.health_start
-    # The newest rows before `since` are those of the last poll of the slot before it.
+    # Of the rows before `since`, only the newest are needed: those of `at_before`, the last poll of the previous slot.
     before = inputs.rows(HEALTH, DAY_BEFORE).filter(~is_since("window_start", since))
     return health(
         inputs.timeline,

@@ -107,11 +107,7 @@ class GoldInputs:
         self._persisted: list[DataFrame] = []
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
-        """Return the rows of a table from some day onwards.
-
-        Args:
-            before: time from that day to the first recomputed day, in whole days.
-        """
+        """Return the rows of a table, beginning with the day that is `before` earlier than the first recomputed day."""
         return self.all_rows(table).filter(F.col("day") >= F.lit(self.first - before))
 
     def all_rows(self, table: Table) -> DataFrame:
@@ -156,7 +152,7 @@ class GoldInputs:
 
     @cached_property
     def lag(self) -> DataFrame:
-        """Rows of gold `lag`. It is recomputed first, so these are new rows when other gold tables are computed."""
+        """Rows of gold `lag`. It is recomputed before the other gold tables, so that they use its new rows."""
         return self.rows(LAG, DAY_BEFORE)
 
     @cached_property
@@ -184,7 +180,7 @@ class GoldInputs:
 
     @property
     def has_complete_hour(self) -> bool:
-        """Whether a recomputed hour is over. If not, the tables in `GOLD_STATE` get no new rows."""
+        """Whether polls of a later hour follow a recomputed hour. If not, `GOLD_STATE` tables get no new rows."""
         hour = HOUR * 1000
         return self.newest[0] // hour > self.since_slot(HEALTH) // hour
 

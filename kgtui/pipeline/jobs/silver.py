@@ -55,7 +55,7 @@ def decode_unusual_commits(records: DataFrame) -> DataFrame:
 
 _LAYER = "silver"
 _BATCH_SIZE = "512m"
-"""Maximum total size of the bronze files that are decoded in one batch; Delta Lake may exceed it slightly."""
+"""Maximum total size of the bronze files that are decoded in one batch, in bytes. Delta Lake may exceed it slightly."""
 
 
 def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | None = None) -> StreamingQuery:

@@ -50,8 +50,8 @@ def forecast(
     """Compute the gold table `forecast`.
 
     Args:
-        lag: the gold table, beginning one day before `since`, because the search for the beginning of a backlog needs
-            the time lags of a day.
+        lag: gold `lag`, beginning one day before `since`, because the search for the beginning of a backlog needs the
+            time lags of a day.
         retention: columns topic and retention_seconds, with a row for each topic whose retention is known and limited.
         since: beginning of the first hour to return, in milliseconds since the epoch.
         hours: result of `hourly_lag`; None to compute it from all rows of `lag`.
@@ -242,10 +242,13 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
     There are two estimates: one from the topic's retention time and the time lag, and one from the deletion rate. The
     deletion rate varies with the traffic. Therefore, the second estimate is used only if the first is missing, or if
-    the first is longer by more than the factor `_MOST_VARIATION`, which traffic does not explain. If the time lag is
-    only a lower bound, the shorter estimate is used. `loss_basis` names the estimate that was used, and `loss_at_most`
-    says whether it is only an upper limit. `assessed` says whether the data suffice for an estimate. `at_risk` says
-    whether `loss_seconds` is shorter than the time that the group needs to catch up.
+    the first is longer than the second by more than the factor `_MOST_VARIATION`. Traffic alone does not explain such a
+    difference. If the time lag is only a lower bound, the shorter estimate is used.
+
+    - `loss_basis`: which estimate was used
+    - `loss_at_most`: whether the estimate is only an upper limit
+    - `assessed`: whether the data suffice for an estimate
+    - `at_risk`: whether `loss_seconds` is shorter than the time that the group needs to catch up
 
     If no record that is now in the topic will be left at the estimated time, the result is null, because the trend will
     not last that long.

@@ -125,7 +125,7 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _reach(intervals: int, refresh_ms: float) -> Column:
-    """Return by how many polls the log end offsets of a window begin before the poll of the window."""
+    """Return how many polls before the poll of a window are needed for the window, because of their log end offsets."""
     return (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
 
 
@@ -138,8 +138,7 @@ def first_poll_of_windows(options: Options) -> Column:
 
 
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `commits`, `moves` and `first_read` (see `observed_windows`), from the commits that polls observed up to each
-    row.
+    """Add the columns `commits`, `moves` and `first_read` (see `observed_windows`) for the polls up to each row.
 
     As in Burrow, the lag of a commit is computed with the log end offset about `offset_refresh` seconds before the
     commit.

@@ -82,8 +82,9 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
 
     Args:
         timeline: result of `poll_timeline`.
-        seconds: length of a slot.
-        since: start of the first slot, in milliseconds since the epoch. The slot before it is returned too.
+        seconds: length of a slot in seconds.
+        since: start of the first slot, in milliseconds since the epoch. The slot before it is returned too. None to
+            return all slots.
 
     Returns:
         DataFrame with the columns
@@ -124,10 +125,12 @@ def with_hour_ends(times: DataFrame) -> DataFrame:
 
 
 def first_keyframe(timeline: DataFrame, since: int) -> int:
-    """Return the keyframe of the last poll before a time, or else the first keyframe.
+    """Return the keyframe of the last poll before `since`; if all polls are later, the first keyframe.
+
+    A keyframe is a poll that wrote the complete state. The result is its time in milliseconds since the epoch.
 
     Args:
-        since: milliseconds since the epoch; the result if there are no polls.
+        since: milliseconds since the epoch. It is returned if there are no polls.
     """
     before = F.max(F.when(F.col("poll") < since, F.col("keyframe")))
     row = timeline.agg(before.alias("before"), F.min("keyframe").alias("first")).collect()[0]
@@ -135,7 +138,10 @@ def first_keyframe(timeline: DataFrame, since: int) -> int:
 
 
 def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
-    """Add the columns of the timeline to recorded rows. Rows of polls that the recorder did not finish are dropped."""
+    """Add the columns of `timeline` to recorded rows. Rows whose poll is not in `timeline` are dropped.
+
+    These are rows of polls that the recorder did not finish.
+    """
     return rows.drop("day").join(F.broadcast(timeline.drop("keyframe", "interval_ms", "number")), "poll")
 
 
