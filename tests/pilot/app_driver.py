@@ -56,7 +56,7 @@ HOSTILE = (
 def sample_snapshot(**fields: Any) -> Snapshot:
     """Return a snapshot of ten groups of all types. Members and offsets are known only for `payments.settle`.
 
-    `fields` are arguments of `snapshot_of`.
+    `fields` are passed to `snapshot_of`.
     """
     snapshot = snapshot_of(ROWS, lags=LAGS, **fields)
     return with_details(snapshot, "payments.settle", 3, 900, group_epoch=41, assignment_epoch=41)
@@ -132,10 +132,11 @@ def rows(app: KgtuiApp) -> list[str]:
 
 
 def screen_words(app: KgtuiApp) -> str:
-    """Return the text on the screen without frames and line breaks, so that a test can search for wrapped text."""
+    """Return the text on the screen without frames and line breaks, so that a test can find text that is wrapped."""
     return " ".join(re.sub("[│▌▊▐▎╭╮╰╯─]", " ", screen_text(app)).split())
 
 
 def screen_text(app: KgtuiApp) -> str:
+    """Return the lines on the screen, separated by newlines."""
     strips = app.screen._compositor.render_strips(app.size)
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)

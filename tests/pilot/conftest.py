@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import TreeNodes
 
 _FIRST_VIEW = frozenset({"test_tree", "test_main_screen"})
-"""Test modules in which `open_tree` changes nothing, because they test which nodes are open when the app starts."""
+"""Test modules in which fixture `open_tree` has no effect, because they test which nodes are open at the start."""
 
 
 @pytest.fixture(autouse=True)
 def open_tree(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Open all nodes of the tree when the app starts, so that tests can select groups in the tree.
 
-    Otherwise, nodes would be closed on the small screens of tests.
+    Without this fixture, most nodes would be closed, because the screens of tests are small.
     """
     if request.path.stem in _FIRST_VIEW:
         return

@@ -24,8 +24,8 @@ def with_health(snapshot: Snapshot, group: str, habit: Habit, *, ago: float = 1.
     """Return a copy of a snapshot in which the health of one group is known.
 
     Args:
-        habit: how the group has consumed its partitions until now; `new` means that there are too few reads for a
-            verdict.
+        habit: `well` means that the group has no lag, `slow` that its lag grows, and `stuck` that its committed offset
+            never changes. `new` is like `stuck`, but with too few reads for a verdict.
         ago: time since the last read of the group, in seconds.
     """
     listing = snapshot.groups[group]

@@ -24,7 +24,7 @@ NOW = 1_760_000_000.0
 """Time of all snapshots: 2025-10-09 08:53:20 UTC, in seconds since the epoch."""
 
 Row = tuple[str, str | None, str, str | None, int]
-"""A group as a tuple (id, type, protocol, state, coordinator's node id)."""
+"""A group as a tuple `(id, type, protocol, state, node id of the coordinator)`."""
 
 
 def snapshot_of(
@@ -43,6 +43,7 @@ def snapshot_of(
         lags: group id → lag in the summary of the group.
         summaries: group id → summary of the group, for tests that need more than the lag.
         faults: node id of a broker → error of the last request to this broker.
+        serial: number of the snapshot. Newer snapshots have higher numbers.
         fields: values for other attributes of the `Snapshot`.
     """
     groups: dict[str, Listing] = {}
@@ -76,9 +77,9 @@ def _status(node: int, groups: Mapping[str, Listing], fault: Fault | None) -> Br
 def summary(
     lag: int | None = 0, members: int | None = 1, *, unknown: int = 0, topics: tuple[str, ...] | None = ()
 ) -> Summary:
-    """Return a summary of a group, as the background sweep stores it in the snapshot.
+    """Return a summary of a group, as the monitor stores it when it reads all groups in the background.
 
-    `unknown` is the number of partitions with an unknown lag.
+    `unknown` is the number of partitions whose lag is unknown.
     """
     index = encode_member_index({"client": ["client"], "host": ["/10.0.0.1"], "member": ["m-1"]})
     return Summary(members, lag, unknown, 1, topics, index, NOW - 3, NOW - 3)

@@ -1,4 +1,4 @@
-"""The running app shows any numbers and texts that a broker can send, without an error."""
+"""Tests that the running app shows any numbers and texts that a broker can send, without an error."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ async def test_a_narrow_tree_shows_health_verdicts_as_symbols_instead_of_a_colum
         assert "stopped" not in "".join(rows(app))
 
 
-async def test_a_health_verdict_from_an_old_read_is_marked_as_stale(tmp_path: Path) -> None:
+async def test_a_health_verdict_is_marked_as_stale_if_its_last_read_is_old(tmp_path: Path) -> None:
     app, monitor = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -66,6 +66,7 @@ async def test_a_health_verdict_from_an_old_read_is_marked_as_stale(tmp_path: Pa
 
 
 async def test_key_z_shows_only_groups_with_a_problem_sorted_by_severity(tmp_path: Path) -> None:
+    """The filter bar says how many groups have not been read in full. A second press of `z` shows all groups again."""
     snapshot = unhealthy_snapshot()
     worse = Judgment(GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED)
     gone = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED)
@@ -110,6 +111,7 @@ async def test_the_filter_terms_verdict_and_timelag_select_groups(
 
 
 async def test_the_filter_bar_says_that_the_result_of_a_lag_filter_is_preliminary(tmp_path: Path) -> None:
+    """The lags of some groups have not been read yet, so these groups cannot match the filter."""
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -30,9 +30,11 @@ MOVES = ("down", "pagedown", "up", "pageup", "end", "up", "home", "space", "left
 
 
 async def equals_full_redraw(app: KgtuiApp, pilot: Pilot[int]) -> bool:
+    """Redraw all widgets, and return whether the screen looks the same as before."""
     await settled(pilot)
     screen = main_screen(app)
-    # Wait for the right side, which follows the cursor after a delay and computes the page of a node in the background.
+    # Wait for the right side of the screen. It follows the cursor of the tree after a delay, and computes the page of
+    # the selected tree node in the background.
     await until(pilot, lambda: screen._pane_timer is None and screen.right_side.page.is_current)
     before = ""
     while before != (before := app.export_screenshot()):
@@ -86,8 +88,8 @@ async def test_scrolling_by_one_row_draws_only_the_changed_lines(
         assert set(rendered) == {bottom - 1, bottom}
 
 
-async def test_the_scroll_bar_after_each_scroll_equals_a_full_redraw(tmp_path: Path) -> None:
-    """The test scrolls trees of three sizes. In the largest, the thumb of the scroll bar has its minimum length."""
+async def test_the_scroll_bar_after_each_scroll_is_the_same_as_after_a_full_redraw(tmp_path: Path) -> None:
+    """The test scrolls trees of three sizes. In the largest tree, the scroll bar thumb has its minimum length."""
     chance = random.Random(4)
     for rows in (30, 100, 3_000):
         app, _ = app_on(snapshot_of(many_groups(rows)), tmp_path)
@@ -138,7 +140,10 @@ async def test_text_that_changed_while_it_was_hidden_replaces_all_old_lines() ->
 
 
 async def test_rows_that_look_the_same_are_not_drawn_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page makes new columns for each snapshot. The table compares the drawn lines, not the columns."""
+    """The page of the cluster creates new columns for each snapshot, but its table of groups compares the drawn lines.
+
+    If a snapshot changes no line, the table draws nothing.
+    """
     monkeypatch.setattr(page, "SHORTEST_PAUSE", 0.01)
     app, monitor = app_on(snapshot_of(many_groups(150)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

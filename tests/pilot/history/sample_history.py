@@ -1,4 +1,4 @@
-"""History of an example group: time series of a live session, and a recording of one hour with two rebalances."""
+"""The history of an example group, as time series of a live session and as a recording with two rebalances."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GROUP = "payments.settle"
 POLLS = 120
 """Number of polls in the recording."""
 POLL_INTERVAL = 30
-"""Time between two polls of the recording, in seconds. All polls together last one hour."""
+"""Time between two polls of the recording, in seconds. The polls cover one hour, and `GAP` adds ten minutes."""
 
 REBALANCES = (40, 90)
 """Indexes of the polls at which a rebalance begins. Each rebalance lasts for two polls."""
@@ -29,7 +29,10 @@ GAP = 60
 
 
 def describe(poll: int, group: str = GROUP) -> GroupDescription:
-    """Return the description of a group at the poll with index `poll`. Each earlier rebalance has added one member."""
+    """Return the description of a group at the poll with index `poll`.
+
+    The group starts with two members. Each rebalance that is complete at this poll has added one member.
+    """
     done = sum(1 for begin in REBALANCES if poll >= begin + 2)
     busy = any(begin <= poll < begin + 2 for begin in REBALANCES)
     count = 2 + done
@@ -50,7 +53,10 @@ def describe(poll: int, group: str = GROUP) -> GroupDescription:
 
 
 def offsets(poll: int) -> GroupOffsets:
-    """Return the offsets of the example group at the poll with index `poll`. The lag grows between its rebalances."""
+    """Return the offsets of the example group at the poll with index `poll`.
+
+    The lag grows from the first rebalance until the second rebalance, and then shrinks.
+    """
     end = 10_000 + 600 * poll
     behind = 200 + 300 * max(min(poll, REBALANCES[1]) - REBALANCES[0], 0) - 500 * max(poll - REBALANCES[1], 0)
     return GroupOffsets((CommittedOffset("t", 0, end - max(behind, 200)),), bounds={("t", 0): PartitionBounds(0, end)})
@@ -81,9 +87,9 @@ def time_of_poll(poll: int) -> float:
 
 
 def record(path: Path) -> Path:
-    """Write a lake with one hour of polls, and return its path.
+    """Write a lake (a folder with recorded tables) that contains all polls, and return its path.
 
-    The example group rebalances twice. The recording has a gap, after which group `early` is gone and group `late`
+    The example group rebalances twice. After the gap in the recording, group `early` no longer exists, and group `late`
     is new.
     """
     recording = RecordingBuilder(path)

@@ -50,7 +50,7 @@ def pane_of(app: KgtuiApp) -> HistoryPane:
 
 
 async def shown_history(pilot: Pilot[int], app: KgtuiApp, group: str = sample_history.GROUP) -> HistoryPane:
-    """Open the History pane and wait for the history of a group."""
+    """Select a group, open the History pane, and wait until the pane shows the history of the group."""
     await settled(pilot)
     main_screen(app).go_to(group)
     await settled(pilot)
@@ -87,8 +87,11 @@ async def test_history_pane_of_a_live_session_has_plots_and_a_log(tmp_path: Path
         assert "2 rebalances" in screen_text(app)
 
 
-async def test_history_pane_shows_times_of_state_change_progress_and_first_read(tmp_path: Path) -> None:
-    """The times are the same as in the Overview pane and in the JSON of `kgtui ls --watch`."""
+async def test_history_pane_shows_when_the_state_began_and_when_progress_was_made(tmp_path: Path) -> None:
+    """The pane shows when the current state began, when the group last made progress, and when it was first read.
+
+    The times are the same as in the Overview pane and in the JSON of `kgtui ls --watch`.
+    """
     trail, group = Trail(), sample_history.GROUP
     for seconds in (300, 60):
         trail.add(round(NOW) - seconds, [Position(("t", 0), 1_000 - seconds, 1_000, seconds)])
@@ -124,7 +127,7 @@ async def test_history_pane_without_plotext_shows_bars_and_the_install_command(
         assert "pip install 'kgtui[plots]'" in screen_text(app)
 
 
-async def test_key_v_changes_the_historys_time_span_and_key_l_hides_the_plots(tmp_path: Path) -> None:
+async def test_key_v_changes_the_time_span_and_key_l_hides_the_plots(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
@@ -199,7 +202,11 @@ async def test_history_pane_of_a_recording_shows_gaps_and_enter_goes_to_a_change
 
 
 async def test_history_log_also_lists_events_that_samples_do_not_show(tmp_path: Path) -> None:
-    """Samples show no changes before the first full read of the group, and no changes of the coordinator."""
+    """Samples show no changes before the first full read of the group, and no changes of the coordinator.
+
+    The log therefore also has the events about these changes, but no events of other groups, and none from before
+    the shown time span.
+    """
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)
     shown = [
@@ -227,7 +234,7 @@ async def test_history_log_also_lists_events_that_samples_do_not_show(tmp_path: 
 
 
 def test_history_log_shows_member_names_and_verdict_reasons_in_column_details() -> None:
-    """Member ids are shortened. The row of a new verdict has `verdict` in the column CHANGE."""
+    """Member ids are shortened. The row of a changed verdict has `verdict` in the column CHANGE."""
     member_id = "enrich-2-33d63ea3-1111-4222-8333-abcdefabcdef"
     point = ChangePoint(NOW, state="Stable")
     joined = Change(point, point._replace(at=NOW + 1, joined=(member_id,)))

@@ -1,4 +1,4 @@
-"""Tests of the Insights screen: list of findings, keys that go to or mark groups, messages about missing tables."""
+"""Tests of the Insights screen: its list of findings, its keys, and its messages about missing tables."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ GROUPS = ("pay", "fraud", "fill", "calm", "restless", "perf.a", "tmp")
 
 
 def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
-    """Return a snapshot with all groups that the findings name except `perf.b`, which has been deleted.
+    """Return a snapshot of a cluster with these groups.
 
-    Unused groups are in state Empty.
+    The default groups are all groups in the findings of fixture `lake`, except `perf.b`, which has been deleted. The
+    unused groups `perf.a` and `tmp` are in state Empty.
     """
     return snapshot_of(
         [(group, "classic", "consumer", "Empty" if group in ("perf.a", "tmp") else "Stable", 1) for group in groups]
@@ -229,7 +230,7 @@ async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them
         assert re.search(r"computed \d+ (s|min|h|d) ago", unwrapped_text(app))
 
 
-async def test_insights_screen_reports_a_lake_path_with_an_unknown_home_folder(
+async def test_insights_screen_reports_a_lake_in_the_home_folder_of_an_unknown_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGTUI_LAKE", "~no-such-user/lake")
@@ -341,7 +342,7 @@ async def test_ids_with_markup_or_escape_sequences_are_shown_as_text(
 async def test_insights_screen_responds_while_its_tables_are_read(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While a slow lake is being read, the screen shows a placeholder, and the user can close the screen."""
+    """While a slow lake is being read, the screen says `reading the tables`, and the user can close the screen."""
     import threading
 
     let_go = threading.Event()
@@ -367,10 +368,13 @@ async def test_insights_screen_responds_while_its_tables_are_read(
         let_go.set()
 
 
-def test_insights_screen_reads_the_lake_with_the_highest_precedence(
+def test_insights_screen_prefers_a_replayed_lake_to_all_other_lakes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From highest to lowest: the replayed lake, the lake of the running recorder, KGTUI_LAKE, the default folder."""
+    """The replayed lake comes first, then the lake that the app is recording to, then the lake in KGTUI_LAKE.
+
+    If there is none of these, the screen reads the default folder for recordings.
+    """
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)

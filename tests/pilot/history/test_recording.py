@@ -1,4 +1,4 @@
-"""Tests of the key `R`, which records the cluster until the key is pressed again or the screen closes."""
+"""Tests of the key `R`, which records the cluster until the key is pressed again or the app ends."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def submit_dialog(pilot: Pilot[int], app: KgtuiApp, folder: str | None = N
 
 
 def notices(app: KgtuiApp, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list to which the text of each later notice is appended."""
+    """Return an empty list. From now on, the text of each notice that the app shows is appended to this list."""
     messages: list[str] = []
     notify = app.notify
 
@@ -128,6 +128,8 @@ async def test_recording_into_a_nonempty_folder_that_is_not_a_lake_is_refused(tm
 
 
 async def test_recording_continues_after_the_disk_was_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the disk is full, the header says so. Later, the recording contains the groups of the cluster."""
+
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 

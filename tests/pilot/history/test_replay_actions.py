@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pilot[int], ReplayAdmin]]:
-    """Run the app on a recording, show the time `at`, and select the example group of the recording."""
+    """Run the app on a recording, show the time `at`, and select the example group of the recording.
+
+    `at` is a duration before the end of the recording, such as `30m`.
+    """
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, at)
     async with AsyncExitStack() as stack:
@@ -38,12 +41,12 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
             yield app, pilot, admin
 
 
-async def test_a_playing_replay_stops_on_a_key_and_at_the_recordings_end(
+async def test_a_playing_recording_stops_on_a_key_and_at_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the recording is playing, the header shows the speed. Keys `p` and `[` stop the replay.
+    """While the recording is playing, the header shows the speed. Keys `p` and `[` stop it.
 
-    At the end of the recording, playing stops with a message.
+    When the end of the recording is reached, it also stops, and a message says so.
     """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setattr(replay, "PLAY_INTERVAL", 0.02)
@@ -69,7 +72,10 @@ async def test_a_playing_replay_stops_on_a_key_and_at_the_recordings_end(
 
 
 async def test_short_replay_steps_add_up_to_one_poll_and_gaps_are_skipped(tmp_path: Path) -> None:
-    """`advance` moves the replay forward by a duration. Short durations add up until the next poll is reached."""
+    """`advance` moves the replay forward by a number of seconds. Short steps add up until the next poll is reached.
+
+    From the last poll before a gap, a step of one second goes to the first poll after the gap.
+    """
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, None)
     position = LakeReplayPosition(admin)
@@ -89,7 +95,9 @@ async def test_short_replay_steps_add_up_to_one_poll_and_gaps_are_skipped(tmp_pa
 async def test_comparison_lists_differences_and_enter_goes_to_a_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Key `v` limits the table to one kind of difference, and key `l` limits it to the selected group.
+    """The screen compares two points in time of a recording.
+
+    Key `v` limits the table to one kind of difference, and key `l` limits it to the selected group.
 
     Enter closes the comparison and moves the cursor of the tree to the group of the table's current row.
     """

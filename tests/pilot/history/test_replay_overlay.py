@@ -1,4 +1,4 @@
-"""Tests of key `t`, which opens a recording on a screen above the live screen. The live screen keeps running."""
+"""Tests of key `t`, which opens a recording on a screen above the live screen. The live screen is still updated."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LIVE = [(group, "consumer", "consumer", "Stable", 1) for group in (sample_histor
 
 @pytest.fixture(autouse=True)
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set empty configuration and state folders, so that the folders of the user who runs the tests stay unused."""
+    """Set empty configuration and state folders, so that tests do not use the folders of the user who runs them."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.delenv("KGTUI_LAKE", raising=False)
@@ -215,7 +215,7 @@ async def test_the_recorder_continues_while_a_recording_is_replayed(tmp_path: Pa
     assert ended == [lake]
 
 
-async def test_going_to_a_past_time_suggests_opening_the_clusters_recording(tmp_path: Path) -> None:
+async def test_going_to_a_past_time_offers_to_open_the_recording_of_the_cluster(tmp_path: Path) -> None:
     lake = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
         main_screen(app).post_message(TimeRequested(sample_history.time_of_poll(20)))
