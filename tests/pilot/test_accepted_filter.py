@@ -1,4 +1,4 @@
-"""Tests of the key enter in the filter bar: the cursor goes to the group that the user has named."""
+"""Tests of filters that are accepted with enter. If only one group matches, the cursor of the tree moves to it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 async def test_accepting_a_filter_with_one_match_selects_the_matching_group(
     tmp_path: Path, typed: str, selected: str | None
 ) -> None:
+    """If several groups or no group match the filter, no group is selected."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -44,6 +45,7 @@ async def test_the_filter_bar_explains_that_filters_have_no_or_operator(tmp_path
 
 
 async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_path: Path) -> None:
+    """Group `orders` is selected, although `orders-2` matches the filter, too."""
     rows: list[Row] = [(group, "classic", "consumer", "Stable", 1) for group in ("orders", "orders-2", "a")]
     app, _ = app_on(snapshot_of(rows), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -54,7 +56,10 @@ async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_
 
 
 def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """Prevent the tree from showing the matches of a filter until the returned event is set."""
+    """Prevent the tree from showing the matches of a filter until the returned event is set.
+
+    Meanwhile, the app holds keys back for up to a minute.
+    """
     may_finish = asyncio.Event()
 
     async def late(*arguments: Any) -> PreparedLayout:
@@ -70,7 +75,7 @@ def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 async def test_a_key_after_an_accepted_filter_waits_until_the_match_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Key `y` waits until the tree shows the match of the filter. Before that, `y` would find no group to copy."""
+    """Key `y` copies the id of the selected group, so it must wait until the tree has selected the matching group."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -88,6 +93,7 @@ async def test_a_key_after_an_accepted_filter_waits_until_the_match_is_shown(
 async def test_clearing_a_filter_before_its_match_is_shown_keeps_the_cursor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The cursor stays on the row of the cluster, so that no group is selected."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

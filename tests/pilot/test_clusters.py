@@ -54,7 +54,7 @@ class Clusters:
         self.snapshots: dict[str, Snapshot] = {}
 
     async def open(self, name: str) -> Session:
-        """Open a cluster by name; `staging` has a configuration error."""
+        """Return a session on the cluster `name`; raise ConfigError for `staging`."""
         self.opened.append(name)
         if name == "staging":
             raise ConfigError("config.toml: clusters.staging: [/red] no such file: staging.properties")
@@ -103,9 +103,9 @@ async def choose(pilot: Pilot[int], *presses: str) -> None:
 
 
 async def test_choosing_another_cluster_closes_the_old_session_and_shows_the_new_cluster(tmp_path: Path) -> None:
-    """The screen shows groups and header of the new cluster. The theme is kept; marks and filter are not.
+    """The screen shows the groups and the header of the new cluster. The theme is kept.
 
-    The session of the first cluster is closed.
+    Marks and filter are not kept, and the session of the old cluster is closed.
     """
     clusters = Clusters(tmp_path)
     clusters.snapshots["payments"] = snapshot_of([("card.events", "share", "share", "Stable", 1)])
@@ -193,7 +193,10 @@ async def test_the_cluster_dialog_shows_settings_of_each_cluster_and_marks_the_o
 
 
 async def test_control_characters_in_cluster_names_are_escaped(tmp_path: Path) -> None:
-    """Names are not trusted, because a user may have copied somebody else's configuration. Each name takes one line."""
+    """The user may have copied the configuration from somebody else, so the names in it may contain anything.
+
+    Each name takes one line.
+    """
     choices = tuple(ClusterChoice(name, name[:40], "no[color]", name[:30]) for name in HOSTILE)
     app = Clusters(tmp_path, choices).app()
     async with app.run_test(size=(80, 24)) as pilot:
@@ -222,6 +225,7 @@ async def test_without_configured_clusters_the_cluster_dialog_shows_a_configurat
 
 
 async def test_the_cluster_action_is_unavailable_if_no_cluster_can_be_opened(tmp_path: Path) -> None:
+    """If a session can open clusters, the command palette opens the cluster dialog. Otherwise, a notice is shown."""
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)

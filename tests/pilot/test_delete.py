@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def ascii_id(value: str) -> str:
-    """Return the first 20 characters of a group id in ASCII. Pytest shows them as the name of the parameter."""
+    """Return the first 20 characters of a group id in ASCII. Pytest shows them in the name of the parametrized test."""
     return ascii(value)[:20]
 
 
@@ -83,7 +83,7 @@ async def dialog_on(
     size: tuple[int, int] = (100, 30),
     monitor: Monitor | None = None,
 ) -> AsyncIterator[tuple[DeleteDialogApp, Pilot[None]]]:
-    """Run an app with the delete dialog for `groups`, and wait until the dialog has planned the deletion."""
+    """Run an app with the delete dialog for `groups`, and wait until it has checked which groups can be deleted."""
     target = ClusterLabel("test", "b1:9092,b2:9092", command_config="/etc/client.properties")
     session = Session(target, monitor=monitor, admin=admin, state_folder=folder)
     app = DeleteDialogApp(session, groups)
@@ -163,7 +163,7 @@ async def test_the_delete_dialog_shows_the_time_of_the_last_commit(admin: Script
 async def test_the_delete_dialog_is_updated_when_a_member_joins_or_leaves(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """A member joins and leaves again while the dialog is open. The user must then confirm the deletion once more."""
+    """A member joins and leaves while the dialog is open. After that, the user must confirm the deletion once more."""
     admin.add("g", state="Empty", lag=0)
     monitor = Monitor(admin, MonitorOptions(interval=0.05))
     monitor.set_view("g", ("g",))
@@ -197,7 +197,7 @@ async def test_typed_confirmation_is_kept_if_only_the_lag_changes(admin: Scripte
 
 
 async def test_typing_the_group_id_deletes_the_group(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The dialog shows the result, and returns it when the user closes the dialog."""
+    """After the deletion, the dialog shows the result. When the user closes it, the app receives this result."""
     admin.add("g", state="Empty", lag=5)
     async with dialog_on(admin, folder, "g") as (app, pilot):
         app.screen.query_one("#typed").focus()
@@ -256,7 +256,7 @@ async def test_deleting_a_group_with_members_is_refused_with_a_reason(
 
 
 async def test_deleting_a_group_is_refused_after_a_member_has_joined(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The member joins while the user is typing, after the dialog has planned the deletion."""
+    """The member joins while the user is typing, after the dialog has found that the group can be deleted."""
     admin.add("g", state="Empty")
     async with dialog_on(admin, folder, "g") as (app, pilot):
         admin.add("g", members=(member(),))
@@ -389,7 +389,7 @@ async def test_escape_does_not_close_the_delete_dialog_while_groups_are_deleted(
 async def test_the_delete_dialog_shows_that_the_cluster_is_unreachable(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """No request is sent, and the dialog can be closed."""
+    """The dialog shows the connection error, and the user can close the dialog."""
 
     async def away(groups: object, *, timeout: float = 30.0) -> object:
         raise UnreachableError("no broker answers at b1:9092")
@@ -405,6 +405,7 @@ async def test_the_delete_dialog_shows_that_the_cluster_is_unreachable(
 
 
 async def test_a_delete_dialog_for_10000_groups_has_few_widgets(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """One widget draws all rows of the table, because a widget per row would make the dialog slow."""
     names = [f"g-{number:05}" for number in range(10_000)]
     for name in names:
         admin.add(name, state="Empty")

@@ -1,4 +1,4 @@
-"""Tests of deleting groups in the whole app with a real monitor: from the key `d` to the removal from the tree."""
+"""Tests of deleting groups in the whole app, from the key `d` until the groups disappear from the tree."""
 
 from __future__ import annotations
 
@@ -107,10 +107,10 @@ async def test_deleted_groups_disappear_from_the_tree_without_a_poll(
         await until(pilot, lambda: set(screen.snapshot.groups) == {"p\u0430yment"})
 
 
-async def test_letters_go_into_the_confirmation_field_without_focusing_it_first(
+async def test_typed_letters_go_into_the_confirmation_field_while_cancel_has_the_focus(
     admin: ScriptedAdmin, tmp_path: Path
 ) -> None:
-    """The group id can be typed although Cancel has the focus, and although its first letter is a key of the app."""
+    """The group id `quit` is typed into the field, although its first letter is the key that usually quits the app."""
     admin.add("quit", state="Empty")
     admin.groups.pop("third")
     async with running(admin, tmp_path) as (app, pilot):
@@ -140,7 +140,7 @@ async def test_letters_typed_in_one_burst_reach_the_text_field_in_order(admin: S
         await until(pilot, lambda: field.value == "payment-of-")
 
 
-async def test_each_key_of_a_burst_has_its_usual_effect(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_keys_that_arrive_together_have_their_usual_effects(admin: ScriptedAdmin, tmp_path: Path) -> None:
     """The keys slash, a filter, enter, space and `d` arrive together. Each has the same effect as when typed slowly."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "third")
@@ -162,6 +162,7 @@ async def test_a_refused_delete_shows_the_reason(admin: ScriptedAdmin, tmp_path:
 async def test_key_d_is_available_before_an_empty_group_has_been_described(
     admin: ScriptedAdmin, tmp_path: Path
 ) -> None:
+    """If the group is not Empty, the key is unavailable until the monitor has read the description of the group."""
     async with running(admin, tmp_path) as (app, pilot):
         screen = main_screen(app)
         for group, reason in (("payment", None), ("p\u0430yment", "the group has not been described yet")):
@@ -173,7 +174,10 @@ async def test_key_d_is_available_before_an_empty_group_has_been_described(
 async def test_key_d_works_if_the_description_of_an_empty_group_is_outdated(
     admin: ScriptedAdmin, tmp_path: Path
 ) -> None:
-    """The delete dialog describes the group again, so that an old description is no reason to refuse."""
+    """The delete dialog describes the group again before the deletion, so that an old description does no harm.
+
+    For a group with members, the key is unavailable.
+    """
     async with running(admin, tmp_path) as (app, pilot):
         screen = main_screen(app)
         for group, reason in (("payment", None), ("p\u0430yment", "Stable with 2 members")):

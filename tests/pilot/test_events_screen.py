@@ -49,6 +49,7 @@ def kinds(screen: EventsScreen) -> list[str]:
 
 
 async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(tmp_path: Path) -> None:
+    """While the cursor is on the newest event, it moves to each newer event. Otherwise, it stays on its event."""
     app, monitor = app_on(sample_snapshot(events=EVENTS, events_since=NOW - 30_000), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot, app)
@@ -92,8 +93,11 @@ async def test_events_are_limited_by_time_span_kind_group_and_filter(tmp_path: P
         assert app.screen is main_screen(app)
 
 
-async def test_many_changes_to_one_group_share_a_row_until_enter_lists_them(tmp_path: Path) -> None:
-    """A group that rebalances again and again does not hide the older change of another group."""
+async def test_many_changes_to_one_group_are_counted_in_a_row_until_enter_lists_them(tmp_path: Path) -> None:
+    """Only the newest five changes to the group have their own rows, and one row counts the group's older changes.
+
+    This leaves room for older changes to other groups.
+    """
     joined = Event(NOW, EventKind.JOINED, "payments.settle", STABLE, None, "m-2", "client-2 at /10.0.0.2")
     flapping = [joined._replace(at=NOW - 90 + number) for number in range(60)]
     app, _ = app_on(sample_snapshot(events=(*EVENTS, *flapping)), tmp_path)
@@ -122,9 +126,7 @@ async def test_events_screen_without_events_says_that_nothing_changed(tmp_path: 
         await settled(pilot)
 
 
-async def test_replay_lists_only_events_that_happened_before_the_shown_poll(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_replay_lists_only_events_up_to_the_shown_poll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     async with replaying(tmp_path, "0s") as (app, pilot, admin):
         await admin.seek(sample_history.time_of_poll(sample_history.GAP + 5))
@@ -137,7 +139,7 @@ async def test_replay_lists_only_events_that_happened_before_the_shown_poll(
         assert {"always", sample_history.GROUP} <= {row.event.group for row in screen.table.rows}
 
 
-async def test_filter_for_a_deleted_group_says_when_the_group_disappeared(tmp_path: Path) -> None:
+async def test_a_filter_for_a_deleted_group_says_when_the_group_disappeared(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(events=EVENTS), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -1,6 +1,6 @@
-"""Tests of panes that are not in front.
+"""Tests of panes that are hidden behind another pane.
 
-The widgets of such a pane are created after the first groups are shown, or when the pane is opened.
+The widgets of a hidden pane are created after the first groups are shown, or when the user opens the pane.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ async def test_opening_a_pane_for_the_first_time_creates_and_focuses_the_pane(tm
         assert len(screen.query(Pane)) == len(PANES)
 
 
-async def test_tabs_that_changed_while_hidden_have_long_titles_when_shown_again(
+async def test_tabs_that_changed_while_hidden_have_full_titles_when_shown_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The titles are shortened to fit the width of the widget, which is 0 while the widget is hidden."""

@@ -1,4 +1,4 @@
-"""Tests of keys that arrive in one burst, as over a slow connection."""
+"""Tests of keys that arrive all at once, as they do over a slow connection."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class SlowPrompt(TextPrompt[None]):
 
 
 async def start_slow_action(pilot: Pilot[Any], app: KgtuiApp, *keys: str) -> SlowPrompt:
-    """Open a dialog, start its action with enter, and press `keys` while the action runs. Return the dialog."""
+    """Open a dialog, start its slow action with enter, press `keys` while the action is running, return the dialog."""
     await settled(pilot)
     dialog = SlowPrompt()
     await app.push_screen(dialog)
@@ -95,8 +95,8 @@ async def start_slow_action(pilot: Pilot[Any], app: KgtuiApp, *keys: str) -> Slo
     return dialog
 
 
-async def test_key_typed_while_a_dialog_is_closing_reaches_the_main_screen(tmp_path: Path) -> None:
-    """While the dialog runs its action, keys are neither lost nor typed into its text field."""
+async def test_a_key_typed_while_a_dialog_is_closing_reaches_the_main_screen(tmp_path: Path) -> None:
+    """While the dialog runs its action, keys are neither lost nor typed into the text field of the dialog."""
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         dialog = await start_slow_action(pilot, app, "p")

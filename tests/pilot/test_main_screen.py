@@ -62,7 +62,7 @@ def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
 
 
 async def test_the_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """Brokers respond at different times. A write after each response would take long on slow connections."""
+    """Brokers respond at different times. On a slow connection to the terminal, one write per response takes long."""
     first = sample_snapshot()
     app, monitor = app_on(first, tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -194,7 +194,7 @@ async def test_the_dialog_after_a_copy_shows_exactly_the_copied_command(tmp_path
 
 
 async def test_key_y_copies_the_group_id_and_shift_y_the_describe_command(tmp_path: Path) -> None:
-    """A dialog also shows the copied command in full, so that the user can select it with the mouse."""
+    """A dialog also shows the whole copied command, so that the user can select the command with the mouse."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -250,6 +250,7 @@ async def test_going_to_a_group_that_the_filter_hides_clears_the_filter(tmp_path
 
 
 async def test_narrow_header_keeps_the_worst_problems_and_counts_the_others(tmp_path: Path) -> None:
+    """A header that is too narrow even for the worst problem shows only the number of groups with problems."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     problems = {Problem.STOP: 1, Problem.FLAPPING: 2, Problem.EMPTY: 204}
     async with app.run_test(size=(60, 20)) as pilot:
@@ -387,7 +388,10 @@ async def test_exceptions_after_a_crash_cause_no_second_report(tmp_path: Path, m
 
 
 async def test_the_filter_bar_suggests_corrections_for_a_filter_without_a_match(tmp_path: Path) -> None:
-    """The suggestion is shown until the filter changes."""
+    """The suggestions are a filter term, a similar group id, and a group that other terms of the filter exclude.
+
+    Each suggestion disappears when the filter changes.
+    """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)

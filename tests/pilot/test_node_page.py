@@ -1,4 +1,4 @@
-"""Tests of the tree's row for the cluster, and of the page that is shown for the cluster or for a node."""
+"""Tests of the page on the right side, which is shown if the tree cursor is on the cluster or on another node."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def is_selected(app: KgtuiApp, group: str) -> bool:
 
 
 async def test_the_first_screen_lists_groups_with_problems_before_any_key_press(tmp_path: Path) -> None:
-    """The cursor starts on the row of the cluster. The cluster's page lists the most harmful problems first.
+    """The cursor starts on the row of the cluster. The page of the cluster lists the most harmful problems first.
 
-    Abandoned and unused groups are only counted.
+    The page counts abandoned and unused groups, but does not list them.
     """
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
@@ -69,7 +69,10 @@ async def test_the_header_counts_the_problems_of_the_cluster(tmp_path: Path) -> 
 
 
 async def test_the_cluster_page_shows_the_whole_reason_of_the_problem_under_the_cursor(tmp_path: Path) -> None:
-    """A narrow page cuts off the reasons in the table, but shows at least 24 cells of each reason."""
+    """On a narrow page, the table of problems shows only the beginning of each reason, in at least 24 terminal cells.
+
+    A line below the table therefore shows the whole reason.
+    """
     long = replace(BEHIND, reason="the lag grew by 80 records in 60 s, 1,204 records are unread")
     app, _ = app_on(sample_snapshot(screened={"share-mailer": long, "orders.enrich": STOPPED}), tmp_path)
     async with app.run_test(size=(120, 44)) as pilot:
@@ -122,7 +125,7 @@ async def test_the_key_exclamation_mark_goes_to_the_next_group_with_a_problem(tm
             await until(pilot, partial(is_selected, app, group))
 
 
-async def test_an_acknowledged_problem_is_listed_again_when_its_judgment_changes(tmp_path: Path) -> None:
+async def test_an_acknowledged_group_is_listed_again_when_its_problem_changes(tmp_path: Path) -> None:
     app, monitor = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)
@@ -134,7 +137,7 @@ async def test_an_acknowledged_problem_is_listed_again_when_its_judgment_changes
         await until(pilot, lambda: listed(app) == ["orders.enrich"])
 
 
-async def test_the_page_of_a_node_shows_only_its_groups_and_their_changes(tmp_path: Path) -> None:
+async def test_the_page_of_a_tree_node_shows_only_its_groups_and_their_changes(tmp_path: Path) -> None:
     events = tuple(
         Event(NOW - age, EventKind.STATE, group, before="Stable", after="Empty")
         for age, group in ((9, "share-mailer"), (5, "orders.enrich"))

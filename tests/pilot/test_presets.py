@@ -1,4 +1,4 @@
-"""Tests of presets (saved filters) in the palette and in the filter bar, and of the notice about invalid presets."""
+"""Tests of presets (filters saved in the configuration), and of the notice about invalid presets."""
 
 from __future__ import annotations
 

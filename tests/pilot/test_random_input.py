@@ -37,7 +37,7 @@ SCREENS: list[tuple[str, ...]] = [
 ]  # fmt: skip
 """Sequences of keys. Each of them opens a screen or dialog from the main screen, or changes the main screen."""
 DIALOGS = [("ctrl+p",), ("question_mark",), ("C",), ("E",), ("x",), ("e",)]
-"""Keys that open a screen or dialog in every session, whatever its settings."""
+"""Keys that always open a screen or dialog. The other keys in `SCREENS` do so only in some sessions."""
 SMALL = [(side, side) for side in range(12, 0, -1)]
 SMALL += [(width, 40) for width in range(1, 13)] + [(120, height) for height in range(1, 13)]
 """Small sizes of the terminal, as (columns, lines)."""
@@ -46,7 +46,7 @@ BURST = 10
 
 
 async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tmp_path: Path) -> None:
-    """The first click closes the palette. The other two clicks arrive before the palette is removed."""
+    """The first click closes the palette. The other two clicks arrive before the palette has been removed."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -1,4 +1,4 @@
-"""Tests of `kgtui replay`: the main screen at a recorded time, without actions that change the cluster."""
+"""Tests of `kgtui replay`, which shows a recorded cluster on the main screen, without actions that change it."""
 
 from __future__ import annotations
 
@@ -77,10 +77,13 @@ async def test_keys_move_to_other_times_of_a_recording(tmp_path: Path, monkeypat
             await press_until("enter", "at-20")
 
 
-async def test_the_page_of_a_replay_lists_the_changes_in_the_recording(
+async def test_the_cluster_page_of_a_recording_lists_the_recorded_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the first poll, the page says that there are no changes. It does not mention the time when kgtui started."""
+    """At the poll before the recorded change, the page says that the recording has no changes.
+
+    The page does not mention the time when kgtui started, as it does for a live cluster.
+    """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     empty = Listing("consumer", "consumer", "Empty", 1)

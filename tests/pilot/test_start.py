@@ -1,4 +1,4 @@
-"""Tests of the start screen, which is shown without a cluster."""
+"""Tests of the start screen, which is shown while no cluster is open."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
     return KgtuiApp(session), addresses
 
 
-async def test_start_screen_shows_failed_attempts_and_the_configuration_file(tmp_path: Path) -> None:
+async def test_start_screen_shows_failed_connections_and_the_configuration_file(tmp_path: Path) -> None:
     app, _ = start_app(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -109,7 +109,10 @@ async def test_ctrl_c_copies_selected_text_instead_of_quitting(tmp_path: Path) -
 
 
 async def test_a_configured_cluster_can_be_opened_from_the_start_screen(tmp_path: Path) -> None:
-    """The screen says that no cluster is the default. It shows no example, because clusters are configured."""
+    """The screen says that no cluster is the default.
+
+    It shows no example of a configuration file, because the user has already configured clusters.
+    """
 
     async def another(name: str) -> Session:
         return session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path))

@@ -120,7 +120,7 @@ async def test_a_deleted_group_stays_selected_until_the_cursor_moves(tmp_path: P
 
 
 async def test_a_group_that_the_filter_hides_is_not_selected(tmp_path: Path) -> None:
-    """Keys must not act on a group that the user cannot see. Without the filter, the group is selected again."""
+    """Keys must not act on a group that is not visible. After the filter is cleared, the group is selected again."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -153,7 +153,7 @@ async def test_no_cursor_is_drawn_after_the_selected_group_was_deleted(tmp_path:
 
 
 async def test_a_new_grouping_opens_the_node_of_the_selected_group(tmp_path: Path) -> None:
-    """In a tree with many groups, all other nodes of the new grouping are closed. The cursor stays on its group."""
+    """The cursor stays on the selected group when the tree is grouped in another way, for example by coordinator."""
     app, _ = app_on(snapshot_of(many_groups(500)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -259,7 +259,7 @@ async def test_sorting_by_lag_puts_groups_with_unknown_lag_last(tmp_path: Path) 
     assert names[:5] == ["orders.export", "share-mailer", "payments.settle", "orders.enrich", "old-batch"]
 
 
-async def test_a_sort_term_in_the_filter_sorts_the_tree_by_any_field(tmp_path: Path) -> None:
+async def test_the_filter_term_sort_sorts_the_tree_by_the_given_field(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -368,7 +368,7 @@ async def test_the_last_valid_filter_stays_active_while_the_filter_is_invalid(tm
         assert len([row for row in rows(app) if row.startswith("     ")]) == len(ROWS)
 
 
-async def test_key_z_shows_only_unreadable_groups_and_escape_shows_all_again(tmp_path: Path) -> None:
+async def test_key_z_shows_only_groups_with_errors_and_escape_shows_all_again(tmp_path: Path) -> None:
     from kgtui.model.answer import Fault
 
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="old-batch")
@@ -384,8 +384,11 @@ async def test_key_z_shows_only_unreadable_groups_and_escape_shows_all_again(tmp
         assert any("orders.enrich" in row for row in rows(app))
 
 
-async def test_mouse_actions_move_the_cursor_scroll_the_tree_and_open_nodes(tmp_path: Path) -> None:
-    """A click moves the cursor and opens or closes nodes, the wheel scrolls, and a double click opens the panes."""
+async def test_mouse_clicks_move_the_cursor_and_open_nodes_and_panes(tmp_path: Path) -> None:
+    """A click on a group moves the cursor, and a click on a node opens or closes it.
+
+    A double click on a group moves the focus to the panes.
+    """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -412,8 +415,11 @@ async def test_the_tree_of_a_large_cluster_starts_with_closed_nodes(tmp_path: Pa
         assert first == min(row[0] for row in many_groups(20_000) if row[1] == "consumer" and row[3] == "Stable")
 
 
-async def test_rows_inserted_above_the_visible_area_are_redrawn_correctly(tmp_path: Path) -> None:
-    """The tree redraws exactly those lines of the screen that show another row than before."""
+async def test_inserting_rows_above_the_visible_area_does_not_redraw_the_whole_tree(tmp_path: Path) -> None:
+    """Seven groups are added above the visible area, and a visible group is removed.
+
+    The tree redraws at least each line that shows another row than before, but not the whole visible area.
+    """
     before = many_groups(3_000)
     app, monitor = app_on(snapshot_of(before), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

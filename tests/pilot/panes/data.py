@@ -59,7 +59,7 @@ def _parts(topic: str, parts: tuple[int, ...]) -> TopicPartitions:
 
 
 def classic_group() -> GroupDescription:
-    """A classic group with one idle member."""
+    """Return a classic group with one idle member."""
     members = tuple(
         Member(
             f"enrich-{index}-0c2f8c1e-5a52-4c11-9d0f-1b1f7a5c77f{index}", "orders-enrich", f"/10.1.0.{index + 4}",
@@ -75,7 +75,7 @@ def classic_group() -> GroupDescription:
 
 
 def share_group() -> GroupDescription:
-    """A share group whose members all read the same partitions."""
+    """Return a share group in which all members read the same partitions."""
     members = tuple(
         Member(f"KQ{index}x8Zk7S6-{index}", f"fraud-{index}", f"/10.3.0.{index}", epoch=7, protocol="share",
                topics=("card.events",), assignment=(("card.events", (0, 1, 2)),))
@@ -88,7 +88,7 @@ def share_group() -> GroupDescription:
 
 
 def streams_group() -> GroupDescription:
-    """A streams group with two processes of two threads each; one thread still has a warm-up task."""
+    """Return a streams group with two processes of two threads each. One thread still has a warm-up task."""
     tasks = StreamsAssignment
     plan = [
         (tasks((("0", (0, 1)),)), 0),
@@ -122,7 +122,7 @@ def streams_group() -> GroupDescription:
 
 
 def connect_group() -> GroupDescription:
-    """Return a group of three Connect workers. One of them must give up a task."""
+    """Return a group of three Connect workers. One worker must give up a task."""
     urls = [f"http://connect-{index}.prod:8083/" for index in range(3)]
     work = [
         (("s3-sink",), (("s3-sink", (0, 1)),), ()),
@@ -143,7 +143,7 @@ def connect_group() -> GroupDescription:
 
 
 def registry_group() -> GroupDescription:
-    """A group of two schema registry nodes."""
+    """Return a group of two schema registry nodes."""
     members = tuple(
         Member(f"sr-{index}-aa01", f"sr-{index}", f"/10.6.0.{index}", protocol="classic",
                registry=RegistryNode(f"http://sr-{index}.prod:8081", True, index == 1, "http://sr-1.prod:8081"))
@@ -156,7 +156,10 @@ def registry_group() -> GroupDescription:
 
 
 def hostile_group() -> GroupDescription:
-    """A group with markup and escape sequences in its id, member and topic, and metadata of an unknown protocol."""
+    """Return a group with markup and escape sequences in its id, its member and its topic.
+
+    The member also has 100 bytes of metadata that kgtui cannot decode.
+    """
     member = Member(
         HOSTILE, "[b]bold[/b]\x07", "/[link=x]h[/link]", protocol="classic", topics=("[/foo]",),
         assignment=(("[/foo]", (0,)),), undecoded=bytes(range(100)),
@@ -207,7 +210,7 @@ def share_offsets() -> GroupOffsets:
 
 
 def streams_offsets() -> GroupOffsets:
-    """Offsets of the source topic of a streams group."""
+    """Return the committed offsets of a streams group in its source topic."""
     committed = tuple(CommittedOffset("clicks", part, 2_000 + part, 1, "AgAAAaH8zkW1") for part in range(3))
     return GroupOffsets(committed, (), {("clicks", part): PartitionBounds(0, 2_500) for part in range(3)})
 

@@ -1,4 +1,4 @@
-"""An app for tests that shows one pane, and an empty area of any width to the left of the pane."""
+"""An app for tests of a single pane. To the left of the pane, there may be an empty area."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ COLOURS = {
 
 
 class PaneApp(App[None], Generic[PaneT]):
-    """An app that shows one pane, with an empty area of `gap` cells on its left."""
+    """An app that shows one pane, with an empty area of `gap` terminal cells to the left of the pane.
+
+    If there is a snapshot, the pane shows the group with the id `group` in it.
+    """
 
     CSS = """
     Screen { layout: horizontal; }

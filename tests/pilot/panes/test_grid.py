@@ -25,7 +25,7 @@ def legend(pane: AssignmentsPane) -> str:
 
 
 def group_of_many_members(members: int, partitions: int = 300) -> Snapshot:
-    """Return a snapshot in which group `orders.enrich` has many members. The last member has no partitions."""
+    """Return a snapshot in which group `orders.enrich` has `members` members. The last member has no partitions."""
     people = tuple(
         Member(f"id-{at}", f"worker-{at}", f"/10.0.0.{at}",
                assignment=(("clicks", tuple(range(at, partitions, members - 1))),) if at < members - 1 else ())
@@ -63,9 +63,9 @@ async def test_colons_fill_the_column_of_a_member_without_partitions() -> None:
 
 
 async def test_keys_left_and_right_scroll_the_grid_to_hidden_members() -> None:
-    """The column of the chosen member becomes visible, and the legend names this member.
+    """The keys choose a member. The column of this member becomes visible, and the legend names the member.
 
-    The cursor stays on its partition.
+    The cursor stays on the same partition.
     """
     pane = AssignmentsPane()
     async with PaneApp(pane, group_of_many_members(40), "orders.enrich").run_test(size=(80, 24)) as pilot:
@@ -89,6 +89,7 @@ async def test_keys_left_and_right_scroll_the_grid_to_hidden_members() -> None:
 
 
 async def test_column_titles_of_the_grid_are_numbers_if_client_ids_have_equal_endings() -> None:
+    """Otherwise, the title of a member's column is the ending of the client id, such as `39` for `worker-39`."""
     snapshot = group_of_many_members(12)
     description = snapshot.details["orders.enrich"].value
     assert description.members is not None

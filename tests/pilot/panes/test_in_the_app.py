@@ -74,7 +74,7 @@ async def test_selecting_a_group_with_an_error_does_not_trigger_a_layout(tmp_pat
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: len(app.screen.query(Pane)) == 6)
         await select_group(pilot, app, "orders.enrich")
-        # Wait until the panes have replaced the page of the cluster, because this causes a layout, too.
+        # Wait until the panes have replaced the page of the cluster, because this replacement causes a layout, too.
         await until(pilot, lambda: not main_screen(app).right_side.page.display)
         await settled(pilot)
         layouts.clear()
@@ -88,7 +88,7 @@ async def test_selecting_a_group_with_an_error_does_not_trigger_a_layout(tmp_pat
 async def test_moving_the_cursor_between_groups_and_nodes_recomputes_no_styles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Computing styles for each move in a large tree would create garbage faster than it is collected."""
+    """In a large tree, computing styles for each cursor move would create garbage faster than Python collects it."""
     styled: list[object] = []
     apply = Stylesheet.apply
 
@@ -113,6 +113,8 @@ async def test_moving_the_cursor_between_groups_and_nodes_recomputes_no_styles(
 
 
 async def test_showing_a_notice_triggers_only_one_layout(layouts: list[object]) -> None:
+    """A notice (the lines above a pane, for example about an error) has no height until it is shown."""
+
     class Noticed(App[None]):
         def get_theme_variable_defaults(self) -> dict[str, str]:
             return COLOURS

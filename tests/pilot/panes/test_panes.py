@@ -35,8 +35,8 @@ def summary_text(pane: Pane) -> str:
 
 
 @ENTRIES
-async def test_every_pane_shows_every_group_at_every_size(entry: Any) -> None:
-    """Each pane is also shown for a group that does not exist, and while no group is selected."""
+async def test_every_pane_shows_every_group_on_large_and_tiny_screens(entry: Any) -> None:
+    """Each pane is also shown for a group that does not exist, and without a selected group."""
     snapshot = data.example_snapshot()
     pane = entry.widget()
     app = PaneApp(pane, snapshot, GROUPS[0])
@@ -91,8 +91,8 @@ async def test_showing_another_group_moves_the_table_cursor_to_the_first_row() -
         assert pane.table.row.topic == "orders.created"
 
 
-async def test_text_of_a_hidden_overview_is_not_wrapped_to_another_width() -> None:
-    """A hidden pane has the width 0. Text wrapped to this width would still be visible when the pane is shown."""
+async def test_a_new_snapshot_does_not_change_the_line_breaks_of_a_hidden_overview() -> None:
+    """A hidden pane has the width 0. Text wrapped to this width would look wrong when the pane is shown again."""
     pane, snapshot = OverviewPane(), data.example_snapshot()
     app = PaneApp(pane, snapshot, "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
@@ -143,7 +143,14 @@ async def test_a_narrow_members_pane_shows_only_the_essential_columns(
         (None, "no offsets that you may see"),
     ],
 )
-async def test_panes_say_whether_offsets_may_be_hidden(access: Access | None, expected: str) -> None:
+async def test_panes_without_offsets_say_whether_the_user_may_lack_permission(
+    access: Access | None, expected: str
+) -> None:
+    """The brokers report no offsets. They also leave out offsets in topics that the user has no permission to describe.
+
+    The panes therefore say `no committed offsets` only if the user is known to have permission on every topic. The
+    Offsets pane also shows a notice if the permissions are known and do not cover every topic.
+    """
     group, snapshot = "payments.settle", data.example_snapshot()
     snapshot = replace(snapshot, offsets={group: Reading(GroupOffsets(), snapshot.taken_at)}, summaries={})
     offsets, overview = OffsetsPane(), OverviewPane()
@@ -224,7 +231,8 @@ async def test_enter_keeps_the_filter_of_the_offsets_pane_and_escape_removes_it(
         assert len({row.topic for row in pane.table.rows}) == 5
 
 
-async def test_key_v_groups_assignments_by_partition_member_host_and_rack() -> None:
+async def test_key_v_cycles_through_five_views_of_the_assignments() -> None:
+    """The views are a list of partitions, a grid of partitions and members, and lists of members, hosts and racks."""
     pane = AssignmentsPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
@@ -290,7 +298,7 @@ async def test_page_down_scrolls_the_overview_pane() -> None:
 
 
 async def test_the_cursor_stays_on_its_partition_when_5000_partitions_change() -> None:
-    """A worker computes the rows of a large group. When it has finished, the cursor returns to its partition."""
+    """A worker computes the rows of a large group. After it has finished, the cursor is on the same partition."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
 

@@ -1,4 +1,4 @@
-"""Tests of the table widget: refresh, drawing of visible rows, keys and clicks."""
+"""Tests of the table widget `LineTable`: new rows, drawing of visible rows, keys and clicks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ class Row:
 
 
 class TableApp(App[None]):
-    """An app with a table and a text field below it."""
+    """An app with a table and, below it, a text field.
+
+    `drawn` collects the names of the rows that the table draws, and `pressed` the ids of the columns whose titles are
+    clicked.
+    """
 
     def __init__(self, rows: list[Row]) -> None:
         super().__init__()
@@ -141,6 +145,7 @@ async def test_the_table_draws_only_its_visible_rows() -> None:
 
 
 async def test_a_refresh_redraws_only_changed_rows() -> None:
+    """The row under the cursor may be redrawn, too. New rows that are equal to the old rows cause no drawing."""
     app = TableApp(many(1_000))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down")
