@@ -68,30 +68,30 @@ def show_history(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 
 def test_history_pane_with_two_rebalances(snap_compare: Compare, tmp_path: Path) -> None:
-    """Plots of lag, rates, members and states, and a line that marks changes, share one time axis.
+    """The plots of lag, rates, members, states and epochs have a common time axis.
 
-    The plot of states shows two rebalances. The log below it has both rebalances with their duration, the members that
-    joined, and the number of partitions that moved.
+    The plot of states shows two rebalances. The log below the plots has both rebalances with their durations, the
+    members that joined, and the number of partitions that moved.
     """
     assert snap_compare(app_with_history(tmp_path), terminal_size=(120, 40), run_before=show_history())
 
 
 def test_history_pane_on_an_80_by_24_terminal(snap_compare: Compare, tmp_path: Path) -> None:
-    """The plots replace the tree, and have fewer lines than on a large screen. Four lines of the log are visible."""
+    """The tree is hidden, and the plots have fewer lines than on a large screen. All five log entries are visible."""
     assert snap_compare(app_with_history(tmp_path), terminal_size=(80, 24), run_before=show_history())
 
 
 def test_history_pane_without_plotext(snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bars are drawn instead of curves, and both rates have the same scale.
 
-    The last line says how to install the package that draws curves.
+    A line below the plots says how to install the package that draws curves.
     """
     monkeypatch.setattr(curves, "available", lambda: False)
     assert snap_compare(app_with_history(tmp_path), terminal_size=(100, 30), run_before=show_history())
 
 
 def test_history_pane_in_ascii_mode(snap_compare: Compare, tmp_path: Path) -> None:
-    """The plots consist of stars and plus signs, and the screen contains only ASCII characters."""
+    """The plots consist of characters such as stars and plus signs. The pane contains only ASCII characters."""
     app = app_with_history(tmp_path, display=DisplaySettings(ascii=True, utc=True, now=lambda: NOW))
     assert snap_compare(app, terminal_size=(80, 24), run_before=show_history())
 
@@ -139,8 +139,9 @@ def show_comparison(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 
 def test_comparison_screen_of_two_points_in_time(snap_compare: Compare, tmp_path: Path) -> None:
-    """The comparison shows both times, the number of differences of each kind, and a row per difference. Control
-    characters in names are escaped.
+    """The comparison shows both times, the number of differences of each kind, and a row per difference.
+
+    Control characters in names are escaped.
     """
     app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path)))
     assert snap_compare(app, terminal_size=(100, 24), run_before=show_comparison())
@@ -179,8 +180,9 @@ def test_events_screen_lists_the_newest_event_first(snap_compare: Compare, tmp_p
 
 
 def test_record_dialog_suggests_a_folder_and_names_keys(snap_compare: Compare) -> None:
-    """The dialog says what is recorded and how often. It has an input field with the default folder, and names the keys
-    that start and stop the recording.
+    """The dialog says what is recorded and how often. It has an input field with the default folder.
+
+    It also names the keys that start and stop the recording.
     """
     session = session_of(
         ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(Path("/home/anna/.local/state/kgtui"))

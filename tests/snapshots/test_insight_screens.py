@@ -39,14 +39,14 @@ LATER = NOW.timestamp() + 7_300
 
 @pytest.fixture(autouse=True)
 def fixed_folder_and_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fix the path and the age of the lake, so that the snapshots are the same on every machine."""
+    """Fix the path and the age of the lake (the recorded tables), so that all machines draw the same screens."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KGTUI_LAKE", "prod")
     monkeypatch.setattr(gold, "_last_write", lambda _: LATER - 600)
 
 
 def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **settings: Any) -> KgtuiApp:
-    """Return the app for a cluster with usual and unusual group ids, and for a lake whose tables contain `rows`.
+    """Return the app on a cluster with usual and unusual group ids, with a lake whose tables contain `rows`.
 
     `settings` are arguments of `DisplaySettings`.
     """
@@ -77,25 +77,27 @@ def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 
 def test_insights_screen_with_details_of_the_first_finding(snap_compare: Compare) -> None:
-    """The line at the top says how many findings of each severity there are, and how old the data is. The table has one
-    line per finding, the most urgent first. For the first finding, the screen shows a description with a command, a
-    plot of lag and rates with a vertical line where the problem began, and the partitions that are its evidence.
+    """The line at the top says how many findings of each severity there are, and how old the data is.
+
+    The table has one line per finding, and the most urgent finding comes first. For this finding, the screen shows a
+    description with a command, a plot of lag and rates, and the partitions with the problem as evidence. A vertical
+    line in the plot shows when the problem began.
     """
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(120, 40), run_before=open_insights())
 
 
 def test_insights_screen_on_an_80_by_24_terminal(snap_compare: Compare) -> None:
-    """The table of findings has no column for the kind of finding.
+    """The table of findings shows four lines, and its last column is shortened.
 
-    Below the table are only the description and the plot, without the evidence.
+    Below the table are the description and the plot of the selected finding. Its evidence is not shown.
     """
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(80, 24), run_before=open_insights())
 
 
 def test_insights_screen_shows_a_findings_evidence_on_an_80_by_24_terminal(snap_compare: Compare) -> None:
-    """The finding about an unusual group is selected.
+    """The finding about the drain time of a group is selected.
 
-    Its evidence replaces the plot and shows the name of every column.
+    The evidence of this finding replaces the plot. It is a list of column names with their values.
     """
     presses = ("down", "down", "down", "down", "l")
     assert snap_compare(
@@ -106,7 +108,7 @@ def test_insights_screen_shows_a_findings_evidence_on_an_80_by_24_terminal(snap_
 def test_insights_screen_with_marked_unused_groups(snap_compare: Compare) -> None:
     """The last two findings are marked.
 
-    One of these findings is about several groups, and the evidence has a row for each group.
+    The selected one of them is about two groups, and its evidence has a row for each group.
     """
     presses = ("end", "space", "up", "space", "up")
     assert snap_compare(
@@ -115,9 +117,9 @@ def test_insights_screen_with_marked_unused_groups(snap_compare: Compare) -> Non
 
 
 def test_insights_screen_with_missing_tables_and_escaped_group_ids(snap_compare: Compare) -> None:
-    """Warnings say which tables and findings are missing, and which command creates the tables.
+    """Warnings say which tables and which kinds of findings are missing, and which command creates the tables.
 
-    Markup in group ids has no effect.
+    Markup and control characters in group ids are shown as text.
     """
     unused = [
         row(CLEANUP, kind="group", name=name, groups=1, state="Empty", quiet_since=NOW - 30 * HOUR)
@@ -131,13 +133,16 @@ def test_insights_screen_with_missing_tables_and_escaped_group_ids(snap_compare:
 
 
 def test_insights_screen_in_ascii_mode(snap_compare: Compare) -> None:
-    """The screen contains only ASCII characters, except for the frame."""
+    """The screen contains only ASCII characters, except for the frame and the scroll bar."""
     app = app_on_findings(rows_with_problems(), ascii=True)
     assert snap_compare(app, terminal_size=(80, 24), run_before=open_insights("end"))
 
 
 def test_insights_screen_without_a_recording(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The screen says that the cluster is not recorded, which key to press and which commands to run, in this order."""
+    """The screen says that the cluster is not recorded. Below, it names the key that starts a recording.
+
+    It also has the commands that record the cluster and that compute the tables from the recording.
+    """
     monkeypatch.delenv("KGTUI_LAKE")
     app = KgtuiApp(
         session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(Path("/home/anna/.local/state/kgtui")))

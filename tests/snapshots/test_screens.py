@@ -38,9 +38,9 @@ THEMES = sorted(theme.name for theme in load([shipped_folder()])[0])
 
 
 def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that presses `presses` when the tree is complete, and waits until the screen is drawn.
+    """Return a function that presses the keys `presses` when the tree is complete, and waits until the screen is drawn.
 
-    The function stops blinking cursors, which would change the snapshot.
+    The function stops the blinking of cursors, because a blinking cursor would change the snapshot.
     """
 
     async def run(pilot: Pilot[Any]) -> None:
@@ -73,34 +73,36 @@ def shows(snap_compare: Compare, tmp_path: Path) -> Callable[..., bool]:
 
 
 def test_main_screen_with_overview_of_a_group(shows: Callable[..., bool]) -> None:
-    """Below the header and the filter bar is the tree, grouped by type and state. The group payments.settle is
-    selected, and its Overview is on the right.
+    """Below the header and the filter bar is the tree, grouped by type and state.
+
+    The group payments.settle is selected, and its Overview is on the right.
     """
     assert shows(sample_snapshot(), (120, 40), "n", "n")
 
 
 def test_main_screen_with_health_verdicts_in_the_tree_and_the_overview(shows: Callable[..., bool]) -> None:
-    """ERR and WARN are in a column of the tree, and a sign is in front of each group that has one of these verdicts.
+    """Symbols in front of two groups show their verdicts. Each node shows the symbol of its worst verdict.
 
-    The Overview shows the verdict with its reason, the lag trend, and the time lag.
+    The Overview shows the verdict of the selected group with its reason, the lag trend, and the time lag.
     """
     assert shows(unhealthy_snapshot(), (120, 40), "n", "n")
 
 
 def test_overview_pane_with_a_health_verdict_on_an_80_by_24_terminal(shows: Callable[..., bool]) -> None:
-    """The health verdict, lag trend and time lag of a group are below its state, with wrapped text beside the labels.
-    The other lines of the Overview can be scrolled into view.
+    """The verdict, its reason, the member concerned and the next step come first. Long text is wrapped.
+
+    The lag trend and the time lag follow below the group's state and members. Other lines can be scrolled into view.
     """
     assert shows(unhealthy_snapshot(), (80, 24), "n", "n", "enter", "1")
 
 
 def test_tree_with_health_verdicts_on_a_narrow_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
-    """There is no column for health verdicts, so signs in front of two groups show their verdicts."""
+    """There is no column for problems, so a symbol in front of a group or node shows its verdict."""
     assert shows(unhealthy_snapshot(), (100, 24), "n", display=DisplaySettings(ascii=True, utc=True, now=lambda: NOW))
 
 
 def test_overview_pane_says_how_long_detecting_a_stop_takes(shows: Callable[..., bool]) -> None:
-    """The verdict is OK. A muted line says how long kgtui must observe the group to notice a stop."""
+    """The verdict is not known yet. The line `undecided` says how long kgtui must observe a group to notice a stop."""
     assert shows(with_health(sample_snapshot(), "payments.settle", "new"), (120, 40), "n", "n")
 
 
@@ -113,7 +115,7 @@ def test_main_screen_on_an_80_by_24_terminal_shows_only_the_tree(shows: Callable
 
 
 def test_main_screen_on_a_60_by_20_terminal(shows: Callable[..., bool]) -> None:
-    """The tree has only names, counts and lag, and the header has only the time on its right side.
+    """The tree has the columns problem, count and lag. The header has no room for the time of the last poll.
 
     The footer has fewer keys than on a large screen.
     """
@@ -132,16 +134,17 @@ def test_offsets_pane_in_full_screen_mode(shows: Callable[..., bool]) -> None:
 
 
 def test_main_screen_with_a_filter(shows: Callable[..., bool]) -> None:
-    """Four groups match `lag:100+`.
+    """Four groups match `lag:100+`, and the header says "4 shown".
 
-    The header says "4 shown", and the filter bar says that half of the lag has been read.
+    The filter bar says that only half of the groups could be searched so far, because the other lags are not known.
     """
     assert shows(sample_snapshot(), (120, 24), filter="lag:100+")
 
 
 def test_main_screen_with_an_invalid_filter(shows: Callable[..., bool]) -> None:
-    """Carets mark the unknown term, with a suggestion below it. The tree still shows the groups that match the last
-    valid filter.
+    """Carets mark the unknown term `lagg:`, and a message below it suggests `lag`.
+
+    The last valid filter, `lagg`, is still active. The tree says that no group matches it.
     """
     assert shows(sample_snapshot(), (80, 24), "slash", *"lagg:1k")
 
@@ -149,21 +152,21 @@ def test_main_screen_with_an_invalid_filter(shows: Callable[..., bool]) -> None:
 def test_main_screen_when_a_broker_does_not_respond(shows: Callable[..., bool]) -> None:
     """The header has `brokers 2/3` in amber. A red line above the keys explains the error.
 
-    Each group that the broker coordinates has a red `!` in front of it.
+    Each node that contains groups of this broker has a red `!` with the number of these groups.
     """
     assert shows(sample_snapshot(faults={2: SILENT}), (120, 30), "n")
 
 
 def test_errors_of_many_brokers_are_shown_on_three_lines(shows: Callable[..., bool]) -> None:
-    """Two lines show the errors of two brokers, and a third line says how many more brokers have an error."""
+    """The errors of two brokers are shown above the keys. The last line says how many more errors are not shown."""
     faults = dict.fromkeys((2, 3, 4, 5), SILENT) | {1: REFUSED}
     assert shows(snapshot_of(many_groups(30), brokers=6, faults=faults), (100, 24))
 
 
 def test_tree_grouped_by_coordinator_and_sorted_by_lag(shows: Callable[..., bool]) -> None:
-    """The nodes are brokers, with nodes of states below them.
+    """There is a node for each broker. Below each broker are nodes for the states of its groups.
 
-    The group with the largest lag comes first, and the title of the lag column is highlighted.
+    Within a node, the group with the largest lag comes first. The title of the lag column is highlighted.
     """
     assert shows(sample_snapshot(), (100, 30), "b", "b", "s")
 
@@ -171,7 +174,7 @@ def test_tree_grouped_by_coordinator_and_sorted_by_lag(shows: Callable[..., bool
 def test_tree_grouped_by_topic(shows: Callable[..., bool]) -> None:
     """A group that reads two topics is listed under each of the two topics.
 
-    Groups that have not been read come last.
+    A group that has not been read comes last, under the node `not read yet`.
     """
     rows = [(name, "consumer", "consumer", "Stable", 1) for name in ("billing", "search", "unread")]
     known = {"billing": summary(10, 2, topics=("invoices", "orders")), "search": summary(0, 1, topics=("orders",))}
@@ -179,7 +182,7 @@ def test_tree_grouped_by_topic(shows: Callable[..., bool]) -> None:
 
 
 def test_tree_grouped_by_name_prefix_with_marked_groups(shows: Callable[..., bool]) -> None:
-    """Each name prefix is a node with its total lag.
+    """Each group is the only one with its prefix, so all groups are under the node `other names`.
 
     Two groups are marked with a star, and the header says "2 marked".
     """
@@ -195,7 +198,7 @@ def test_tree_escapes_control_characters_in_group_ids(shows: Callable[..., bool]
 
 
 def test_main_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
-    """The whole screen contains only ASCII characters."""
+    """Header, tree, Overview and keys contain only ASCII characters."""
     session = session_of(ScriptedMonitor(sample_snapshot(faults={2: SILENT})))
     assert session.display is not None
     session.display.ascii = True
@@ -203,16 +206,16 @@ def test_main_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
 
 
 def test_tree_nodes_of_a_large_cluster_are_closed_at_first(shows: Callable[..., bool]) -> None:
-    """The tree shows only the nodes of the 20,000 groups, with the number of groups in each node.
+    """The tree shows nodes instead of the 20,000 groups. Each node has the number and the total lag of its groups.
 
-    The lag has the sign for "at least", because it has not been read for all groups.
+    A `≥` in front of a lag means "at least", because the lag of many groups has not been read.
     """
     rows = many_groups(20_000)
     assert shows(snapshot_of(rows, brokers=5, lags={row[0]: 17 for row in rows[::3]}), (100, 20))
 
 
 def test_main_screen_while_connecting(shows: Callable[..., bool]) -> None:
-    """The header says CONNECTING, and the only other text is the address."""
+    """The header says CONNECTING. In place of the tree, a line names the address."""
     assert shows(snapshot_of([], brokers=0), (80, 20))
 
 
@@ -233,8 +236,9 @@ def test_main_screen_when_listing_groups_is_forbidden(shows: Callable[..., bool]
 
 
 def test_header_of_a_paused_read_only_production_cluster(snap_compare: Compare, tmp_path: Path) -> None:
-    """The name of the cluster and PROD have the red background that is configured for the cluster. The header says
-    PAUSED in amber and `read-only`, and the footer has no key for deletion.
+    """The name of the cluster and PROD have the red background that is configured for the cluster.
+
+    The header says PAUSED in amber and `read-only`, and the footer has no key for deletion.
     """
     monitor = ScriptedMonitor(sample_snapshot())
     monitor.paused = True
@@ -264,8 +268,10 @@ def test_command_palette_with_typed_text(shows: Callable[..., bool]) -> None:
 
 
 def test_dialog_that_lists_the_configured_clusters(snap_compare: Compare, tmp_path: Path) -> None:
-    """A star marks the open cluster. Each cluster has its name and environment on a background in its color, the name
-    of the color, whether it is read-only, and its addresses.
+    """There is one line per cluster, and a star marks the open cluster.
+
+    Each line has the name and the environment of the cluster on a background in the cluster's color, the name of the
+    color, whether the cluster is read-only, and the addresses.
     """
 
     async def another(name: str) -> Session:
@@ -289,8 +295,8 @@ def test_main_screen_in_each_theme(shows: Callable[..., bool], theme: str) -> No
 
 
 def test_start_screen_after_a_failed_connection(snap_compare: Compare, tmp_path: Path) -> None:
-    """The screen shows the address that was tried, an input field for another address, the demo and the configuration
-    file. It fits 80×24 without scrolling.
+    """The screen shows the address that was tried, an input field for another address, a button that opens the demo,
+    and an example of a configuration file. It fits 80×24 without scrolling.
     """
 
     async def demo() -> Session:
