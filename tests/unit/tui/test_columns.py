@@ -1,4 +1,4 @@
-"""Tests of the widths of table columns in panes, and of wrapped cells."""
+"""Tests of the widths of table columns, and of text that is wrapped to a width."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def test_wrapped_table_cells_fit_the_width_and_keep_every_word(texts: list[str],
 
 
 def test_wrapping_escapes_table_cells_and_marks_them_as_escaped() -> None:
+    """Escaped text has the type `SafeText`, so that it is not escaped again."""
     (line,) = wrap_cells([Cell("a\x1b")], 20)
     assert line[0].text == "a\\x1b"
     assert isinstance(line[0].text, SafeText)

@@ -1,4 +1,4 @@
-"""Tests of the diagnosis of a group: verdict, reason, the members concerned, and the next step."""
+"""Tests of the diagnosis of a group, which consists of a verdict, a reason, the members concerned, and a next step."""
 
 from __future__ import annotations
 
@@ -74,8 +74,11 @@ def test_diagnosis_of_a_stopped_group_names_the_owner_of_the_partition() -> None
     assert "log of the member" in found.advice
 
 
-def test_diagnosis_of_a_simple_group_does_not_ask_for_its_members() -> None:
-    """Offsets of a simple group are committed without members, so no member can have left."""
+def test_diagnosis_of_a_simple_group_does_not_say_that_members_left() -> None:
+    """Offsets of a simple group are committed without members, so that no member can have left.
+
+    The advice is to check the application that commits the offsets.
+    """
     snapshot, group = sample_snapshot(), "old-batch"
     for judgment, more in (
         (judgment_of_empty(6, None, Basis.SCREENED), ""),
@@ -95,7 +98,7 @@ def test_diagnosis_of_a_simple_group_does_not_ask_for_its_members() -> None:
 
 
 def test_diagnosis_of_lost_records_says_that_the_group_has_stopped() -> None:
-    """The group loses records because it has stopped, so faster consumers would not help."""
+    """The group loses records because it has stopped. The advice is to start it, not to make consumers faster."""
     judgment = Judgment(
         GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, reason="5 records expired", others=(Problem.STOP,)
     )
@@ -110,7 +113,8 @@ def test_diagnosis_of_lost_records_says_that_the_group_has_stopped() -> None:
     assert diagnose(screened(sample_snapshot(), Problem.DATA_LOST), GROUP, clock).also == ""
 
 
-def test_diagnosis_names_an_owner_while_the_exact_verdict_is_pending() -> None:
+def test_diagnosis_names_the_owner_before_detailed_reads_confirm_a_stop() -> None:
+    """The background read of all groups reports STOP. The detailed reads of the group are too few to confirm it."""
     member = Member("m-2", "billing", "/10.0.0.8", assignment=((f"{GROUP}-topic", (0,)),))
     snapshot = screened(described(stopped(), member), Problem.STOP, GroupStatus.ERR)
     pending = (Undecided(Status.ERR, Lack.TIME),)
@@ -121,6 +125,7 @@ def test_diagnosis_names_an_owner_while_the_exact_verdict_is_pending() -> None:
 
 
 def test_diagnosis_says_that_no_member_owns_the_stopped_partition() -> None:
+    """If the assignment of a member is not known, the diagnosis does not say this."""
     member = Member("m-1", "billing", "/10.0.0.7", assignment=())
     assert diagnose(described(stopped(), member), GROUP, clock).who == f"no member owns {GROUP}-topic-0"
     unknown = Member("m-1", "billing", "/10.0.0.7", assignment=None)
@@ -182,6 +187,7 @@ def test_explanation_of_a_stopped_group_begins_with_the_verdict() -> None:
 
 
 def test_explanation_of_a_forbidden_empty_group_does_not_call_it_deletable() -> None:
+    """The explanation says `can be deleted now` only about an Empty group that could be read and has not stopped."""
     snapshot = described(sample_snapshot(), state="Empty")
     assert explain_group(snapshot, GROUP, clock)[-1].advice == "The group can be deleted now."
     stopped_group = screened(snapshot, Problem.STOP, GroupStatus.ERR)
@@ -192,12 +198,13 @@ def test_explanation_of_a_forbidden_empty_group_does_not_call_it_deletable() -> 
     assert "cannot be deleted now" in explain_group(replace(snapshot, details=details), GROUP, clock)[-1].advice
 
 
-def test_faults_of_a_group_are_explained_between_its_verdict_and_its_state() -> None:
+def test_errors_of_a_group_are_explained_between_its_verdict_and_its_state() -> None:
     titles = [one.title for one in explain_group(example_snapshot(), "secret.group")]
     assert titles == ["UNREADABLE", "GROUP_AUTHORIZATION_FAILED (30)", "Stable"]
 
 
-def test_diagnosis_of_a_flapping_group_names_members_that_come_and_go() -> None:
+def test_diagnosis_of_a_flapping_group_names_members_that_joined_or_left() -> None:
+    """It says how often each of these members joined or left in the last ten minutes."""
     snapshot = described(screened(sample_snapshot(), Problem.FLAPPING), Member("m-1", "billing", "/10.0.0.7"))
     at, listing = snapshot.taken_at, snapshot.groups[GROUP]
     kinds = [EventKind.LEFT, EventKind.JOINED, EventKind.LEFT]
@@ -220,7 +227,7 @@ def test_diagnosis_of_lost_records_names_partition_and_owner() -> None:
     assert found.who == "billing at /10.0.0.7 owns orders-1; records of 1 more partition are lost"
 
 
-def test_diagnosis_of_a_group_with_idle_members_names_the_first_of_them() -> None:
+def test_diagnosis_of_a_group_with_five_idle_members_names_three_of_them() -> None:
     members = tuple(Member(f"m-{number}", f"c-{number}", "/10.0.0.7", assignment=()) for number in range(5))
     found = diagnose(described(screened(sample_snapshot(), Problem.NO_PARTITIONS), *members), GROUP, clock)
     named = ", ".join(f"c-{number} at /10.0.0.7 has no partition" for number in range(3))

@@ -13,6 +13,7 @@ def joined(group: str, at: float) -> Event:
 
 
 def test_the_newest_changes_of_a_group_are_listed_and_older_changes_are_counted() -> None:
+    """At most two changes per group are listed. One row counts the three older changes of group `a`."""
     left = Event(1.0, EventKind.LEFT, "a", subject="client-1")
     events = [joined("a", 9.0), joined("a", 8.0), joined("b", 7.0), joined("a", 6.0), left, joined("a", 0.0)]
     rows = event_rows(events, 2)

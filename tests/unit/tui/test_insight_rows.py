@@ -1,4 +1,4 @@
-"""Tests of the pure functions that turn findings into rows, descriptions and warnings."""
+"""Tests of functions that turn findings into rows, descriptions and warnings on the Insights screen."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_evidence_of_a_finding_has_durations_as_text_and_dashes_for_unknown_valu
 
 
 def test_finding_is_marked_if_all_its_unused_groups_are_marked() -> None:
-    """Groups that no longer exist are ignored, and findings that are not about unused groups are never marked."""
+    """Groups that no longer exist are ignored. Findings that are not about unused groups are never marked."""
     found = Insights((FINDING, FAMILY), as_of=NOW)
     existing = {"dwh.backfill", "perf.a"}
     assert [row.marked for row in finding_rows(found, existing, {"dwh.backfill", "perf.a"})] == [False, True]
@@ -131,6 +131,7 @@ def test_warnings_name_missing_unreadable_and_outdated_gold_tables() -> None:
 
 
 def test_screen_without_findings_names_the_commands_record_and_pipeline() -> None:
+    """If the lake cannot be read, the screen shows the error instead of the command that records the cluster."""
     path = Path("/state/lakes/prod")
     which, seeds = LakeChoice(path, "", chosen=False), ("a:1", "b:2")
     nothing = " ".join(words(no_findings_lines(which, "", recorded=False, seeds=seeds, width=98)))

@@ -67,7 +67,7 @@ def test_lag_of_a_partition_with_several_owners_belongs_to_no_member() -> None:
     assert {load.lag.value for load in loads.values()} == {None}
 
 
-def test_members_pane_lists_a_blocking_member_first_and_says_how_it_blocks() -> None:
+def test_members_pane_first_lists_the_member_that_delays_a_rebalance_and_says_why() -> None:
     members = (
         member("a", client_id="a", epoch=7, assignment=(("t", (0,)),), target=(("t", (0,)),)),
         member("b", client_id="b", epoch=7, assignment=(), target=(("t", (1,)),)),
@@ -85,7 +85,7 @@ def test_members_pane_lists_a_blocking_member_first_and_says_how_it_blocks() -> 
 
 
 def test_members_with_the_same_client_id_have_different_names_in_the_members_pane() -> None:
-    """The client id is shown in a separate column, which is hidden on a narrow screen."""
+    """Their names contain the host. A separate column shows the client ids, unless they are the names."""
     members = (
         member("a-3fa8", client_id="billing", host="/10.0.3.7"),
         member("a-91cc", client_id="billing", host="/10.0.3.8"),

@@ -1,4 +1,4 @@
-"""Tests of the values on the page that describes the cluster or a node of the tree."""
+"""Tests of the values on the page that summarizes all groups of the cluster, or the groups of a tree node."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROWS: list[Row] = [
 
 
 def trail(*reads: tuple[int, int, int]) -> bytes:
-    """Return the encoded trail of a group with one partition.
+    """Return the encoded trail (the last reads of the offsets) of a group with one partition.
 
     Args:
         reads: `(time in seconds, committed offset, log end offset)` of each read.
@@ -78,6 +78,7 @@ def test_problems_of_a_node_exclude_groups_of_other_nodes_and_unused_groups() ->
 
 
 def test_updating_the_problems_of_a_summary_does_not_recompute_its_sums() -> None:
+    """The new summary has the problems of the newer snapshot, and the sums of the earlier summary."""
     snapshot = snapshot_of(ROWS, lags={"a": 5, "b": 7})
     parts = list(snapshot.by_listing.values())
     earlier = run_at_once(summary_steps(snapshot, parts, Problems(), all_groups=True))
@@ -89,7 +90,8 @@ def test_updating_the_problems_of_a_summary_does_not_recompute_its_sums() -> Non
     assert earlier.problems == []
 
 
-def test_page_adds_up_the_lags_of_a_large_cluster_every_20_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_adds_up_the_lags_of_a_large_cluster_at_most_every_20_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cluster has 100,000 groups. For a cluster with 20,000 groups, the page always adds up the newest lags."""
     page, cluster, node = NodePage(), PageSubject(None, "", []), PageSubject(("consumer",), "", [])
     now = 1_000.0
     monkeypatch.setattr("kgtui.tui.node_page.page.monotonic", lambda: now)
@@ -161,7 +163,8 @@ def test_placeholder_for_no_problems_says_how_many_groups_were_read() -> None:
     assert no_problem_placeholder(GroupSetSummary(groups=3, read=3)) == "no group needs attention"
 
 
-def test_since_column_shows_the_time_of_the_last_consumed_record() -> None:
+def test_since_column_shows_after_which_time_an_unobserved_stop_began() -> None:
+    """If kgtui did not observe when the stop began, the column has `after` and the time given in `Judgment.after`."""
     now = display_settings().now()
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, since=now, after=now - 1_500)
     column = next(column for column in PROBLEM_COLUMNS if column.id == "since")
@@ -189,6 +192,7 @@ def test_broker_row_shows_slow_responses_and_throttling(took_ms: float | None, t
 
 
 def test_header_counts_rebalances_that_have_just_begun() -> None:
+    """A rebalance that has just begun is no problem, so it is counted in a plain color instead of a warning color."""
     rows: list[Row] = [("a", "consumer", "consumer", "Reconciling", 1), ("b", "classic", "consumer", "Stable", 1)]
     assert groups_in_rebalance(snapshot_of(rows)) == 1
     assert [count.piece for count in problem_counts({}, rebalancing=1)] == [("↻ 1 rebalancing", "header--plain")]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def overview_text(snapshot: Snapshot, group: str, label: str, *, series: SeriesStore | None = None) -> str:
-    """Return the text of the field with this label in the Overview pane, or an empty text if there is no such field.
+    """Return the text of the field with this label in the Overview pane, or an empty string if there is no such field.
 
     `series` contains the lag samples from which the pane computes the lag trend.
     """

@@ -106,6 +106,7 @@ def test_overview_shows_each_health_value_in_its_own_field(fields: dict[str, Any
     ],
 )
 def test_overview_leaves_out_health_fields_without_a_value(fields: dict[str, Any]) -> None:
+    """It also leaves out counts of 0, and a data loss that is still days away."""
     nothing = {"trend": None, "time_lag": None, "lost": None, "rebalances": None}
     assert fields_by_label(snapshot_with(**(nothing | fields))).keys() == {"verdict"}
 
@@ -129,7 +130,7 @@ def test_overview_shows_an_old_health_verdict_with_its_age() -> None:
     assert "observed 2 min as of 3 min ago" in verdict
 
 
-def test_overview_shows_the_last_observed_progress_and_the_first_read() -> None:
+def test_overview_shows_the_times_of_the_last_progress_and_the_first_read() -> None:
     trail = Trail()
     for number, position in enumerate((5, 9, 9)):
         trail.add(1_759_999_000 + 60 * number, [Position(("t", 0), position, 20, 20 - position)])
@@ -142,7 +143,7 @@ def test_overview_shows_the_last_observed_progress_and_the_first_read() -> None:
     assert "progress" not in fields_by_label(snapshot)
 
 
-def test_overview_shows_the_lag_trend_from_the_sweep_until_two_detailed_reads() -> None:
+def test_overview_without_detailed_reads_shows_the_lag_trend_of_background_reads() -> None:
     trail = Trail()
     for number, position in enumerate((0, 100)):
         trail.add(1_759_999_000 + 10 * number, [Position(("t", 0), position, 600, 600 - position)])
@@ -153,7 +154,7 @@ def test_overview_shows_the_lag_trend_from_the_sweep_until_two_detailed_reads() 
     assert "trend" not in fields_by_label(snapshot)
 
 
-def test_overview_computes_the_lag_trend_until_the_monitor_reports_one() -> None:
+def test_overview_computes_the_lag_trend_from_samples_until_the_monitor_reports_one() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)

@@ -1,4 +1,4 @@
-"""Tests of notices, placeholders, configs, events and the assignment grid in panes. The app is not started."""
+"""Tests of functions that create texts and table rows for the panes. The app is not started."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_pane_with_current_data_has_no_notice() -> None:
     assert reading_notices(snapshot, "payments.settle", snapshot.details) == []
 
 
-def test_pane_notice_about_old_data_shows_the_datas_age_and_the_reason() -> None:
+def test_pane_notice_about_old_data_shows_its_age_and_the_reason() -> None:
     snapshot = data.example_snapshot()
     (line, advice) = reading_notices(snapshot, "stale.group", snapshot.details)
     text = "".join(cell.text for cell in line)
@@ -98,7 +98,7 @@ def test_configs_that_are_set_for_the_group_are_listed_before_other_configs() ->
     assert len(config_rows(data.configs(), None)) == len(data.configs()), "the type of the group is not known"
 
 
-def test_text_of_an_event_has_no_control_characters_and_a_displayable_arrow() -> None:
+def test_event_text_escapes_control_characters_and_has_an_ascii_arrow_in_ascii_mode() -> None:
     event = Event(1.0, EventKind.CONFIG, "g", None, "evil\x1b[31m", "5", "share.name")
     assert event_text(event) == "share.name: evil\\x1b[31m → 5"
     display.use_display_settings(display.DisplaySettings(ascii=True))
@@ -109,7 +109,7 @@ def test_text_of_an_event_has_no_control_characters_and_a_displayable_arrow() ->
 
 
 def test_grid_shows_the_lag_of_owned_partitions_by_symbol_and_color() -> None:
-    """Partitions without lag have another symbol than partitions with lag, so the grid is readable without colors."""
+    """Partitions with lag and without lag have different symbols, so that the grid can be read without colors."""
     group = replace(data.classic_group(), members=(member("a", assignment=(("t", (0, 1, 2, 3)),)),))
     read = offsets((100, 100), (90, 100), (450, 1_000), (0, 1_000))
     assignment = assignment_of(group, read)

@@ -1,4 +1,4 @@
-"""Tests of the pane titles, which are shortened on a narrow screen."""
+"""Tests of the titles of the panes in the line of tabs. Titles are shortened if the line is too narrow."""
 
 from __future__ import annotations
 
@@ -17,5 +17,6 @@ def test_pane_titles_are_shortened_only_if_they_do_not_fit(width: int) -> None:
 
 
 def test_some_pane_titles_are_shortened_in_54_terminal_cells() -> None:
+    """In 80 terminal cells, no title is shortened."""
     assert list(pane_titles(54).values()) == ["1 Overview", "2 Members", "3 Assign", "4 Offs", "5 History", "6 Conf"]
     assert list(pane_titles(80).values()) == [f"{entry.key} {entry.title}" for entry in PANES]

@@ -1,4 +1,7 @@
-"""The index of problems equals a new computation from all groups, but judges only groups that have changed."""
+"""Tests of the index of problems, which judges only the groups that have changed.
+
+The problems in the index must be the same as the problems found in a new computation from all groups.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def listing(node: int = 1, state: str = "Stable") -> Listing:
 
 
 async def store_with(groups: Iterable[str], node: int = 1) -> Store:
-    """Return a store with groups that have been read and have no problem."""
+    """Return a store with groups that have been read and have no problem. Broker `node` coordinates the groups."""
     store = Store(10, clock=lambda: 1_000.0)
     store.set_broker(node, fault=None)
     await store.take_list(node, ListingDelta({group: listing(node) for group in groups}, [], 1, 1.0), first=True)
@@ -50,12 +53,13 @@ async def store_with(groups: Iterable[str], node: int = 1) -> Store:
 
 
 def updated(index: ProblemIndex, snapshot: Snapshot) -> Problems:
+    """Update the index from a snapshot, and return all problems in the index."""
     run_at_once(index.steps(snapshot))
     return index.problems()
 
 
 def expected(snapshot: Snapshot) -> list[tuple[str, Judgment]]:
-    """Return the groups that need attention and their judgments, computed from all groups."""
+    """Return the groups that need attention, with their judgments. All groups are judged for this list."""
     found = [(group, snapshot.judgment(group)) for group in snapshot.groups]
     found = [row for row in found if row[1].kind is not None and row[1].kind not in ONLY_COUNTED]
 
@@ -102,7 +106,7 @@ STEPS: list[Callable[[Store, str, int], None]] = [
 @given(
     st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(GROUPS), st.integers(0, 3), st.booleans()), max_size=30)
 )
-def test_problem_index_is_the_same_as_a_new_computation_after_any_changes(
+def test_problem_index_after_random_changes_equals_a_new_computation(
     steps: list[tuple[Callable[[Store, str, int], None], str, int, bool]],
 ) -> None:
     store, index = asyncio.run(store_with(GROUPS[:4])), ProblemIndex()
@@ -140,6 +144,7 @@ async def test_only_groups_that_changed_since_the_previous_snapshot_are_judged(
 
 
 async def test_all_groups_are_judged_again_if_the_change_log_lacks_some_changes() -> None:
+    """The log keeps only two changes, but five groups change between two snapshots."""
     store, index = await store_with(GROUPS), ProblemIndex()
     store.changes = ChangeLog(most=2)
     updated(index, store.snapshot())
@@ -174,7 +179,8 @@ async def test_problems_that_differ_only_in_time_or_reason_count_as_the_same() -
     assert not index.problems(hidden=["g1"]).same_as(after)
 
 
-async def test_acknowledged_problems_and_unused_groups_need_no_attention() -> None:
+async def test_acknowledged_problems_and_unused_groups_are_not_listed() -> None:
+    """The user has acknowledged the problem of `g1`, and `g3` is unused. The counts include the problem of `g1`."""
     store, index = await store_with(GROUPS), ProblemIndex()
     for group, judgment in zip(GROUPS, (BEHIND, STOPPED, STOPPED, UNUSED), strict=False):
         store.put_screened(group, judgment)
@@ -184,7 +190,7 @@ async def test_acknowledged_problems_and_unused_groups_need_no_attention() -> No
     assert problems.counts == {Problem.STOP: 2, Problem.BEHIND: 1}
 
 
-async def test_equal_problems_are_sorted_by_newest_start_and_then_by_largest_lag() -> None:
+async def test_problems_of_one_kind_are_sorted_by_newest_start_and_then_by_largest_lag() -> None:
     store, index = await store_with(GROUPS), ProblemIndex()
     for group, since, lag in (("g0", None, 5), ("g1", 3.0, 5), ("g2", 9.0, 5), ("g3", None, 5_000)):
         store.store_summary(group, summary(lag=lag))

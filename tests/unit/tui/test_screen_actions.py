@@ -1,4 +1,4 @@
-"""Tests of the table of actions, from which bindings, footer and the table in the README are generated."""
+"""Tests of the table of actions, from which the key bindings, the footer and a table in the README are generated."""
 
 from __future__ import annotations
 
@@ -56,12 +56,13 @@ def test_unknown_action_ids_in_a_keymap_are_reported() -> None:
     assert table.unknown_ids(["pause", "no-such"]) == ["no-such"]
 
 
-def test_keys_in_the_users_keymap_replace_the_default_keys_of_an_action() -> None:
+def test_keys_in_the_keymap_replace_the_default_keys_of_an_action() -> None:
     assert table.BY_ID["pause"].keys_in({"pause": "x, ctrl+x"}) == "x ctrl+x"
     assert table.BY_ID["pause"].keys_in({}) == "p"
 
 
 def test_footer_of_a_recording_shows_replay_keys_but_no_delete_key() -> None:
+    """If the recording was opened above a live cluster, the footer also has the key that returns to this cluster."""
     position = cast("ReplayPosition", object())
     live_session = Session(ClusterLabel("live"))
     recorded_session = Session(ClusterLabel("recording"), replay_position=position, read_only=True)

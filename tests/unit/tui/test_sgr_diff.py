@@ -1,4 +1,4 @@
-"""Tests that a frame shortened by `shorten_sgr` shows the same cells as the frame that Textual wrote."""
+"""Tests that terminal output shortened by `shorten_sgr` shows the same cells as the original output of Textual."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VISIBLE_ON_BLANKS = {"4", "7", "9"}
 
 
 class Cell(NamedTuple):
-    """What a terminal shows in one cell. For a blank, the text color is empty, because a blank does not show it."""
+    """What a terminal shows in one cell. The text color of a blank is empty, because it is not visible."""
 
     char: str
     attributes: frozenset[str]
@@ -75,7 +75,7 @@ class Terminal:
 
 
 def screen(data: str) -> tuple[dict[tuple[int, int], Cell], bool]:
-    """Return the cells that a terminal shows after this output, and whether its style is then the default style."""
+    """Return the cells that a terminal shows after this output, and whether the output ends in the default style."""
     terminal = Terminal()
     terminal.feed(data)
     return terminal.cells, (terminal.attributes, terminal.foreground, terminal.background) == (set(), "39", "49")
@@ -113,7 +113,7 @@ def test_shortened_terminal_output_shows_the_same_cells_as_the_original(rows: li
     assert len(shortened) <= len(full) + 4
 
 
-def test_background_color_shared_by_several_cell_runs_is_written_once() -> None:
+def test_background_color_of_several_adjacent_words_is_written_once() -> None:
     background = "48;2;19;21;25"
     full = "".join(f"\x1b[38;2;{n};0;0;{background}mword\x1b[0m" for n in range(9))
     shortened = shorten_sgr(full)

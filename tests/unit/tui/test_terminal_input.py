@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def messages_for(*typed: bytes, driver_class: type[Any] | None = None) -> list[Message]:
-    """Run the input thread of a driver, send it these bytes and then the key `q`, and return the posted messages."""
+    """Run the input thread of a driver, send it these bytes and then the key `q`, and return the messages it posts.
+
+    `driver_class` is Textual's driver with the workarounds of kgtui by default.
+    """
     readable, writable = os.pipe()
     driver: Any = object.__new__(driver_class or with_workarounds(LinuxDriver))
     driver.fileno, driver._debug, driver.exit_event = readable, False, threading.Event()
@@ -87,7 +90,7 @@ def test_input_thread_still_reads_keys_after_arbitrary_bytes(typed: list[bytes])
     messages_for(b"".join(typed))
 
 
-def test_textuals_input_thread_still_ends_at_an_invalid_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_input_thread_of_textual_still_ends_at_an_invalid_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     """If a new version of Textual ignores invalid bytes, this test fails, and `input_decoder` is no longer needed."""
     monkeypatch.setattr(linux_driver, "getincrementaldecoder", codecs.getincrementaldecoder)
     readable, writable = os.pipe()

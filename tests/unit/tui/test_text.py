@@ -1,4 +1,4 @@
-"""Tests of formatted text: no control characters, the right width, and different texts for 0 and unknown."""
+"""Tests of functions that format ids, numbers, durations and times for the screen."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_times_are_shown_in_local_time_or_utc(fixed_settings: text.DisplaySettin
 def test_times_outside_the_calendar_are_shown_as_its_first_or_last_date(
     fixed_settings: text.DisplaySettings, seconds: float
 ) -> None:
-    """Records can have any 64-bit number as timestamp."""
+    """The timestamp of a Kafka record can be any 64-bit number."""
     shown = text.date(seconds)
     assert shown[:10] == ("1000-01-02" if seconds < 0 else "9999-01-02")
     assert rfc3339(seconds).startswith(shown[:10])

@@ -1,6 +1,6 @@
-"""Test the workarounds in `textual_compat`.
+"""Tests of the workarounds in `textual_compat`.
 
-A test with `still` in its name is a canary test: it fails as soon as Textual no longer has the problem for which a
+A test with `still` in its name is a canary test, which fails as soon as Textual no longer has the problem for which a
 workaround exists.
 """
 
@@ -59,13 +59,13 @@ def _unpatched_textual() -> Iterator[None]:
 
 
 def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
-    """Call `divide` so that the strip stays in one part, and return the number of objects in reference cycles.
+    """Call `divide` so that the strip stays in one part, and return the number of objects in new reference cycles.
 
     Only the garbage collector can free these objects.
 
     Args:
         divide: `Strip.divide`, as it is in Textual or as kgtui patches it.
-        cuts: positions to cut at; all of them are at or after the end of the strip.
+        cuts: positions at which to cut the strip. All positions are at or after the end of the strip.
     """
     strip = Strip([Segment("payments")])
     gc.collect()
@@ -78,7 +78,7 @@ def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]],
         gc.enable()
 
 
-def test_textuals_undivided_strip_still_refers_to_itself() -> None:
+def test_textual_still_creates_reference_cycles_in_undivided_strips() -> None:
     assert objects_in_cycles(rendering._textual_divide, 8) > 5, "prevent_strip_cycles is no longer needed"
 
 
@@ -101,13 +101,14 @@ def test_patched_strip_divide_returns_the_same_parts_as_the_original() -> None:
     assert [[part.text for part in strip.divide(some)] for some in cuts] == before
 
 
-def test_textual_still_writes_the_whole_style_of_each_cell_run() -> None:
+def test_textual_still_repeats_the_background_color_in_each_segment() -> None:
+    """Two adjacent segments have the same background color, and Textual writes this color for both."""
     console = Console(force_terminal=True, color_system="truecolor", legacy_windows=False, file=StringIO())
     runs = [Segment("a", Style(color="red", bgcolor="#131519")), Segment("b", Style(color="blue", bgcolor="#131519"))]
     assert Strip(runs).render(console).count("48;2;19;21;25") == 2, "shorten_sgr is no longer needed"
 
 
-def test_textuals_writer_thread_still_ends_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writer_thread_of_textual_still_ends_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     class LostTerminal(StringIO):
         def write(self, data: str) -> int:
             raise OSError(5, "Input/output error")
@@ -122,7 +123,7 @@ def test_textuals_writer_thread_still_ends_after_an_error(monkeypatch: pytest.Mo
     assert errors, "LossTolerantTerminal is no longer needed"
 
 
-def test_textuals_driver_still_stores_the_terminal_in_a_private_attribute() -> None:
+def test_driver_of_textual_still_stores_the_terminal_in_a_private_attribute() -> None:
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
 
 
@@ -138,7 +139,7 @@ async def test_textual_still_removes_the_screen_below_a_screen_dismissed_twice()
 
 
 class EmptyListApp(App[None]):
-    """An app with a list of one option that has no height, like the list of a command palette that is still closed."""
+    """An app with a list that has one option and the height 0, like the list of a closed command palette."""
 
     CSS = "OptionList { height: 0; border: none; }"
 
@@ -146,7 +147,7 @@ class EmptyListApp(App[None]):
         yield OptionList("payments")
 
 
-async def test_textual_still_fails_after_a_page_key_in_a_list_without_a_size() -> None:
+async def test_textual_still_fails_after_a_page_key_in_a_list_of_height_0() -> None:
     app = EmptyListApp()
     async with app.run_test() as pilot:
         await pilot.pause()
@@ -176,7 +177,7 @@ def test_textual_still_fails_after_a_key_in_a_closed_command_palette(name: str, 
 
 
 async def search_in_closed_palette() -> None:
-    """Close the command palette, and remove its widgets, before it shows the commands that it has found."""
+    """Remove the widgets of the command palette before it shows the commands that a search in it has found."""
     app = App[None]()
     async with app.run_test() as pilot:
         palette = CommandPalette()
@@ -189,7 +190,7 @@ async def search_in_closed_palette() -> None:
         await pilot.pause(0.3)
 
 
-async def test_textual_still_fails_if_a_search_ends_after_the_command_palette(
+async def test_textual_still_fails_if_a_search_ends_after_its_command_palette_is_removed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, method in ignored_input.METHODS_THAT_NEED_THE_LIST.items():
@@ -242,7 +243,7 @@ async def test_textual_still_loses_the_key_after_a_key_that_moves_the_focus() ->
         assert app.query_one(Input).value == "", "KeyOrder is no longer needed"
 
 
-async def test_textual_still_sends_a_key_to_all_ancestor_widgets_before_its_action() -> None:
+async def test_textual_still_sends_a_key_to_all_ancestor_widgets_before_its_action_runs() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()
@@ -252,7 +253,7 @@ async def test_textual_still_sends_a_key_to_all_ancestor_widgets_before_its_acti
 
 
 async def test_textual_still_causes_a_warning_for_a_completion_that_never_begins() -> None:
-    """Textual creates the coroutine when the text changes, and discards it if its worker is cancelled immediately."""
+    """Textual creates a coroutine when the text changes. If its worker is canceled immediately, it is never awaited."""
 
     class Completing(App[None]):
         def compose(self) -> ComposeResult:
@@ -285,7 +286,7 @@ async def test_completing_input_proposes_the_first_matching_completion_without_a
 
 
 class SearchingScreen(Screen[None]):
-    """A screen with a worker that looks for a child of the screen, until the child is gone."""
+    """A screen with a worker that repeatedly looks for a child widget of the screen, until the child is removed."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="child")
@@ -300,7 +301,7 @@ class SearchingScreen(Screen[None]):
 
 
 async def open_and_close_a_screen(app: App[Any]) -> None:
-    """Run the app, and open and close a screen whose worker then does not find its child."""
+    """Run the app, and open and close a screen whose worker then no longer finds the child widget."""
     async with app.run_test() as pilot:
         await app.push_screen(SearchingScreen())
         await app.pop_screen()
@@ -308,7 +309,7 @@ async def open_and_close_a_screen(app: App[Any]) -> None:
         assert not app.workers
 
 
-async def test_textual_still_ends_the_app_if_a_worker_misses_a_removed_child() -> None:
+async def test_textual_still_ends_the_app_if_a_worker_does_not_find_a_removed_widget() -> None:
     with pytest.raises(WorkerFailed, match="No nodes match '#child'"):
         await open_and_close_a_screen(App[None]())
 
@@ -321,7 +322,7 @@ async def test_a_worker_of_a_removed_screen_does_not_end_the_app(tmp_path: Path)
     assert not os.listdir(tmp_path)
 
 
-def test_textuals_tracebacks_still_contain_local_variables() -> None:
+def test_tracebacks_of_textual_still_contain_local_variables() -> None:
     def crash(password: str) -> None:
         raise ValueError(len(password))
 
@@ -386,7 +387,7 @@ class ScrollBarApp(App[None]):
         yield self.view
 
 
-async def test_textuals_scroll_view_still_creates_textuals_own_scroll_bar() -> None:
+async def test_scroll_view_of_textual_still_creates_the_default_scroll_bar() -> None:
     view = ScrollView()
     async with ScrollBarApp(view).run_test():
         assert view._vertical_scrollbar is None, "the property vertical_scrollbar of LineView overrides nothing"

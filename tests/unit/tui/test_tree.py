@@ -1,4 +1,4 @@
-"""Tests of grouping, sorting, totals and rows of the tree. The app is not started."""
+"""Tests of the tree of groups: grouping, sorting, totals, columns and rows. The app is not started."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_tree_node_has_the_total_lag_and_the_number_of_unknown_lags() -> None:
 
 @pytest.mark.parametrize(("any_topic", "lags"), [(True, ["5", "–", "–"]), (False, ["≥ 5", "?", "–"])])
 def test_tree_says_that_lags_are_lower_bounds_if_topics_may_be_forbidden(any_topic: bool, lags: list[str]) -> None:
-    """A Connect group has no offsets, so none can be missing."""
+    """The lag of a Connect group is always `–`, because such a group has no offsets that could be hidden."""
     rows: list[Row] = [
         ("a", "consumer", "consumer", "Stable", 1),
         ("b", "consumer", "consumer", "Empty", 1),
@@ -172,7 +172,7 @@ def test_tree_says_that_lags_are_lower_bounds_if_topics_may_be_forbidden(any_top
 
 
 def lag_cell(line: TreeLine) -> str:
-    """Return the text in the lag column. This is the last column if the row shows no age."""
+    """Return the text in the lag column, which is the last column of a row that shows no age."""
     return "".join(piece for piece, _ in line.pieces).rstrip()[-LAG_WIDTH:].strip()
 
 
@@ -196,7 +196,7 @@ def test_tree_sorts_equal_values_by_group_id_and_unknown_values_last(
 
 
 @given(LISTED, st.sampled_from(tuple(SORT_KEYS)), st.booleans())
-def test_the_tree_and_sort_terms_of_filters_give_the_same_order(rows: list[Row], sort: str, down: bool) -> None:
+def test_the_tree_and_the_filter_term_sort_give_the_same_order(rows: list[Row], sort: str, down: bool) -> None:
     snapshot = snapshot_of(rows)
     ids = sorted(snapshot.groups)
     found = list(run_at_once(sort_groups(ids, snapshot, sort, down)))
@@ -221,8 +221,11 @@ def _model(count: int) -> TreeModel:
 
 
 @pytest.mark.parametrize("height", [3, 20, 60])
-def test_first_view_of_the_tree_shows_each_node_below_the_cluster(height: int) -> None:
-    """Only as many levels are open as fit into the height. Groups are shown only if all groups fit."""
+def test_first_view_of_the_tree_shows_all_top_level_nodes(height: int) -> None:
+    """As many levels of nodes are open as fit into the height. Groups are shown only if all groups fit.
+
+    In a filtered tree, all nodes are open.
+    """
     rows: list[Row] = [
         (f"g-{number:02}", kind, "consumer", state, 1)
         for number, (kind, state, _) in enumerate(product(("classic", "consumer"), ("Empty", "Stable"), range(8)))
@@ -304,13 +307,14 @@ def test_tree_node_shows_its_worst_status_and_how_many_groups_have_it() -> None:
     ],
 )
 def test_a_stable_node_has_a_check_mark_only_if_all_groups_are_ok(total: NodeTotal | None, mark: str) -> None:
-    """Without totals, the groups of the node have not been read yet."""
+    """If the totals of the node are None, its groups have not been read yet."""
     nodes = run_at_once(build_nodes(snapshot_of([("a", "consumer", "consumer", "Stable", 1)]), "type"))
     line = node_line(nodes.by_path["consumer", "Stable"], nodes, total, fitted(60), opened=False, cursor=False)
     assert "".join(piece for piece, _ in line.pieces).split()[1:3] == [mark, "Stable"]
 
 
 def test_unused_groups_do_not_hide_the_problem_of_another_group_in_a_node() -> None:
+    """A node shows its most severe problem, and the problem of unused groups is the least severe problem."""
     rows: list[Row] = [(name, "consumer", "consumer", "Empty", 1) for name in "abc"]
     empty, unused = (Judgment(GroupStatus.WARN, kind, Basis.SCREENED) for kind in (Problem.EMPTY, Problem.UNUSED))
     for judgments, shown in (((unused, unused, empty), (3, 1)), ((unused, unused, unused), (1, 3))):
@@ -320,7 +324,7 @@ def test_unused_groups_do_not_hide_the_problem_of_another_group_in_a_node() -> N
 
 
 def test_tree_row_has_a_status_mark_for_its_problem_or_its_state() -> None:
-    """A Stable group has the mark of OK only after it was judged."""
+    """A Stable group has a check mark only if kgtui has judged it as healthy. Before that, it has a dot."""
     snapshot = snapshot_of(
         [(name, "consumer", "consumer", "Stable", 1) for name in "abc"],
         summaries={"b": replace(summary(), screened=True)},
@@ -369,7 +373,8 @@ def test_tree_has_a_state_column_only_if_no_node_shows_the_state() -> None:
     assert [grouping for grouping in GROUPINGS if "state" in shown(79, grouping)] == ["topic", "family", "flat"]
 
 
-def test_columns_chosen_by_the_user_are_shown_in_order_of_their_importance() -> None:
+def test_columns_that_the_user_lists_first_are_kept_in_a_narrow_tree() -> None:
+    """The user chooses three columns, but only two fit. The last column of the user's list is left out."""
     narrow = fit_columns(46, ("timelag", "plot", "lag"), "type")
     assert [column.id for column in narrow.shown] == ["plot", "timelag"]
 
@@ -415,6 +420,7 @@ def test_ages_of_data_below_a_minute_are_rounded_down_to_tens_of_seconds() -> No
 
 
 def test_tree_row_shows_the_age_of_a_lag_after_a_failed_read() -> None:
+    """The row keeps the lag of the last successful read."""
     fault = Fault("NOT_COORDINATOR", "This is not the coordinator.", 16, group="orders")
     kept = replace(summary(lag=7), at=NOW - 1, lag_at=NOW - 3, fault=fault)
     rows: list[Row] = [("orders", "consumer", "consumer", "Stable", 1)]
@@ -427,6 +433,7 @@ def test_tree_row_shows_the_age_of_a_lag_after_a_failed_read() -> None:
 
 
 def test_lag_of_a_group_that_became_forbidden_is_shown_with_its_age_everywhere() -> None:
+    """The tree, the Overview pane and the table of problems show the lag of the last successful read."""
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="orders")
     kept = replace(summary(lag=7), at=NOW - 3, lag_at=NOW - 3, fault=fault)
     rows: list[Row] = [("orders", "consumer", "consumer", "Stable", 1)]
