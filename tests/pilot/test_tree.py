@@ -69,6 +69,7 @@ async def test_keys_move_the_cursor_and_open_and_close_tree_nodes(tmp_path: Path
 
 
 async def test_key_n_finds_groups_in_closed_nodes_and_wraps_around(tmp_path: Path) -> None:
+    """The key moves the cursor to the next group of the tree. After the last group, it goes to the first group."""
     app, _ = app_on(snapshot_of(many_groups(1_000)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -279,7 +280,10 @@ async def test_the_filter_term_sort_sorts_the_tree_by_the_given_field(tmp_path: 
 
 
 async def test_clicking_a_column_title_sorts_the_tree_and_saves_the_order(tmp_path: Path) -> None:
-    """The first click puts the largest value first, and the second click puts the smallest value first."""
+    """The first click puts the largest value first, and the second click puts the smallest value first.
+
+    After a restart, the app still uses the second order.
+    """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -223,7 +223,10 @@ def many_offsets(count: int, added_lag: int = 0) -> GroupOffsets:
 
 
 def configs() -> tuple[GroupConfig, ...]:
-    """Return the configs of a group. One is set for the group, one is sensitive, and the others have default values."""
+    """Return the configs of a group. Two are set for the group, and one of these two is sensitive.
+
+    The other configs have their default values.
+    """
     names = {
         "consumer.heartbeat.interval.ms": "5000", "consumer.session.timeout.ms": "45000",
         "share.auto.offset.reset": "latest", "share.record.lock.duration.ms": "30000",

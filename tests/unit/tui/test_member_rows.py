@@ -85,7 +85,7 @@ def test_members_pane_first_lists_the_member_that_delays_a_rebalance_and_says_wh
 
 
 def test_members_with_the_same_client_id_have_different_names_in_the_members_pane() -> None:
-    """Their names contain the host. A separate column shows the client ids, unless they are the names."""
+    """Their names consist of client id and host. If a name is not just the client id, a column shows the client ids."""
     members = (
         member("a-3fa8", client_id="billing", host="/10.0.3.7"),
         member("a-91cc", client_id="billing", host="/10.0.3.8"),

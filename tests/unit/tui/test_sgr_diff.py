@@ -18,7 +18,7 @@ VISIBLE_ON_BLANKS = {"4", "7", "9"}
 
 
 class Cell(NamedTuple):
-    """What a terminal shows in one cell. The text color of a blank is empty, because it is not visible."""
+    """What a terminal shows in one cell. For a blank, `foreground` is empty, because its text color is not visible."""
 
     char: str
     attributes: frozenset[str]
