@@ -25,7 +25,7 @@ def summary(
     type: str | None = None,  # noqa: A002 - the field's name
     fault: Fault | None = None,
 ) -> Summary:
-    """Return a summary with defaults for values that a test does not need.
+    """Return a group summary. Its values have defaults, so that a test sets only the values that it needs.
 
     The group was read `age` seconds before `NOW`.
     """
@@ -54,9 +54,9 @@ def snapshot(
 
     Args:
         groups: group id → listing.
-        summaries: group id → summary from the background sweep.
+        summaries: group id → summary, as the background reads of all groups create it.
         empty_for: group id → seconds since the group became Empty.
-        faults: group id → fault of the newest read.
+        faults: group id → error of the newest read of the group.
     """
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in sorted(groups.items()):
@@ -74,7 +74,10 @@ UNKNOWN_TYPE = Listing(None, "consumer", None, 1)
 
 
 def mixed_snapshot() -> Snapshot:
-    """Return a snapshot with groups of several types and kinds, such as Connect. Some were not read yet."""
+    """Return a snapshot with six groups of several types and kinds, such as Connect.
+
+    `connect-cluster` and `old.group` are listed, but were not read yet.
+    """
     return snapshot(
         {
             "payments.settle": CONSUMER,

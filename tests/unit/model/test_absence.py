@@ -23,7 +23,7 @@ SILENT = BrokerStatus(2, "two:9092", fault=Fault("NO_ANSWER", "no response\nin 5
 
 
 def sample() -> Snapshot:
-    """Return a snapshot with three groups and their topics."""
+    """Return a snapshot with three groups. The topics of `payments.settle` and `orders` are known."""
     return snapshot(
         {"payments.settle": STABLE, "payments.audit": EMPTY, "orders": EMPTY},
         {"payments.settle": summary(topics=("payments.v1", "payments.v2")), "orders": summary(topics=("eu.orders",))},
@@ -70,7 +70,7 @@ def test_typical_mistakes_in_filters_are_recognized(text: str, meant: str | None
         ("xyz zyx", NoMatch()),
     ],
 )
-def test_reason_for_an_empty_filter_result_says_what_to_change(text: str, expected: NoMatch) -> None:
+def test_reason_for_an_empty_filter_result_suggests_another_filter_if_possible(text: str, expected: NoMatch) -> None:
     assert run_at_once(no_match_steps(parse(text), sample())) == expected
 
 
@@ -92,7 +92,7 @@ def test_reason_for_an_empty_filter_result_says_what_to_change(text: str, expect
         ("and demand ANDROID topic:AND", ""),
     ],
 )
-def test_operator_in_a_filter_gives_a_hint_although_groups_match(text: str, hint: str) -> None:
+def test_logical_operator_in_a_filter_causes_a_hint(text: str, hint: str) -> None:
     assert operator_hint(parse(text)) == hint
 
 
@@ -116,7 +116,7 @@ def test_unlisted_group_may_be_on_a_broker_that_does_not_answer() -> None:
     ]
 
 
-def test_missing_permission_is_named_with_the_acl_operation() -> None:
+def test_unlisted_group_may_be_hidden_by_a_missing_acl_operation() -> None:
     limited = replace(sample(), brokers={1: ANSWERED}, access=Access(frozenset({"CREATE"})))
     (first, _) = why_not_listed(limited, "xyz", str)
     assert "Ask for DESCRIBE on the group xyz or on the cluster." in first

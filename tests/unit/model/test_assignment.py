@@ -1,4 +1,4 @@
-"""Tests of assignments: owners, target owners, pending moves, and members that delay them."""
+"""Tests of group assignments: owners and target owners of partitions, pending moves, and members that delay moves."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ def test_partition_move_waits_for_the_owner_that_must_give_up_the_partition() ->
 
 
 def test_partition_without_owner_waits_for_members_with_an_older_epoch() -> None:
-    """A partition that a member is still giving up is in no reported assignment, so it seems to have no owner."""
+    """While a member is still giving up a partition, the broker reports no owner of this partition.
+
+    The member has not reached the assignment epoch of the group yet, so kgtui assumes that it still has the partition.
+    """
     found = made(
         member("slow", assignment=(("t", (0,)),), target=(("t", (0,)),), epoch=3),
         member("new", assignment=(), target=(("t", (1,)),), epoch=4),
@@ -76,7 +79,7 @@ def test_partition_without_owner_waits_for_members_with_an_older_epoch() -> None
     assert [one.member_id for one in found.blockers] == ["slow"]
 
 
-def test_partition_without_owner_waits_for_its_target_owner_if_no_member_is_late() -> None:
+def test_partition_without_owner_waits_for_its_target_owner_if_all_epochs_are_current() -> None:
     found = made(member("new", assignment=(), target=(("t", (0,)),), epoch=4), group_epoch=4, assignment_epoch=4)
     assert found.placements[0].waits_for == ("new",)
 
@@ -92,7 +95,7 @@ def test_partition_waits_for_a_static_member_that_has_left_temporarily() -> None
     assert found.blockers[0].behind is None
 
 
-def test_partition_with_offset_but_no_owner_is_unowned_or_unsubscribed() -> None:
+def test_partition_with_committed_offset_but_no_owner_is_unowned_or_unsubscribed() -> None:
     """The partition is `UNSUBSCRIBED` if no member subscribes to its topic, otherwise `UNOWNED`."""
     offsets = GroupOffsets((CommittedOffset("t", 4, 1), CommittedOffset("old", 0, 1)))
     found = made(member("a", assignment=(("t", (0, 1, 2, 3)),), topics=("t",)), offsets=offsets, type="classic")
@@ -106,16 +109,16 @@ def test_partition_number_missing_between_owned_partitions_counts_as_unowned() -
     assert status(found, "t", 1) is PlacementStatus.UNOWNED
 
 
-def test_no_topic_is_unsubscribed_if_a_member_subscribes_by_pattern() -> None:
+def test_partition_is_never_unsubscribed_if_a_member_subscribes_by_pattern() -> None:
     offsets = GroupOffsets((CommittedOffset("x", 0, 1),))
     found = made(member("a", assignment=(), topics=(), regex="x.*"), offsets=offsets)
     assert status(found, "x", 0) is PlacementStatus.UNOWNED
 
 
-def test_partition_is_unknown_if_the_assignment_of_a_member_is_not_reported() -> None:
+def test_partition_status_is_unknown_if_the_assignment_of_a_member_is_not_reported() -> None:
     """Brokers report the assignments of a classic group only while the group is Stable.
 
-    At other times, kgtui calls no partition unowned and no member idle.
+    At other times, kgtui does not say that a partition is unowned or that a member is idle.
     """
     offsets = GroupOffsets((CommittedOffset("t", 0, 1),))
     found = made(member("a", assignment=None, topics=("t",)), offsets=offsets, type="classic")
@@ -171,7 +174,7 @@ def test_each_role_of_a_streams_task_has_its_own_placement_status() -> None:
     assert status(found, "0", 1, "warmup") is PlacementStatus.LEAVING
     assert status(found, "0", 2, "active") is PlacementStatus.UNOWNED
     assert not [one for one in found.placements if one.item.name == "1"], (
-        "the number of tasks of this subtopology is not known"
+        "subtopology 1 has no placements, because its number of tasks is not known"
     )
 
 
@@ -187,7 +190,11 @@ def test_connector_task_that_its_worker_must_give_up_has_the_status_leaving() ->
     assert found.idle == ("w2",)
 
 
-def test_skew_of_a_group_is_the_largest_member_load_divided_by_the_average() -> None:
+def test_skew_by_member_is_the_largest_load_divided_by_the_average_load() -> None:
+    """The skew by host compares the partitions per member on the busiest host with those in the whole group.
+
+    A member without a reported assignment (`d`) is ignored.
+    """
     found = made(
         member("a", host="h1", rack="r1", assignment=(("t", (0, 1, 2)),)),
         member("b", host="h1", rack="r2", assignment=(("t", (3,)),)),

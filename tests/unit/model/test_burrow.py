@@ -55,7 +55,7 @@ def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[i
     )
 
 
-def verdict_by_hand(  # noqa: C901 - one rule after the other, as they are written
+def verdict_by_hand(  # noqa: C901 - the rules follow in the order of Burrow's documentation
     commits: list[tuple[int, int, int | None]], ends: list[int], now: int, options: Options
 ) -> str:
     # Rule 0: if there are no commits, or if Complete < minimum-complete, the verdict is OK.
@@ -155,7 +155,7 @@ def test_random_commit_histories_get_the_same_verdict_from_two_implementations(
 def test_small_commit_windows_get_the_same_verdict_from_two_implementations() -> None:
     """The windows have three commits, with all combinations of a few offsets, lags and log end offsets.
 
-    Together, they lead to every status that a partition can have.
+    Together, the windows lead to every status that a partition can have.
     """
     options = Options(intervals=3)
     seen: set[str] = set()
@@ -182,21 +182,22 @@ def steady(offsets: list[int], log_end: int, every: int = 1000) -> Window:
     [
         pytest.param(Window(), 0, Status.OK, id="no commits"),
         pytest.param(Window((Commit(5, 0),), ()), 99_000, Status.OK, id="log end unknown"),
-        pytest.param(steady([1, 2, 9], 9), 2000, Status.OK, id="no lag now"),
+        pytest.param(steady([1, 2, 9], 9), 2000, Status.OK, id="current lag 0"),
         pytest.param(steady([1, 2, 3], 9), 2000, Status.OK, id="catching up"),
-        pytest.param(steady([1, 2, 3], 9), 4001, Status.STOP, id="silent for longer than the window"),
-        pytest.param(steady([1, 2, 3], 9), 4000, Status.OK, id="silent for as long as the window"),
-        pytest.param(Window(steady([1, 2, 3], 9).commits, (3, 9)), 9000, Status.OK, id="caught up lately"),
-        pytest.param(steady([5, 6, 2, 3], 9), 3000, Status.REWIND, id="went back"),
-        pytest.param(steady([5, 4, 5, 6], 9), 3000, Status.OK, id="went back and came back"),
-        pytest.param(steady([5, 4, 5, 3], 9), 3000, Status.OK, id="only the first step back counts"),
-        pytest.param(steady([5, 5, 5], 9), 2000, Status.STALL, id="commits the same"),
+        pytest.param(steady([1, 2, 3], 9), 4001, Status.STOP, id="no commit for longer than the window"),
+        pytest.param(steady([1, 2, 3], 9), 4000, Status.OK, id="no commit for as long as the window"),
+        pytest.param(Window(steady([1, 2, 3], 9).commits, (3, 9)), 9000, Status.OK, id="had no lag recently"),
+        pytest.param(steady([5, 6, 2, 3], 9), 3000, Status.REWIND, id="offset went back"),
+        pytest.param(steady([5, 4, 5, 6], 9), 3000, Status.OK, id="offset went back and recovered"),
+        pytest.param(steady([5, 4, 5, 3], 9), 3000, Status.OK, id="only the first decrease of the offset counts"),
+        pytest.param(steady([5, 5, 5], 9), 2000, Status.STALL, id="all commits have the same offset"),
         pytest.param(
-            Window((Commit(1, 0, 5), Commit(2, 1000, 5), Commit(3, 2000, 6)), (9,)), 2000, Status.WARN, id="too slow"
+            Window((Commit(1, 0, 5), Commit(2, 1000, 5), Commit(3, 2000, 6)), (9,)), 2000, Status.WARN,
+            id="lag never falls",
         ),
         pytest.param(
             Window((Commit(1, 0, 5), Commit(2, 1000, None), Commit(3, 2000, 4)), (9,)), 2000, Status.OK,
-            id="lag fell over an unknown one",
+            id="lag falls if unknown lags are skipped",
         ),
     ],
 )  # fmt: skip
@@ -212,8 +213,11 @@ def test_partition_with_allowed_lag_or_too_few_commits_is_ok() -> None:
     assert judge_partition(window, 1000, Options(minimum_complete=0.2)).status is Status.STALL
 
 
-def test_two_commits_in_quick_succession_count_as_one_with_the_earlier_time() -> None:
-    """If the later time counted, a group that commits more often than `min_distance` would never fill its window."""
+def test_commits_in_quick_succession_count_as_one_with_the_earliest_time() -> None:
+    """Commits less than `min_distance` seconds apart become one commit with the newest offset.
+
+    If this commit had the newest time, a group that always commits this often would never fill its window.
+    """
     ring = CommitRing(Options(min_distance=5))
     for second in range(12):
         ring.commit(second, second * 1000)
@@ -250,7 +254,8 @@ partitions = st.dictionaries(
 
 
 @given(partitions)
-def test_group_has_the_status_of_its_worst_partition(rows: dict[TopicPartition, PartitionVerdict]) -> None:
+def test_status_of_a_group_follows_from_its_worst_partition(rows: dict[TopicPartition, PartitionVerdict]) -> None:
+    """If a partition has the status STOP, STALL or REWIND, its group has the status ERR."""
     group = roll_up(rows)
     worst = max((row.status.value for row in rows.values()), default=1)
     assert group.status.value == min(worst, 3)

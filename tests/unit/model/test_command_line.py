@@ -1,4 +1,7 @@
-"""Tests of command lines for Kafka's tools: right script, right options, and ids that are safely quoted for a shell."""
+"""Tests of the command lines for Kafka's scripts that kgtui shows to the user.
+
+Each command line must name the right script and options, and quote ids safely for a shell.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ SEEDS = ("b1:9092", "b2:9092")
         ),
     ],
 )
-def test_describe_command_uses_kafkas_script_for_the_kind_of_the_group(
+def test_describe_command_uses_the_kafka_script_for_the_kind_of_group(
     kind: str, view: command_line.View, expected: str
 ) -> None:
     assert command_line.describe("g", kind, SEEDS, view=view).text == expected
@@ -78,7 +81,7 @@ def test_quoting_a_word_for_bash_escapes_unsafe_characters(word: str, quoted: st
     assert command_line.quote(word) == quoted
 
 
-def test_bash_parses_a_word_that_kgtui_quoted_to_the_original_word() -> None:
+def test_bash_reads_each_quoted_word_as_the_original_word() -> None:
     words = ["a b", "it's", "x\x1b[0m\ny\\z'", "`id`", "\u202eabc\u2066", "[/red]", "-x", "!!", "tab\tend"]
     script = "printf '%s\\0' " + command_line.join(words)
     done = subprocess.run(
@@ -92,7 +95,7 @@ def test_bash_parses_a_word_that_kgtui_quoted_to_the_original_word() -> None:
 
 
 @given(st.text())
-def test_word_quoted_for_bash_is_one_printable_line(word: str) -> None:
+def test_word_quoted_for_bash_contains_no_control_characters(word: str) -> None:
     quoted = command_line.quote(word)
     assert quoted.isprintable() or all(c.isprintable() or c.isspace() for c in quoted)
     assert not any(ord(c) < 0x20 or ord(c) == 0x7F for c in quoted)

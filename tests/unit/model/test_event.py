@@ -1,4 +1,4 @@
-"""Tests of events. They are found by comparing two reads, and each event has a text of one line."""
+"""Tests of events. kgtui finds events by comparing two reads of a group. Each event has a text of one line."""
 
 from __future__ import annotations
 

@@ -25,20 +25,20 @@ def test_every_fault_name_that_kgtui_defines_is_explained(name: str) -> None:
 
 
 @pytest.mark.parametrize("code", [3, 5, 14, 15, 16, 24, 29, 30, 31, 58, 68, 69, 86, 88, 89, 35, 7])
-def test_explanation_of_a_common_error_code_has_kafkas_error_name(code: int) -> None:
+def test_explanation_of_a_common_error_code_has_the_error_name_of_kafka(code: int) -> None:
     error = lookup(code)
     found = explanation.explain_fault(Fault(error.name, error.message, code))
     assert found.title == f"{error.name} ({code})"
     assert "no explanation for this error code" not in found.meaning
 
 
-def test_explanation_of_a_forbidden_group_names_the_acl_and_the_command() -> None:
+def test_explanation_of_a_forbidden_group_names_the_acl_operation_and_kafka_acls_script() -> None:
     found = explanation.explain_fault(Fault("GROUP_AUTHORIZATION_FAILED", "no", 30))
     assert "DESCRIBE" in found.check
     assert "kafka-acls.sh" in found.advice
 
 
-def test_explanation_names_the_operation_that_the_request_needs() -> None:
+def test_explanation_names_the_acl_operation_that_the_request_needs() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, advice="grant DESCRIBE_CONFIGS on the group to this user")
     found = explanation.explain_fault(fault)
     assert found.advice.startswith("Grant DESCRIBE_CONFIGS on the group to this user. ")
@@ -46,7 +46,7 @@ def test_explanation_names_the_operation_that_the_request_needs() -> None:
     assert found.check == "the ACLs on the group: DESCRIBE_CONFIGS"
 
 
-def test_explanation_of_an_unrecognized_error_has_the_brokers_message() -> None:
+def test_explanation_of_an_unrecognized_error_has_the_message_of_the_broker() -> None:
     found = explanation.explain_fault(Fault("UNKNOWN_999", "strange", 999))
     assert (found.title, found.message) == ("UNKNOWN_999 (999)", "strange")
     assert "no explanation for this error code" in found.meaning

@@ -1,4 +1,4 @@
-"""Tests of types, states and kinds of groups. Unknown names are kept as the broker wrote them."""
+"""Tests of types, states and kinds of groups, and of the number of partitions or tasks that a member owns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_kind_of_a_group_depends_on_its_type_and_protocol(group_type: str | None
     assert kind_of(group_type, protocol) == kind
 
 
-def test_known_states_and_types_of_groups_have_kafkas_spelling() -> None:
+def test_names_of_known_states_and_types_are_normalized_and_unknown_names_are_kept() -> None:
     assert canonical_state(" preparingrebalance ") == "PreparingRebalance"
     assert canonical_state("Hibernating") == "Hibernating"
     assert canonical_type("Consumer") == "consumer"

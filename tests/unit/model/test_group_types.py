@@ -10,7 +10,7 @@ from kgtui.model import group_types as registry
 from kgtui.model.group_types import GROUP_TYPES, KINDS, PROTOCOLS, STATES, TYPES, kind_of
 
 
-def test_states_of_groups_with_members_are_sorted_before_empty_and_dead() -> None:
+def test_list_of_all_group_states_ends_with_empty_and_dead() -> None:
     assert STATES == (
         "Stable",
         "PreparingRebalance",
@@ -29,14 +29,14 @@ def test_registry_of_group_types_has_every_type_protocol_and_kind() -> None:
     assert KINDS == ("consumer", "connect", "sr", "simple", "share", "streams", "other")
 
 
-def test_groups_of_unknown_type_are_described_as_consumer_groups_first() -> None:
+def test_group_of_unknown_type_is_described_first_as_a_consumer_group() -> None:
     assert [entry.name for entry in registry.RANKED_TYPES] == ["consumer", "classic", "share", "streams"]
 
 
 @pytest.mark.parametrize(
     ("type_", "protocol"), product((None, *TYPES, "next", ""), ("consumer", "connect", "sr", "", "x", None))
 )
-def test_every_group_of_unknown_type_or_protocol_gets_a_known_kind(type_: str | None, protocol: str | None) -> None:
+def test_every_combination_of_group_type_and_protocol_has_a_known_kind(type_: str | None, protocol: str | None) -> None:
     assert kind_of(type_, protocol) in KINDS
 
 

@@ -1,4 +1,7 @@
-"""Tests of the guard: a group may be deleted only if the describe RPC of its type reports it as Empty."""
+"""Tests of the guard, which decides whether a group may be deleted.
+
+A deletion is allowed only if the describe RPC for the type of the group reports the state Empty.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ def test_group_may_be_deleted_only_if_its_describe_rpc_reports_it_as_empty(
     members: tuple[Member, ...] | None,
     operations: frozenset[str] | None,
 ) -> None:
-    """The state must be Empty, without members. If operations are known, the user must have the ACL operation DELETE.
+    """The state must be Empty, and there must be no members. If the user's ACL operations are known, DELETE is needed.
 
     The description must come from the describe RPC for the group's type, in a version that distinguishes types.
     """
@@ -157,13 +160,13 @@ def test_user_is_told_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot
 
 @pytest.mark.parametrize(("listed", "words"), [("Stable", "Stable with 1 member: stop it first"), ("Dead", "60 s old")])
 def test_refusal_names_members_that_were_read_long_ago_if_the_state_is_unchanged(listed: str, words: str) -> None:
-    """If the newest list has another state, the refusal only says that the description is old."""
+    """If the newest list of groups has another state, the refusal says only that the description is old."""
     stable = replace(EMPTY_GROUP, state="Stable", members=(member(),))
     taken = snapshot(stable, at=40.0, listing=Listing("classic", "consumer", listed, 1))
     assert words in (delete_availability(taken, "g") or "")
 
 
-def test_deletion_is_not_offered_without_a_listed_group_or_in_read_only_sessions() -> None:
+def test_deletion_is_not_offered_without_a_listed_group_or_in_read_only_mode() -> None:
     assert delete_availability(snapshot(), None) == "no group is selected"
     assert delete_availability(snapshot(), "other") == "the group is no longer listed"
     assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY

@@ -1,4 +1,8 @@
-"""Tests of the judgment on a group, which follows from its state, one read, screening or a health verdict."""
+"""Tests of the judgment on a group: whether something is wrong with it.
+
+The judgment is based on the health verdict if the group is watched. Otherwise, it is based on screening, which checks
+all groups with few reads and may suspect problems that a health verdict later refutes.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ FAULT = Fault("GROUP_AUTHORIZATION_FAILED", "Not authorized.\ndetails", 30, grou
 SUSPECT = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since=T0 - 600, since_seen=True, reason="no commit")
 
 
-def test_every_problem_has_a_unique_name_and_a_label_for_the_tree() -> None:
+def test_every_problem_has_a_unique_name_and_a_short_label_for_the_tree() -> None:
     assert PROBLEM_TEXTS.keys() == set(Problem)
     assert len({texts.name for texts in PROBLEM_TEXTS.values()}) == len(Problem)
     assert [texts.label for texts in PROBLEM_TEXTS.values() if not 0 < len(texts.label) < 10] == []
@@ -54,7 +58,7 @@ def test_group_that_was_read_only_once_is_ok_only_without_unread_records(lag: in
     assert with_group(summaries={"g": summary(lag=lag)}).judgment("g") == expected
 
 
-def test_group_whose_offsets_were_never_read_is_not_read_yet() -> None:
+def test_group_whose_offsets_were_never_read_counts_as_not_read_yet() -> None:
     unread = replace(summary(lag=None), lag_at=None)
     assert with_group(summaries={"g": unread}).judgment("g").basis is Basis.NOT_READ
 
@@ -64,7 +68,7 @@ def test_screened_group_without_problem_is_ok() -> None:
     assert with_group(summaries={"g": row}).judgment("g") == SCREENED_OK
 
 
-def test_empty_group_with_unread_records_is_stopped_only_if_members_left() -> None:
+def test_empty_group_with_unread_records_is_stopped_only_if_it_was_seen_becoming_empty() -> None:
     unseen = with_group(CLASSIC, summaries={"g": summary(lag=5)})
     found = unseen.judgment("g")
     assert (found.status, found.kind, found.since) == (GroupStatus.WARN, Problem.EMPTY, None)
@@ -82,7 +86,7 @@ def test_start_of_a_problem_is_a_time_range_unless_it_was_observed() -> None:
     assert replace(found, since=None).since_text(lambda at: f"{at:.0f}") == "since after 100"
 
 
-def test_judgment_on_an_unreadable_group_has_only_the_first_line_of_the_error() -> None:
+def test_judgment_on_an_unreadable_group_contains_only_the_first_line_of_the_error() -> None:
     row = replace(summary(lag=5), screened=True)
     found = with_group(summaries={"g": row}, group_faults={"g": FAULT}).judgment("g")
     assert (found.status, found.kind, found.reason) == (GroupStatus.UNKNOWN, Problem.UNREADABLE, "Not authorized.")

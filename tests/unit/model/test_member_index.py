@@ -1,4 +1,7 @@
-"""Tests of the member index: it returns the client ids, hosts and member ids from which it was built."""
+"""Tests of the member index: one string with the client ids, hosts and member ids of a group.
+
+All ids can be read from the string again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tests of the filter language: each spelling of a term selects the right groups; unknown values select no group."""
+"""Tests of the filter language: each spelling of a term selects the right groups.
+
+A group whose value is unknown matches neither a term about this value nor the negation of the term.
+"""
 
 from __future__ import annotations
 
@@ -149,7 +152,7 @@ def test_group_whose_topics_are_unknown_matches_no_filter_term_about_topics() ->
     assert parse("not:topic:payments").searched(snap) == (1, 2)
 
 
-def test_filter_uses_state_and_type_from_the_sweep_if_the_list_lacks_them() -> None:
+def test_filter_uses_state_and_type_from_the_summary_if_the_list_lacks_them() -> None:
     snap = snapshot(
         {"a": Listing(None, "consumer", None, 1), "b": Listing(None, "consumer", None, 1)},
         {"a": summary(state="Empty", type="classic")},
@@ -205,7 +208,7 @@ def test_filter_requests_the_data_that_its_terms_and_sort_keys_need() -> None:
         ("sort:coordinator-", ["Orders-Share", "backfill tool", "payments.refund", "payments.settle"]),
     ],
 )
-def test_every_sort_key_sorts_groups_with_unknown_values_last(text: str, expected: list[str]) -> None:
+def test_sort_keys_of_a_filter_sort_groups_with_unknown_values_last(text: str, expected: list[str]) -> None:
     snap = mixed_snapshot()
     query = parse(f"{text} not:connect not:old")
     assert query.select(snap) == expected
@@ -258,7 +261,7 @@ def test_filtered_groups_are_sorted_by_id_by_default() -> None:
         ("a" * 5000, 4096, 904, "too long"),
     ],
 )  # fmt: skip
-def test_syntax_error_in_a_filter_has_position_and_expected_text(
+def test_syntax_error_in_a_filter_has_a_position_and_says_what_was_expected(
     text: str, position: int, length: int, message: str
 ) -> None:
     with pytest.raises(QueryError, match=re.escape(message)) as caught:
@@ -287,7 +290,7 @@ def test_ids_with_special_characters_are_found_by_their_escaped_form() -> None:
     assert "lone\ud800" in chosen("/lone.$/", snap)
 
 
-def test_regular_expressions_in_filters_are_matched_in_linear_time() -> None:
+def test_complex_patterns_in_filters_are_matched_in_linear_time() -> None:
     """A backtracking engine would need years for some of these patterns."""
     long = "a" * 30_000
     snap = snapshot({long: CONSUMER, "a" * 249: CONSUMER}, {long: summary(topics=(long,))})
@@ -324,14 +327,14 @@ def test_filtering_with_pauses_gives_the_same_result_as_without_pauses() -> None
 
 
 def test_filter_does_not_read_ids_of_groups_with_an_excluded_type_or_state() -> None:
-    """Groups with equal type, state and coordinator share one listing, for which a filter term is evaluated once.
+    """Groups with the same type, protocol, state and coordinator have one common listing.
 
-    If the term excludes a listing, the filter does not read the ids of its groups.
+    A filter term is evaluated once per listing. If the term excludes the listing, the ids of its groups are not read.
     """
 
     class Unread(list[str]):
         def __iter__(self) -> None:  # type: ignore[override]
-            raise AssertionError("a listing that the filter excludes was read")
+            raise AssertionError("the group ids of an excluded listing were read")
 
     snap = snapshot({f"g-{i}": CONSUMER for i in range(10)})
     other = Listing("share", "share", "Stable", 1)
@@ -348,7 +351,7 @@ def test_examples_in_the_filter_help_are_valid_and_need_no_shell_quotes() -> Non
         assert row.example in help_text()
 
 
-def test_filter_help_has_every_term_and_every_accepted_value() -> None:
+def test_filter_help_contains_every_filter_term() -> None:
     shown = " ".join(f"{row.term} {row.example}" for row in HELP)
     assert [key for key in (*TERM_KEYS, "sort") if f"{key}:" not in shown] == []
     assert [value for entry in TERM_KEYS.values() for value in entry.values if value not in f"{entry}"] == []

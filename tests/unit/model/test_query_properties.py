@@ -115,9 +115,9 @@ def test_group_ids_that_match_a_word_also_match_each_prefix_of_the_word(word: st
 
 
 def test_filter_cache_tests_only_ids_that_matched_before_or_have_changed() -> None:
-    """A longer word is tested only on the ids that matched the shorter word.
+    """If a word becomes longer, it is tested only on the ids that matched the shorter word.
 
-    If the word is the same, it is tested only on the ids in listings that have changed.
+    If the word stays the same, it is tested only on the ids in listings that have changed.
     """
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})
@@ -155,7 +155,7 @@ def test_no_group_matches_both_a_filter_term_and_its_negation(term: IdTerm) -> N
 
 
 @given(st.integers(0, 10**9), st.sampled_from(["", "k", "M"]))
-def test_number_with_a_suffix_in_a_filter_is_converted_to_the_right_value(number: int, unit: str) -> None:
+def test_number_with_the_suffix_k_or_m_in_a_filter_has_the_right_value(number: int, unit: str) -> None:
     text = f"{number}{unit}"
     value = number * COUNT_UNITS[unit]
     if value > 10**14:

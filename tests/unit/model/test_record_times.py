@@ -1,4 +1,4 @@
-"""Tests of record times: when records may expire, and which partitions are searched."""
+"""Tests of record times: when the first unread record may expire, and in which partitions kgtui looks for it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ def test_expiry_of_a_record_depends_on_the_configs_of_its_topic(
 
 
 def test_partitions_with_unread_records_are_searched_in_order_of_their_lag() -> None:
-    """The partition with the largest lag comes first. Partitions with unknown offsets are not searched."""
+    """kgtui searches a partition for the timestamps of the records around the group's offset.
+
+    The partition with the largest lag comes first. Partitions with unknown offsets are not searched.
+    """
     bounds = {("t", 0): (0, 10), ("t", 1): (0, 99), ("t", 2): (0, 7), ("t", 3): (None, 9), ("t", 4): (0, 9)}
     commits = [CommittedOffset("t", part, None if part == 4 else 7) for part in range(5)]
     offsets = GroupOffsets(tuple(commits), bounds={tp: PartitionBounds(*found) for tp, found in bounds.items()})
@@ -60,7 +63,7 @@ def test_partitions_with_unread_records_are_searched_in_order_of_their_lag() -> 
     assert searchable(lags(replace(offsets, committed=(), share=shares)), 9) == {("t", 0): LogPosition(7, 0, 10)}
 
 
-def test_record_times_of_a_partition_are_exact_only_for_the_current_offset() -> None:
+def test_record_times_are_exact_only_if_they_belong_to_the_current_offset() -> None:
     times = {("t", 0): FOUND, ("t", 1): FOUND}
     offsets = GroupOffsets(
         (CommittedOffset("t", 0, 5), CommittedOffset("t", 1, 6)),

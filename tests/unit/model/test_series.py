@@ -1,4 +1,4 @@
-"""Tests of the time series of groups: bounded length, trends, rates, and change points."""
+"""Tests of the time series of a group: limited length, lag trends, read and write rates, and change points."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def offsets(position: int, end: int) -> GroupOffsets:
 
 
 def test_write_and_read_rates_are_computed_from_consecutive_samples() -> None:
-    """No rate is computed across a failed read or a gap.
+    """No rate is computed across a failed read or a gap (a long time without reads).
 
     If the committed offset decreases, the read rate is unknown.
     """
@@ -64,7 +64,7 @@ def test_write_and_read_rates_are_computed_from_consecutive_samples() -> None:
     assert rates == [(None, None), (25.0, 10.0), (0.0, None), (None, None), (None, None), (None, None)]
 
 
-def test_last_progress_is_the_time_of_the_newest_sample_with_a_larger_offset() -> None:
+def test_last_progress_is_the_time_of_the_newest_increase_of_an_offset() -> None:
     series = Series()
     for at, position in ((0.0, 10), (5.0, 10), (10.0, 30)):
         series.add(at, None, 1, offsets=offsets(position, 100))

@@ -1,4 +1,4 @@
-"""Tests of the summary that the background sweep keeps about each group."""
+"""Tests of the summary of a group, which the background reads of all groups create."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def test_group_summary_has_none_for_values_that_were_not_read() -> None:
 
 
 def test_topics_of_a_group_are_unknown_unless_members_and_offsets_were_read() -> None:
+    """The members of a group that is listed as Empty need not be read (`memberless`)."""
     member = Member("m", "c", "h", topics=("orders",))
     read, withheld = (
         GroupDescription("g", "consumer", "consumer", "Stable", 1, members=members) for members in ((member,), None)
@@ -47,7 +48,7 @@ def test_topics_of_a_group_are_unknown_unless_members_and_offsets_were_read() ->
         assert made.topics == expected
 
 
-def test_summaries_of_groups_with_the_same_topics_share_one_tuple() -> None:
+def test_summaries_of_groups_with_the_same_topics_use_the_same_tuple() -> None:
     shared = Topics()
     one, other = (
         summary_of(None, None, topics, None, 5.0, memberless=True, shared=shared) for topics in (["a", "b"], ["b", "a"])

@@ -1,4 +1,4 @@
-"""Tests of the escaping of control and invisible characters. Different texts must never look the same."""
+"""Tests of the escaping of control and invisible characters, so that two different ids never look the same."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_escaped_text_can_be_decoded_to_the_original_text(text: str) -> None:
 
 
 @given(st.text(alphabet="ab\x1b\n\u202e\u200b\xa0\ud800", min_size=1, max_size=12))
-def test_filter_for_an_escaped_id_finds_the_original_id(text: str) -> None:
+def test_filter_parser_decodes_an_escaped_id_to_the_original_id(text: str) -> None:
     (term,) = Lexer(visible(text)).terms()
     assert term.values[0].text == text
 

@@ -1,4 +1,7 @@
-"""Tests of `Trail`, a compact record of a group's newest reads that finds progress, rewinds and rebalances."""
+"""Tests of `Trail`, which has the main values of a group's newest reads in a few bytes.
+
+kgtui finds progress, rewinds and rebalances of the group in its trail.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
 
 
 def test_trail_of_reads_of_ten_partitions_takes_at_most_300_bytes() -> None:
-    """The limit includes the summary's 8-byte reference to the trail, and Python's allocation unit of 16 bytes."""
+    """The 300 bytes include 8 bytes for the reference to the trail in the group's summary.
+
+    The size of the trail is rounded up to a multiple of 16 bytes, because Python allocates memory in such units.
+    """
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
     assert -(-size // 16) * 16 + 8 <= 300
@@ -51,6 +57,7 @@ def test_trail_of_reads_accepts_any_offsets_that_a_broker_can_send(
 
 
 def test_waiting_time_counts_only_while_a_group_reads_none_of_its_unread_records() -> None:
+    """The stored number is the waiting time in seconds plus 1; 0 means that the partition has no unread records."""
     trail = trail_of(*[rows((5, 9), (5 + n, 9 + n), (9, 9)) for n in range(4)])
     assert list(trail.waited) == [46, 1, 0]
 
@@ -76,14 +83,15 @@ def test_trail_of_reads_is_reset_when_the_clock_goes_back() -> None:
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
 
 
-def test_trail_of_reads_keeps_only_the_newest_reads_and_their_sums() -> None:
+def test_trail_of_reads_keeps_the_sums_of_only_the_newest_reads() -> None:
     trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
     assert len(trail.samples) == SAMPLES
     assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]
     assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
 
 
-def test_trail_of_reads_stores_the_time_and_the_rate_of_progress() -> None:
+def test_trail_of_reads_stores_the_time_of_progress_and_its_usual_interval() -> None:
+    """`pace` is the longest recent time between two reads with progress, in seconds."""
     trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
     assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
     trail.add(T0 + 75, rows((9, 9)))
@@ -91,12 +99,12 @@ def test_trail_of_reads_stores_the_time_and_the_rate_of_progress() -> None:
 
 
 @pytest.mark.parametrize("later", [[8], [8, 9], [7, 7, 7]])
-def test_trail_of_reads_stores_a_rewound_offset_until_it_is_reached_again(later: list[int]) -> None:
+def test_trail_of_reads_stores_a_rewind_until_the_earlier_offset_is_reached_again(later: list[int]) -> None:
     trail = trail_of(rows((9, 20)), rows((5, 20)), *[rows((position, 20)) for position in later])
     assert trail.rewound_at == (0 if 9 in later else T0 + 15)
 
 
-def test_trail_of_reads_drops_a_rewound_offset_after_ten_reads_with_progress() -> None:
+def test_trail_of_reads_forgets_a_rewind_after_ten_reads_with_progress() -> None:
     back = [rows((900, 2_000)), *[rows((100 + n, 2_000)) for n in range(12)]]
     assert trail_of(*back).rewound_at == 0
 
@@ -119,14 +127,15 @@ def test_partial_reads_and_added_partitions_do_not_count_as_progress() -> None:
     assert trail.progress_at == 0
 
 
-def test_progress_is_found_when_partitions_are_added_at_the_same_time() -> None:
+def test_progress_is_found_although_partitions_are_added_at_the_same_time() -> None:
     more = [*rows((3, 3), topic="a"), *rows((3, 3), topic="b"), *rows((5, 9), (7, 9))]
     assert trail_of(rows((5, 9), (6, 9)), more).progress_at == T0 + 15
     unmoved = [*more[:2], *rows((5, 9), (6, 9))]
     assert trail_of(rows((5, 9), (6, 9)), unmoved).progress_at == 0
 
 
-def test_changed_members_or_epoch_count_as_one_rebalance_in_the_trail() -> None:
+def test_each_observed_change_of_the_group_epoch_counts_as_one_rebalance() -> None:
+    """A description from the middle of a rebalance (state PreparingRebalance) is ignored."""
     trail = Trail()
     for number, epoch in enumerate((1, 1, 2, 4)):
         trail.describe(T0 + number, described(epoch=epoch))
@@ -136,7 +145,7 @@ def test_changed_members_or_epoch_count_as_one_rebalance_in_the_trail() -> None:
     assert trail.rebalances == 2
 
 
-def test_rebalance_found_in_the_list_of_groups_is_not_counted_again() -> None:
+def test_rebalance_seen_in_the_list_is_not_counted_again_in_the_next_description() -> None:
     trail = Trail()
     trail.describe(T0, described(epoch=1))
     trail.add(T0, [])
@@ -154,7 +163,7 @@ def test_trail_of_reads_counts_descriptions_with_idle_members_until_none_is_idle
     assert trail.idle == 0
 
 
-def test_trail_of_reads_stores_committed_offsets_or_share_start_offsets() -> None:
+def test_position_is_a_committed_offset_or_a_share_partition_start_offset() -> None:
     bounds = {("t", 0): PartitionBounds(0, 9), ("t", 1): PartitionBounds(None, None, 29)}
     found = positions_of(
         [CommittedOffset("t", 0, 5), CommittedOffset("t", 1, 5)], [ShareOffset("u", 0, 3, lag=2)], bounds

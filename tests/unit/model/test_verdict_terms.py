@@ -1,4 +1,4 @@
-"""Tests of the filter terms `verdict:` and `timelag:`, which select only watched groups."""
+"""Tests of the filter terms `verdict:` and `timelag:`, which need the health of watched groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def watched() -> dict[str, GroupHealth]:
-    """Return the health of five watched groups by group id. Each has a different verdict."""
+    """Return a dict from group id to health. It has five watched groups, each with a different verdict."""
     rewind = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     slow = [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(12)]
     stuck = [offsets((1000, 1100 + 10 * n)) for n in range(12)]
@@ -84,7 +84,7 @@ def test_filter_terms_about_verdicts_select_the_expected_groups(
     assert Need.WATCHING in query.needs
 
 
-def test_search_progress_of_a_filter_counts_no_group_without_a_verdict_as_searched(snapshot: Snapshot) -> None:
+def test_search_progress_of_a_verdict_filter_counts_only_watched_groups_as_searched(snapshot: Snapshot) -> None:
     assert parse("verdict:warn+").searched(snapshot) == (5, 6)
     assert parse("timelag:1s+").searched(snapshot) == (5, 6)
 
@@ -103,7 +103,7 @@ def test_text_of_a_filter_term_about_verdicts_parses_to_the_same_term(
     assert parse(term.spelled()).terms == (term,)
 
 
-def test_time_lag_with_only_a_lower_bound_matches_no_upper_limit() -> None:
+def test_time_lag_that_is_a_lower_bound_matches_no_filter_with_an_upper_limit() -> None:
     """A time lag of at least 10 s may be below or above 20 s, so `timelag:..20s` and its negation do not match."""
     seen = health_of(watch([offsets((900, 1000 + 10 * n)) for n in range(3)], watching=Watching()))
     listing = next(iter(mixed_snapshot().groups.values()))

@@ -1,4 +1,4 @@
-"""Helpers for tests of group health: create offsets and samples of group `g`, and a read history from them."""
+"""Helpers for tests of group health. They create descriptions, offsets and samples of group `g`, and read histories."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def watch(
     description: GroupDescription | None = None,
     watching: Watching = DEFAULT_WATCHING,
 ) -> ReadHistory:
-    """Return the history of these reads, one every `every` seconds from `T0` on; None stands for a failed read.
+    """Return the history of these reads. The first read is at `T0`, and each other read is `every` seconds later.
+
+    None in `reads` stands for a failed read.
 
     Each successful read has the same description, by default of a Stable consumer group with one member.
     """
@@ -78,7 +80,10 @@ def watch(
 
 
 def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sample]:
-    """Return samples of a partition from rows `(seconds after T0, position, log end, log start)`."""
+    """Return samples of a partition.
+
+    Each row is `(seconds after T0, committed offset, log end offset, log start offset)`.
+    """
     return [
         Sample(
             round((T0 + at) * 1000),
@@ -92,5 +97,8 @@ def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sam
 
 
 def kinds(health: GroupHealth) -> list[tuple[str, str]]:
-    """Return the undecided verdicts on a group as `(status, kind of missing data)`, such as `("STOP", "time")`."""
+    """Return the statuses that a group may get later, as `(status, kind of missing data)`.
+
+    `("STOP", "time")` means that the status may be STOP, but that the group was not watched long enough to decide this.
+    """
     return [(one.status.name, one.lack.value) for one in health.undecided]

@@ -27,12 +27,12 @@ def ages(*parts: tuple[int, float, float], noise: float = 5.0) -> list[tuple[int
 
 @pytest.mark.parametrize("growth", [60.0, 30.0, 6.0, 1.8])
 def test_rise_of_the_time_lag_begins_when_the_group_stops_keeping_up(growth: float) -> None:
-    """The group reads nothing, or reads at 0.5, 0.9 or 0.97 of the speed that it needs."""
+    """After 600 minutes, the group reads nothing, or reads at only 0.5, 0.9 or 0.97 of the speed that it needs."""
     minutes = rising_since(ages((600, 10.0, 0.0), (240, 10.0, growth))) / MINUTE
     assert abs(minutes - 600) <= 5
 
 
-def test_rise_of_the_time_lag_begins_at_its_minimum_after_a_catch_up() -> None:
+def test_time_lag_that_rises_again_after_a_catch_up_began_to_rise_at_its_minimum() -> None:
     history = ages((100, 5.0, 0.0), (60, 5.0, 60.0), (40, 3_605.0, -60.0), (100, 1_205.0, 60.0))
     assert abs(rising_since(history) / MINUTE - 200) <= 5
 

@@ -25,7 +25,7 @@ def test_lag_trend_and_time_until_zero_lag_are_computed_from_all_reads() -> None
 
 
 def test_lag_trend_is_not_computed_across_a_gap_between_reads() -> None:
-    """After a failed read or a long time without a read, a new lag trend begins."""
+    """After a failed read or a long time without a read, the lag trend is computed only from the reads that follow."""
     falling = [offsets((1000 + 10 * n, 2000)) for n in range(5)]
     assert health_of(watch(falling)).trend == pytest.approx(-2.0)
     broken = health_of(watch([*falling[:3], None, *falling[3:]]))
@@ -37,8 +37,8 @@ def test_lag_trend_is_not_computed_across_a_gap_between_reads() -> None:
     assert health_of(seen).trend_seconds == 10
 
 
-def test_lag_trend_restarts_when_another_partitions_lag_becomes_known() -> None:
-    """The additional lag makes the total lag jump, although the group did not become slower."""
+def test_lag_trend_restarts_when_the_lag_of_another_partition_becomes_known() -> None:
+    """When the lag of partition 1 becomes known, the total lag jumps, although the group did not become slower."""
     reads = [offsets((10, 20), (10, None)), offsets((10, 20), (10, None)), offsets((10, 20), (10, 500))]
     assert health_of(watch(reads)).trend is None
     assert health_of(watch([*reads, *[reads[2]] * 2])).trend == 0
@@ -71,11 +71,11 @@ def test_loss_of_records_is_predicted_from_the_retention_time_of_the_topic() -> 
     assert soon.seconds == pytest.approx(300 - 119.5)
     assert health_of(watch(reads), retention=Retention({"other": 300.0})).loss is None
     assert health_of(watch(reads[:5]), retention=Retention({"t": 300.0})).loss is None, (
-        "a group that is OK has no expected loss"
+        "after five reads, the group is still OK, so no loss is predicted"
     )
 
 
-def test_health_names_members_that_delay_a_rebalance_with_their_missed_epochs() -> None:
+def test_health_says_how_many_epochs_each_member_that_delays_a_rebalance_has_missed() -> None:
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
@@ -112,7 +112,10 @@ def test_predicted_offset_expiry_is_an_upper_limit_if_it_depends_on_commits(grou
 
 
 def test_share_groups_and_simple_groups_have_no_expiry_time() -> None:
-    """Offsets of share groups never expire. Offsets of simple groups expire, but kgtui does not know when."""
+    """Offsets of share groups never expire. Offsets of simple groups expire, but kgtui does not know when.
+
+    A group without offsets has no expiry time either.
+    """
     for description_read, reads in (
         (replace(described("Empty"), type="share", protocol="share"), [offsets((1, 1))] * 3),
         (replace(described("Empty"), type="classic", protocol=""), [offsets((1, 1))] * 3),
@@ -150,8 +153,11 @@ def test_rebalances_of_a_classic_group_are_counted_from_its_states() -> None:
     assert health_of(seen).lag is None
 
 
-def test_rebalances_of_a_classic_group_between_two_reads_are_inferred_from_its_members() -> None:
-    """The broker reports incomplete members during a rebalance. They do not count as another rebalance."""
+def test_rebalances_between_two_reads_of_a_classic_group_are_inferred_from_its_members() -> None:
+    """A change of the members between two reads means that the group has rebalanced in between.
+
+    During a rebalance, the broker reports incomplete members. They do not count as another rebalance.
+    """
     log = RebalanceLog()
     reads = [("Stable", 1), ("Stable", 2), ("Stable", 2), ("PreparingRebalance", 3), ("Stable", 4), ("Stable", 5)]
     for n, (state, members) in enumerate(reads):
@@ -263,7 +269,7 @@ def test_text_of_a_duration_has_at_most_two_units(seconds: float, text: str) -> 
     assert duration(seconds) == text
 
 
-def test_lag_and_time_lag_are_lower_bounds_if_topics_may_be_forbidden() -> None:
+def test_lag_and_time_lag_are_lower_bounds_if_the_broker_may_hide_topics() -> None:
     healthy = health_of(watch([offsets((10 * n, 900)) for n in range(12)]))
     assert (healthy.drain is None, healthy.time_lag is None) == (False, False)
     hidden = with_hidden_offsets(healthy, none_visible=False)

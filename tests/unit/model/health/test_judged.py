@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(("observed_before", "seen"), [(3.0, False), (30.0, True)])
-def test_start_of_a_stop_is_known_only_if_progress_was_observed_before(observed_before: float, seen: bool) -> None:
-    """kgtui may observe a group for some seconds before it first reads the offsets, so three seconds are not enough."""
+def test_start_of_a_stop_counts_as_observed_only_if_the_group_was_watched_before(
+    observed_before: float, seen: bool
+) -> None:
+    """The group was watched for 3 s or for 30 s before it stopped.
+
+    3 s are not enough, because some seconds may pass between the start of the watch and the first read of the offsets.
+    """
     health = health_of(watch([offsets((1000, 1100 + 10 * number)) for number in range(12)]))
     assert health.worst is not None
     (judgment,) = _problems_of(replace(health, seconds=health.worst.still + observed_before), None)
@@ -27,19 +32,22 @@ def test_start_of_a_stop_is_known_only_if_progress_was_observed_before(observed_
 
 
 def steady_lag(*lags: int) -> GroupHealth:
-    """Return the health of a group that commits at each read. The reads are five seconds apart and have these lags."""
+    """Return the health of a group that commits before each read. `lags` has the lag at each read, every 5 s."""
     return health_of(watch([offsets((1000 + 100 * n, 1000 + 100 * n + lag)) for n, lag in enumerate(lags)]))
 
 
 def test_group_whose_lag_stays_the_same_is_not_falling_behind() -> None:
-    """By Burrow's rules, the group gets the status WARN, because its lag never fell over a few commits."""
+    """By Burrow's rules, the group gets the status WARN, because its lag never fell from one commit to the next."""
     health = steady_lag(*[1600] * 30)
     assert (health.kind, health.lag_grows) == (Status.WARN, False)
     assert judgment_of_health(health, SCREENED_OK, state="Stable", group_type="consumer").kind is None
 
 
 def test_group_whose_lag_grows_unevenly_is_falling_behind_although_burrow_says_ok() -> None:
-    """By Burrow's rules, a group is OK if its lag fell once. The problem that screening found is kept."""
+    """By Burrow's rules, a group is OK if its lag fell once in the window of commits.
+
+    If the lag grows anyway, kgtui keeps the problem BEHIND that screening (the check of all groups) found.
+    """
     health = steady_lag(*(600 + 50 * n + 40 * (n % 3) for n in range(40)))
     assert (health.status, health.lag_grows) == (Status.OK, True)
     behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, since=5.0, reason="the lag grew")
@@ -49,7 +57,7 @@ def test_group_whose_lag_grows_unevenly_is_falling_behind_although_burrow_says_o
 
 
 def test_stop_of_an_empty_group_is_explained_by_the_departure_of_its_members() -> None:
-    """The list of groups shows when the members left. The missing commits are only a consequence."""
+    """The list of groups shows when the group became Empty. The group commits nothing because it has no members."""
     empty = described("Empty", members=())
     health = health_of(watch([offsets((1000, 1100 + 10 * n)) for n in range(40)], description=empty))
     left = judgment_of_empty(490, 1_000_010.0, Basis.SCREENED)
@@ -59,7 +67,7 @@ def test_stop_of_an_empty_group_is_explained_by_the_departure_of_its_members() -
 
 
 def test_group_whose_lag_follows_the_traffic_is_not_falling_behind() -> None:
-    """The lag of the group grows steadily, but only by 1 % of the new records."""
+    """The lag of the group grows at every read, but only by 1 % of the number of new records."""
     health = steady_lag(*(1600 + n for n in range(40)))
     assert (health.kind, health.lag_grows) == (Status.WARN, False)
     assert judgment_of_health(health, SCREENED_OK, state="Stable", group_type="consumer").kind is None

@@ -46,7 +46,6 @@ def test_status_stop_is_reported_later_if_the_group_commits_rarely() -> None:
 def test_status_stop_is_reported_later_if_the_group_was_idle_before() -> None:
     """Burrow reports STOP if the time since the last commit is longer than the time span of the last ten commits.
 
-
     In this test, the ten commits span 215 s, because the group was idle between the first commit and the second one.
     """
     idle = [offsets((1000, 1000))] * 40
@@ -57,7 +56,7 @@ def test_status_stop_is_reported_later_if_the_group_was_idle_before() -> None:
 
 
 def test_group_that_keeps_up_with_growing_traffic_is_ok() -> None:
-    """With more traffic, the lag of a group that keeps up grows. Such a lag must not count as falling behind."""
+    """With more traffic, the lag of a group that keeps up grows. This growth must not count as falling behind."""
     ends = [1000 + 40 * n + n * n for n in range(25)]
     health = health_of(watch([offsets((end - 20 - n, end)) for n, end in enumerate(ends)]))
     assert (health.status, health.undecided, health.worst) == (Status.OK, (), None)
@@ -98,7 +97,7 @@ def test_status_rewind_lasts_until_the_group_reaches_its_previous_offset() -> No
     assert health_of(watch(again)).kind is not Status.REWIND
 
 
-def test_status_rewind_keeps_the_time_at_which_the_offset_went_back() -> None:
+def test_status_rewind_keeps_the_time_at_which_the_offset_first_went_back() -> None:
     back = [offsets((5000, 9000)), *(offsets((200 + n, 9000)) for n in range(8))]
     rewinds = {health_of(watch(back[:count])).partitions["t", 0].rewind for count in range(2, 10)}
     assert rewinds == {Rewind(T0 + 5, 5000, 200)}
@@ -107,7 +106,7 @@ def test_status_rewind_keeps_the_time_at_which_the_offset_went_back() -> None:
 @pytest.mark.parametrize("length", [30, 60, 120])
 @pytest.mark.parametrize(("commit_every", "read_every"), [(5, 2), (5, 5), (1, 2), (30, 2), (5, 10), (60, 15)])
 def test_a_stopped_partition_keeps_the_status_stop_for_hours(length: int, commit_every: int, read_every: int) -> None:
-    """During the stop, older samples are thinned out. The time since the last commit must not change."""
+    """During the stop, older samples are thinned out. The time since the last commit must remain correct."""
     stops, kept, statuses = 1_800, Samples(), []
     for second in range(0, stops + 7_200, read_every):
         position = 10 * (min(second, stops) // commit_every) * commit_every
@@ -166,7 +165,10 @@ def test_stopped_partition_with_the_most_lag_is_the_worst() -> None:
 
 
 def test_undecided_verdicts_are_omitted_if_the_group_already_has_status_err() -> None:
-    """The undecided verdict STOP on the second partition cannot make the group's status worse than ERR."""
+    """The first partition has the status STOP, so the group has the status ERR, which is the worst status of a group.
+
+    The second partition may also get the status STOP later, but this would not change the status of the group.
+    """
     reads = [offsets((1000, 2000), (5, 6 + n)) if n > 15 else offsets((1000, 2000)) for n in range(18)]
     health = health_of(watch(reads))
     assert (health.kind, health.undecided) == (Status.STOP, ())
@@ -187,7 +189,10 @@ def test_group_that_no_longer_exists_gets_the_status_not_found() -> None:
 
 
 def test_lag_at_an_observed_commit_is_computed_from_an_older_log_end_offset() -> None:
-    """As in Burrow, the lag at a commit is computed from a log end offset that is up to ten seconds old."""
+    """As in Burrow, the log end offset is refreshed only every ten seconds.
+
+    The lag at a commit is therefore computed from the log end offset that was read ten seconds before the commit.
+    """
     rows = samples(
         (0, 10, 100, 0), (5, 10, 110, 0), (10, 20, 120, 0), (15, 30, 130, 0), (20, None, 140, 0), (25, 30, 150, 0)
     )
@@ -205,9 +210,9 @@ def test_lag_at_an_observed_commit_is_computed_from_an_older_log_end_offset() ->
     st.integers(1, 4),
 )
 def test_frequent_reads_observe_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
-    """The window computed from the reads has each committed offset.
+    """The window computed from the reads contains each of the last ten committed offsets.
 
-    The time of each offset is less than one read interval too late.
+    The observed time of a commit is less than one read interval later than the real time.
     """
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:
@@ -241,7 +246,6 @@ def test_group_gets_a_status_other_than_ok_only_if_the_reads_suffice(
 ) -> None:
     """Every status except OK needs a lag above 0. STOP also needs reads without progress, and WARN needs five commits.
 
-
     The status STALL never occurs.
     """
     health = health_of(watch([offsets(row) for row in rows], every))
@@ -265,7 +269,7 @@ def test_group_gets_a_status_other_than_ok_only_if_the_reads_suffice(
 
 
 def test_partition_with_a_lag_but_without_a_committed_offset_is_ok() -> None:
-    """If the group was a share group before, brokers may report a lag, but no commit, for a partition."""
+    """If the group was a share group before, the broker may report a lag for a partition without a committed offset."""
     row = PartitionLag("t", 0, None, 0, 90, 5, None, None)
     verdict, health = judge_observed(row, [Sample(1_000, None, 90, 0, 5)], Watching(Options(minimum_complete=0.0)))
     assert (verdict.status, verdict.first, health.still) == (Status.OK, None, 0.0)

@@ -43,9 +43,10 @@ def test_reason_for_stall_of_a_share_group_says_that_nothing_was_acknowledged() 
 
 
 def test_share_group_with_falling_lag_but_constant_start_offset_is_ok() -> None:
-    """Records are acknowledged out of order.
+    """Records of a share group are acknowledged out of order.
 
-    One record that is delivered repeatedly prevents the start offset from moving.
+    A single record that is delivered again and again keeps the start offset constant, although later records are
+    acknowledged.
     """
     health = health_of(read_history([(100, 400 - n, 500) for n in range(20)]))
     assert (health.status, health.undecided) == (Status.OK, ())
@@ -61,7 +62,7 @@ def test_share_group_with_growing_lag_and_old_unread_records_gets_status_warn() 
 
 
 def test_share_group_whose_lag_grows_with_traffic_is_ok() -> None:
-    """The group is always a few seconds behind. With more traffic, the same delay is a larger number of records."""
+    """The group is always a few seconds behind. With more traffic, more records are written in these seconds."""
     ends = [1000 + 50 * n + 3 * n * n for n in range(25)]
     rows: list[Row] = [(end - 20 - 2 * n, 20 + 2 * n, end) for n, end in enumerate(ends)]
     health = health_of(read_history(rows))
@@ -93,7 +94,7 @@ def test_unknown_share_lag_is_undecided_but_an_uninitialized_partition_is_ok() -
 
 
 def test_share_group_without_progress_gets_status_stall_if_members_are_hidden() -> None:
-    """The broker hides the members from a user who may not describe their topics."""
+    """The broker hides the members from a user who lacks DESCRIBE on the topics of the members."""
     withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
     assert health_of(withheld).kind is Status.STALL
     some = described("Stable", "share", members=(member("a"), member("b")))

@@ -1,4 +1,7 @@
-"""Tests of estimates: lag trend, time until the lag is 0, record age and loss. They are None without enough data."""
+"""Tests of estimates: lag trend, time until the lag is 0, record age, and time until unread records are deleted.
+
+Without enough data, an estimate is None.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def test_age_of_a_record_is_interpolated_between_samples() -> None:
 def test_estimated_age_of_a_record_is_between_the_ages_of_two_samples(
     steps: list[tuple[int, int]], position: int
 ) -> None:
-    """The record was written after the last sample that lacks it, and before the first sample that contains it."""
+    """The record was written after the last sample whose log lacks it, and before the first sample whose log has it."""
     at, end, rows = 0, 10, [(0.0, 0, 10, 0)]
     for gap, more in steps:
         at, end = at + gap, end + more
@@ -82,7 +85,7 @@ def row_of(position: int, log_end: int, log_start: int = 0) -> tuple[CommittedOf
     return CommittedOffset("t", 0, position), PartitionBounds(log_start, log_end)
 
 
-def test_record_loss_is_expected_when_the_log_start_reaches_the_groups_offset() -> None:
+def test_record_loss_is_expected_when_the_log_start_reaches_the_committed_offset() -> None:
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     loss = loss_to_come(lag_of_commit(*row_of(5000, 11_400, 400)), rows)
     assert loss is not None
@@ -100,7 +103,7 @@ def test_expected_loss_is_the_earlier_of_two_estimates() -> None:
     }  # fmt: skip
 
 
-def test_loss_expected_by_retention_time_accounts_for_the_records_age() -> None:
+def test_loss_expected_by_retention_time_accounts_for_the_age_of_the_records() -> None:
     still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(9100, 11_400))
     loss = loss_to_come(row, still, retention=3600.0)
@@ -123,12 +126,12 @@ def test_loss_expected_by_retention_time_accounts_for_the_records_age() -> None:
         pytest.param(9100, 0, 200.0, True, id="115 of 200 s"),
     ],
 )
-def test_loss_is_near_only_for_positions_in_the_older_half_of_the_log(
+def test_loss_is_near_only_if_the_offset_is_in_the_older_half_of_the_log(
     position: int, log_start: int, retention: float, near: bool
 ) -> None:
     """If a topic keeps records for an hour, even a healthy group is always less than an hour away from losing records.
 
-    The remaining time alone is therefore not enough for a warning.
+    A short remaining time alone is therefore no reason for a warning.
     """
     still = samples(*((at, position, 9000 + 20 * int(at), log_start) for at in range(0, 125, 5)))
     loss = loss_to_come(lag_of_commit(*row_of(position, 11_400, log_start)), still, retention=retention)
@@ -140,7 +143,7 @@ def test_loss_is_near_only_for_positions_in_the_older_half_of_the_log(
     ("position", "per_second", "why"),
     [
         (11_390, 20, "keeps up"),
-        (11_300, 19, "keeps up, but for the noise"),
+        (11_300, 19, "keeps up, except for noise"),
         (8000, 40, "catches up"),
         (11_400, 20, "has read everything"),
     ],

@@ -1,4 +1,4 @@
-"""Tests of ages, losses and stops that are computed from the timestamps of records."""
+"""Tests of time lags, expected losses of records and start times of stops, computed from timestamps of records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ LAST = T0 + 24 * 5
 
 
 def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules: TopicRules = RULES) -> RecordTime:
-    """Return record times at `offset`. The first unread record was written 0 to `width` seconds after `written`."""
+    """Return the record times at a committed offset.
+
+    The first unread record was written 0 to `width` seconds after `written`. The last consumed record was written 4 to
+    5 seconds before `written`.
+    """
     found = RecordTime(offset, TimeRange(written, written + width), TimeRange(written - 5, written - 4))
     return with_expiry(found, rules)
 
@@ -37,14 +41,14 @@ def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules
 def judged(
     reads: Sequence[GroupOffsets], times: dict[int, RecordTime], retention: Retention = RETENTION
 ) -> GroupHealth:
-    """Return the health of a group after some reads. `times` maps partitions of the topic `t` to record times."""
+    """Return the health of a group after `reads`. `times` maps partition numbers of the topic `t` to record times."""
     history = watch(reads)
     history.set_record_times({("t", part): found for part, found in times.items()})
     return health_of(history, retention)
 
 
 def stopped(position: int = 1000) -> list[GroupOffsets]:
-    """Return 25 reads of a group that commits nothing, while 10 records arrive between two reads."""
+    """Return 25 reads of a group that commits no new offsets. From read to read, 10 new records are written."""
     return [offsets((position, 2000 + 10 * n)) for n in range(25)]
 
 
@@ -75,7 +79,10 @@ def test_group_time_lag_is_a_lower_bound_if_one_partition_was_not_searched() -> 
 
 
 def test_time_lag_after_progress_is_estimated_from_the_searched_record() -> None:
-    """Record 1000 was written 3,000 s before `T0`, record 2000 at `T0`, and record 1500 presumably in the middle."""
+    """The record at offset 1000 was written 3,000 s before `T0`, and the record at offset 2000 at `T0`.
+
+    The record at offset 1500 was therefore probably written 1,500 s before `T0`.
+    """
     reads = [offsets((1000 + 500 * (n > 20), 2000 + n)) for n in range(25)]
     found = judged(reads, {0: searched(1000)}).time_lag
     assert found is not None
@@ -83,7 +90,7 @@ def test_time_lag_after_progress_is_estimated_from_the_searched_record() -> None
     assert found.seconds == pytest.approx(LAST - T0 + 1_500, abs=10)
 
 
-def test_exact_time_lag_becomes_a_lower_bound_if_topics_may_be_forbidden() -> None:
+def test_exact_time_lag_becomes_a_lower_bound_if_the_broker_may_hide_topics() -> None:
     health = with_hidden_offsets(judged(stopped(), {0: searched(1000)}), none_visible=False)
     assert health.time_lag == TimeLag(LAST - WRITTEN, at_least=True)
 
@@ -114,7 +121,7 @@ def test_records_may_be_lost_at_any_time_if_their_topic_deletes_by_size() -> Non
     assert loss_when(health.loss, local_clock(LAST)) == "at any time"
 
 
-def test_missing_permission_is_the_reason_for_an_unknown_expiry_of_a_stopped_group() -> None:
+def test_missing_permission_explains_why_the_expiry_for_a_stopped_group_is_unknown() -> None:
     rules = TopicRules(fault="grant DESCRIBE_CONFIGS on the topic to this user")
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert (health.loss, health.expiry_reason) == (None, rules.fault)
@@ -153,14 +160,14 @@ def test_record_age_is_formatted_as_a_value_a_lower_bound_or_a_range(time_lag: T
     assert age(time_lag) == expected
 
 
-def test_local_time_has_a_date_only_if_half_a_day_away() -> None:
+def test_local_time_has_a_date_only_if_it_is_at_least_half_a_day_away() -> None:
     clock = local_clock(T0)
     assert len(clock(T0 + 3_600)) == len("01:18")
     assert len(clock(T0 + 3_600, seconds=True)) == len("01:18:04")
     assert len(clock(T0 - 43_200)) == len("2026-11-23 01:18")
 
 
-def test_record_times_of_the_newest_read_replace_earlier_record_times() -> None:
+def test_record_times_of_the_newest_read_determine_the_time_lag() -> None:
     history = watch(stopped()[:-1])
     read = replace(stopped()[-1], record_times={("t", 0): searched(1000)})
     history.add(LAST, history.description, read)
