@@ -1,4 +1,7 @@
-"""Functions for tests that run kgtui commands, in another process or in this process on a `ScriptedAdmin`."""
+"""Functions for tests that run kgtui commands.
+
+`kgtui` runs a command in another process. `runner` runs commands in this process, on the fake cluster `ScriptedAdmin`.
+"""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_kgtui_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable
 def test_kgtui_check_fails_if_records_of_a_group_were_lost(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """The group makes progress, so its verdict by Burrow's rules is OK."""
+    """By Burrow's rules, the verdict on the group would be OK, because the group makes progress."""
 
     def expire(step: int) -> None:
         admin.commits["fine"] = (CommittedOffset("t-fine", 0, 1000 + 20 * step, 0),)
@@ -230,9 +230,8 @@ def test_kgtui_check_reads_groups_once_per_interval_and_at_the_end(
     assert asked == [("fine",)] * 4
 
 
-def test_kgtui_check_with_a_fractional_interval_does_no_additional_read(
-    run: Callable[..., Completed], script: Script
-) -> None:
+def test_rounding_errors_cause_no_additional_read_of_kgtui_check(run: Callable[..., Completed], script: Script) -> None:
+    """3.6 s are 12 intervals of 0.3 s. Rounding errors of the times must not cause a thirteenth interval."""
     run("check", "fine", "--for", "3.6s", "--interval", "0.3s")
     assert len(script.steps) == 12
 
@@ -344,10 +343,10 @@ def test_kgtui_check_gives_no_verdict_for_a_group_that_cannot_be_read(
     assert made["coverage"]["groups"] == [1, 2]
 
 
-def test_kgtui_check_exits_with_an_error_code_if_a_groups_lag_is_unknown(
+def test_kgtui_check_exits_with_1_if_the_lag_of_a_group_is_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """The user may not describe the topic, so the lag is unknown, and the verdict is not final."""
+    """The user lacks DESCRIBE on the topic, so the lag is unknown, and the verdict is not final."""
 
     def forbid(_step: int) -> None:
         admin.bounds["t-fine", 0] = PartitionBounds(None, None, 29)
@@ -420,8 +419,8 @@ def test_kgtui_check_starts_no_second_read_during_a_slow_read(
     script.happens.append(hold)
     ran = run("check", "fine", "--for", "0.4s", "--interval", "0.05s", "--all")
     assert (ran.code, list(verdicts(ran))) == (0, ["fine"])
-    # `check` reads the group five times: once at the start, once in a slow read that lasts four steps, and once in each
-    # of the last three steps.
+    # `check` reads the group five times: the first read is at the start, the second read is slow and lasts four steps,
+    # and each of the last three steps has one read.
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 

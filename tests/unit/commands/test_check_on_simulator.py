@@ -1,4 +1,7 @@
-"""Tests of `kgtui check` on simulated clusters whose clock the tests advance, in this process and in another one."""
+"""Tests of `kgtui check` on simulated clusters. The tests advance the clock of the cluster.
+
+Most tests call the command in this process. The last tests run `kgtui check` in another process.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ async def checked(
     interval: float = 5.0,
     timeout: float = 30.0,
 ) -> dict[str, Any]:
-    """Run `kgtui check` with simulated time, and return its JSON output with two more keys.
+    """Run `kgtui check` with simulated time, and return its JSON output, exit code and messages.
 
     Args:
         cluster: the cluster to check.
@@ -132,7 +135,7 @@ async def test_kgtui_check_gives_no_final_verdict_if_some_topics_are_forbidden(
 async def test_kgtui_check_notices_permissions_that_change_during_the_watch(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, granted: bool
 ) -> None:
-    """The permission to describe all topics is granted or revoked during the watch.
+    """DESCRIBE on all topics is granted or revoked while `kgtui check` watches the groups.
 
     The filter contains a term for the lag, so the permissions are also read before the watch.
     """
@@ -150,10 +153,10 @@ async def test_kgtui_check_notices_permissions_that_change_during_the_watch(
     assert row["offsets_may_be_hidden"] is not granted
 
 
-async def test_kgtui_check_names_a_members_topic_that_the_user_may_not_describe(
+async def test_kgtui_check_names_a_forbidden_topic_to_which_a_member_subscribes(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """An ACL denies DESCRIBE on this topic. The user may describe all other topics."""
+    """An ACL denies DESCRIBE on this topic. The user has DESCRIBE on all other topics."""
     listed = await checked(company, capfd, "type:classic state:Stable kind:consumer", seconds=10)
     group = listed["groups"][0]["group"]
     topic = listed["groups"][0]["max_lag"]["topic"]
@@ -201,7 +204,7 @@ async def test_kgtui_check_gives_each_simulated_group_the_verdict_for_its_behavi
     assert groups["orders.archive"]["time_lag"]["seconds"] == pytest.approx(age, abs=1)
     assert groups["orders.archive"]["loss"]["exact"]
     assert parse_rfc3339(groups["orders.archive"]["stopped_after"]) == pytest.approx(max(unread) / 1000, abs=2)
-    # `drain` is the time until the lag is 0. The group needs 10 minutes to catch up. The check took 2 of them, so 480 s
+    # `drain` is the time until the lag is 0. The group needs 10 minutes to catch up. The check took 2 minutes, so 480 s
     # remain.
     assert groups["orders.ship"]["drain"] == pytest.approx(480, rel=0.1)
     assert groups["orders.enrich"]["rebalances"]["flapping"]
@@ -269,7 +272,7 @@ class SimulatedRecording:
 async def test_kgtui_check_gives_the_same_verdicts_for_a_recording_and_its_cluster(
     company: Simulator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The recording has a poll every 5 s for two minutes. `kgtui check` reads a cluster equally often."""
+    """The recording has a poll every 5 s for two minutes. `kgtui check` reads a running cluster at the same times."""
     options, clock = RecorderOptions(interval=5.0, flush=30.0, describe=5.0), company.clock.now
     async with connect(company.bootstrap.split(",")) as admin:
         recording = SimulatedRecording(company, admin, polls=25)

@@ -1,4 +1,4 @@
-"""Tests of the entry point: exit codes, one line per error, no traceback, and no unneeded imports."""
+"""Tests of the command `kgtui` itself: exit codes, error messages of one line, crash reports, and few imports."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def test_kgtui_ls_without_a_filter_does_not_import_the_filter_language() -> None
     assert not loaded & {"kgtui.commands.show", "kgtui.commands.delete", "kgtui.actions", "kgtui.monitor"}
 
 
-def test_connecting_to_a_cluster_imports_only_aiokafkas_connection_module() -> None:
+def test_connecting_to_a_cluster_imports_only_the_connection_module_of_aiokafka() -> None:
     """kgtui does not use the consumer and the producer of aiokafka, whose modules take longer to import."""
     loaded = modules_loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka.conn" in loaded
     assert not loaded & {"aiokafka.client", "aiokafka.cluster", "aiokafka.consumer", "aiokafka.producer"}
 
 
-def test_running_a_command_creates_only_the_parser_of_that_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_a_command_creates_no_parsers_of_other_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     init = parser.CommandParser.__init__
 
@@ -205,7 +205,7 @@ def test_a_crash_is_described_on_stderr_if_no_report_can_be_written(
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
-def test_ctrl_c_ends_a_command_with_130_and_without_output(
+def test_ctrl_c_ends_a_command_with_exit_code_130_and_without_output(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(_args: object) -> int:
@@ -284,7 +284,7 @@ def test_error_for_an_unknown_option_says_how_to_show_help(
 def test_an_empty_name_is_rejected_for_a_cluster_a_group_and_a_file(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The name is empty if a script passes an unset variable. A default could then select a wrong cluster."""
+    """A script may pass an unset variable as the name. If kgtui used a default, it could select a wrong cluster."""
     assert cli.main(words) == 2
     assert "the value is empty" in capsys.readouterr().err
 

@@ -105,7 +105,7 @@ def test_kgtui_delete_with_options_yes_and_expect_asks_for_no_confirmation(
         (["--dry-run", "--expect", "7"], "2 groups match, but --expect is 7"),
     ],
 )
-def test_kgtui_delete_without_confirmation_exits_with_4_and_sends_no_request(
+def test_kgtui_delete_that_is_refused_exits_with_4_and_sends_no_delete_request(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str], words: list[str], reason: str
 ) -> None:
     assert cli.main(["delete", "state:Empty", *words]) == 4
@@ -258,7 +258,8 @@ def test_deletion_is_refused_if_the_typed_confirmation_is_wrong(
     assert sent(admin) == []
 
 
-def test_deletion_of_several_groups_is_confirmed_by_typing_the_group_count(admin: ScriptedAdmin, terminal: Any) -> None:
+def test_deletion_of_several_groups_is_confirmed_by_typing_their_number(admin: ScriptedAdmin, terminal: Any) -> None:
+    """Two of three groups may be deleted, so the number is 2. The third group is refused, so the exit code is 4."""
     terminal("2")
     assert cli.main(["delete", "/./"]) == 4
     assert sent(admin) == ["idle-a", "idle-b"]

@@ -26,7 +26,7 @@ OPTIONS = (
 )
 
 
-def test_kgtui_groups_parses_options_like_kafkas_parser_jopt_simple() -> None:
+def test_kgtui_groups_parses_options_like_the_kafka_script() -> None:
     found = read_options(["--server", "--list", "word", "-list=ignored", "--", "--nope"], OPTIONS)
     assert found.given == {"server": ["--list"], "list": []}
     assert read_options(["--help"], OPTIONS).given == {"help": []}
@@ -43,7 +43,7 @@ def test_kgtui_groups_parses_options_like_kafkas_parser_jopt_simple() -> None:
         (["-xyz"], "x is not a recognized option"),
     ],
 )
-def test_kgtui_groups_rejects_options_with_the_messages_of_kafkas_script(words: list[str], message: str) -> None:
+def test_kgtui_groups_rejects_options_with_the_messages_of_the_kafka_script(words: list[str], message: str) -> None:
     with pytest.raises(KafkaOptionError) as caught:
         read_options(words, OPTIONS)
     assert (str(caught.value), caught.value.usage, caught.value.exit_code) == (message, True, 1)
@@ -94,7 +94,7 @@ SHARE = Listing("share", "share", "Stable", 1)
         (["--group-type", "classic", "--protocol", ""], "s"),
     ],
 )
-def test_kgtui_groups_selects_the_same_groups_as_kafkas_script(words: list[str], kept: str) -> None:
+def test_kgtui_groups_selects_the_same_groups_as_the_kafka_script(words: list[str], kept: str) -> None:
     options = read_options(["--bootstrap-server", "x:1", "--list", *words], kafka_groups.OPTIONS)
     assert (
         "".join(name for name, row in zip("sokq", (SIMPLE, OLD, KIP_848, SHARE), strict=True) if keeps(row, options))

@@ -41,7 +41,7 @@ async def watched(cluster: Simulator, interval: float, filter_text: str = "", *,
 @pytest.mark.parametrize("lag", [False, True])
 @longer_if_busy(1)
 async def test_kgtui_ls_watch_still_shows_rows_of_a_silent_broker_with_their_age(lag: bool, timeout: float) -> None:
-    """While broker 2 is silent, a read takes less than twice its timeout. `timeout` is also the interval of reads."""
+    """While broker 2 does not respond, a read takes less than twice its timeout. Reads are `timeout` seconds apart."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, lag=lag) as watch,
@@ -83,7 +83,7 @@ async def test_kgtui_ls_watch_still_shows_rows_of_a_silent_broker_with_their_age
 
 @longer_if_busy(1)
 async def test_kgtui_ls_watch_removes_a_deleted_group_while_another_broker_is_silent(timeout: float) -> None:
-    """The deleted group's coordinator responds. Only rows of the silent broker are kept."""
+    """The coordinator of the deleted group responds. Earlier rows are kept only for groups of the silent broker."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, lag=False) as watch,

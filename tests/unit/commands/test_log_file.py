@@ -1,4 +1,4 @@
-"""Tests of the log file: only its owner can read it, it has no secrets, and log records are written nowhere else."""
+"""Tests of the log file: only its owner can read it, it has no secrets, and messages are logged only to this file."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_kgtui_ls_without_options_sends_only_list_requests(run: Callable[..., Co
     assert set(calls(admin)) == {"list_groups", "cluster"}
 
 
-def test_kgtui_ls_with_the_option_lag_reads_log_starts_only_of_empty_groups(
+def test_kgtui_ls_with_the_option_lag_reads_log_start_offsets_only_for_empty_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     ran = run("ls", "--lag")
@@ -201,7 +201,7 @@ def test_kgtui_ls_reports_a_partial_result_if_a_broker_does_not_respond(
     assert found["faults"][0]["broker"] == 2
 
 
-def test_ls_shows_no_lag_for_a_group_that_the_user_may_not_describe(
+def test_kgtui_ls_shows_no_lag_for_a_group_that_the_user_may_not_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken["pay"] = Fault(
@@ -219,10 +219,10 @@ def test_ls_shows_no_lag_for_a_group_that_the_user_may_not_describe(
         assert (ran.code, groups(ran)) == (1, [])
 
 
-def test_ls_with_option_lag_finds_groups_that_read_no_record_for_a_day(
+def test_kgtui_ls_reports_an_empty_group_with_day_old_unread_records_as_unused(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """A group whose first unread record is newer is not reported, because its members may have just left."""
+    """The verdict on a group whose first unread record is newer is `empty`, because its members may have just left."""
     admin.add("recent", state="Empty", lag=5)
     for group, age in (("idle", 90_000.0), ("recent", 80_000.0)):
         written = time.time() - age
@@ -264,7 +264,7 @@ def test_lags_in_ls_are_lower_bounds_if_some_topics_are_forbidden(
     assert (ran.code, ran.err) == (0, "")
 
 
-def test_kgtui_ls_json_and_wide_format_show_that_offsets_may_be_missing(
+def test_kgtui_ls_json_and_wide_format_show_that_offsets_may_be_hidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     for access, hidden, cells in ((RESTRICTED, True, "empty ≥ 5 ≥ 1"), (Access(any_topic=True), False, "empty 5 1")):
@@ -293,7 +293,7 @@ def test_lag_filter_of_ls_selects_a_group_only_if_every_possible_lag_matches(
     assert (groups(ran), ran.err) == (["idle"], "")
 
 
-def test_kgtui_ls_names_a_members_topic_that_the_user_may_not_describe(
+def test_kgtui_ls_names_a_forbidden_topic_to_which_a_member_subscribes(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     """An ACL denies DESCRIBE on the topic `secret`."""
@@ -306,7 +306,7 @@ def test_kgtui_ls_names_a_members_topic_that_the_user_may_not_describe(
     assert run("ls", "--lag", "--members", "pay").err == ""
 
 
-def test_kgtui_ls_reports_no_missing_offsets_if_the_user_may_describe_every_topic(
+def test_kgtui_ls_reports_no_hidden_offsets_if_the_user_may_describe_every_topic(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")
@@ -357,7 +357,7 @@ def test_kgtui_ls_of_a_cluster_without_groups_exits_with_0(run: Callable[..., Co
     assert (ran.code, groups(ran), ran.err) == (0, [], "")
 
 
-def test_lag_in_ls_is_a_lower_bound_if_one_partitions_lag_is_unknown(
+def test_lag_in_ls_is_a_lower_bound_if_one_partition_has_an_unknown_lag(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.commits["idle"] += (CommittedOffset("gone", 0, 3), CommittedOffset("t-idle", 1, None))
@@ -400,7 +400,7 @@ def test_kgtui_ls_without_watch_gives_verdicts_only_on_groups_without_members(ru
 def test_kgtui_ls_finds_unused_groups_without_watching_groups_with_members(
     run: Callable[..., Completed], verdict: str, found: list[str]
 ) -> None:
-    """Only Empty groups can be empty, unused or abandoned, so groups with members need not be observed."""
+    """Only groups in the state Empty can have these verdicts, so groups with members need not be watched."""
     ran = run("ls", f"verdict:{verdict}")
     assert groups(ran) == found
     assert "could not be applied" not in ran.err

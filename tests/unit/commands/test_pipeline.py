@@ -136,7 +136,7 @@ def test_pipeline_rejects_a_lake_with_data_of_another_cluster(
 def test_pipeline_rejects_a_lake_with_records_of_a_deleted_offsets_topic(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A topic that was created again has other records at the offsets that the lake already has."""
+    """After the topic `__consumer_offsets` was deleted and created again, its offsets belong to other records."""
 
     async def found(_: object) -> OffsetsTopic:
         return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="prod", topic_id="new")

@@ -1,4 +1,4 @@
-"""`kgtui pipeline submit --print` prints a complete `spark-submit` command for YARN or Kubernetes."""
+"""Tests of `kgtui pipeline submit --print`, which prints a `spark-submit` command for YARN or Kubernetes."""
 
 from __future__ import annotations
 

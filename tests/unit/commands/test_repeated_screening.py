@@ -1,4 +1,8 @@
-"""Tests of the screening by `kgtui ls --watch`, which fills the verdict column from the second list onwards."""
+"""Tests of screening in `kgtui ls --watch`.
+
+Screening compares the offsets of the groups in successive lists, so the verdict column can have verdicts from the
+second list onwards.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 
-async def test_repeated_screening_finds_a_stopped_group_after_a_minute(
+async def test_repeated_screening_finds_a_stopped_group_after_several_lists(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     admin = ScriptedAdmin()
@@ -100,7 +104,7 @@ async def test_repeated_screening_keeps_data_of_groups_whose_coordinator_is_repl
     assert facts.first_seen(last, "simple") == facts.first_seen(first, "simple") == clock["now"] - 3
 
 
-async def test_new_group_that_is_empty_is_not_reported_as_left_by_its_members(
+async def test_group_that_is_empty_when_it_appears_is_not_reported_as_left_by_members(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     admin = ScriptedAdmin()

@@ -42,7 +42,7 @@ def test_kgtui_show_prints_each_group_once_in_the_given_order(run: Callable[...,
 
 
 def test_kgtui_show_requests_no_configs_of_classic_groups(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
-    """Classic groups have no configs, so a user who may not read configs gets no error."""
+    """Classic groups have no configs, so a user without DESCRIBE_CONFIGS gets no error for them."""
     admin.add("old", "classic", lag=1)
     ran = run("show", "old", "pay")
     assert (ran.code, ran.err) == (0, "")
@@ -146,7 +146,7 @@ def test_kgtui_show_names_an_assigned_topic_that_the_user_may_not_describe(
 def test_kgtui_show_says_that_offsets_in_forbidden_topics_are_not_listed(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """Brokers leave out offsets in topics that the user may not describe. The exit code is 0."""
+    """Brokers leave out offsets in topics on which the user lacks DESCRIBE. The exit code is 0."""
     admin.user_access = Access(any_topic=False)
     ran = run("show", "pay")
     assert (ran.code, ran.err) == (0, "")

@@ -36,7 +36,7 @@ async def first(stack: AsyncExitStack, *words: str) -> Session:
     return await SessionOpener(build().parse_args(words), stack).first()
 
 
-async def test_session_for_a_bootstrap_server_opens_without_waiting_for_brokers() -> None:
+async def test_ui_session_for_a_bootstrap_server_opens_without_waiting_for_brokers() -> None:
     async with AsyncExitStack() as stack:
         session = await first(stack, "--bootstrap-server", "127.0.0.1:1,[::1]:2", "--filter", "lag:1k+", "--read-only")
         assert session.monitor is not None
@@ -44,7 +44,7 @@ async def test_session_for_a_bootstrap_server_opens_without_waiting_for_brokers(
         assert (session.filter, session.read_only, session.failed_attempts) == ("lag:1k+", True, ())
 
 
-async def test_session_without_a_reachable_cluster_lists_failed_connection_attempts(
+async def test_ui_session_without_a_reachable_cluster_lists_failed_connection_attempts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def silent(_target: object) -> tuple[tuple[str, str], ...]:
@@ -148,7 +148,7 @@ CLUSTERS = """
 """
 
 
-async def test_session_opens_an_unreachable_cluster_from_the_configuration(folder: Path) -> None:
+async def test_ui_session_can_open_an_unreachable_cluster_from_the_configuration(folder: Path) -> None:
     (folder / "config.toml").write_text(CLUSTERS)
     (folder / "prod.properties").write_text("client.id=me\n")
     async with AsyncExitStack() as stack:
@@ -211,7 +211,7 @@ async def test_kgtui_demo_offers_other_clusters_only_if_some_are_configured(fold
 
 
 async def test_kgtui_reads_groups_while_python_imports_the_terminal_ui(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Therefore, the first frame already shows groups. Polling stops when the terminal UI closes."""
+    """The groups are read early, so that the first frame shows them. Polling stops when the terminal UI closes."""
     sessions_opened: list[Session] = []
 
     async def until_listed(session: Session) -> int:
