@@ -1,4 +1,4 @@
-"""Fixtures for tests of actions: a scripted cluster and a state folder."""
+"""Fixtures for tests of actions: a fake cluster (`ScriptedAdmin`) and a state folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def admin() -> ScriptedAdmin:
-    """Return a scripted cluster without groups."""
+    """Return a fake cluster without groups."""
     return ScriptedAdmin()
 
 

@@ -1,4 +1,4 @@
-"""Tests of the audit log: crashes, full disks, concurrent writers, and deletions without a logged outcome."""
+"""Tests of the audit log: crashes, full disks, concurrent processes, and deletions without a logged outcome."""
 
 from __future__ import annotations
 
@@ -52,13 +52,16 @@ asyncio.run(main())
 
 @pytest.fixture
 def killed(folder: StateFolder) -> StateFolder:
-    """Return the state folder of a process that was killed between logging the intent and logging the outcome."""
+    """Return the state folder of a process that was killed after it logged the intent to delete group `g`.
+
+    The log contains no outcome of the deletion.
+    """
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder.path)], check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
     return folder
 
 
-async def test_next_start_of_kgtui_logs_that_an_interrupted_deletion_succeeded(
+async def test_next_start_of_kgtui_logs_that_an_interrupted_deletion_was_successful(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
     """If the group no longer exists, kgtui logs a successful outcome once, with the field `found_later`."""
@@ -113,7 +116,7 @@ class OtherCluster(ScriptedAdmin):
 async def test_start_of_kgtui_ignores_deletions_that_another_process_is_executing(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """The other process holds a shared lock until it has logged the outcome."""
+    """The process that executes the deletion holds a shared lock until it has logged the outcome."""
     with shared_lock(killed.lock):
         assert await unfinished(admin, killed) == ()
     assert len(await unfinished(admin, killed)) == 1

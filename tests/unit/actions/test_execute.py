@@ -70,9 +70,9 @@ async def delete(admin: ScriptedAdmin, folder: StateFolder, *groups: str) -> Res
 async def test_empty_group_is_deleted_after_a_backup_and_a_second_check(
     admin: ScriptedAdmin, folder: StateFolder, type_: str
 ) -> None:
-    """kgtui describes the group again before the deletion, and a third time to verify the deletion.
+    """kgtui describes the group for the plan, directly before the deletion, and after the deletion to verify it.
 
-    It logs the outcome.
+    kgtui then logs the outcome of the deletion.
     """
     admin.add("g", type_, state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -98,7 +98,7 @@ async def test_empty_group_is_deleted_after_a_backup_and_a_second_check(
 async def test_connect_schema_registry_and_simple_groups_can_be_deleted(
     admin: ScriptedAdmin, folder: StateFolder, kind: str
 ) -> None:
-    """These groups have the type classic and other protocol types than `consumer`."""
+    """These groups have the type classic and the protocol type `connect`, `sr` (schema registry) or an empty string."""
     admin.add("g", "classic", kind, state="Empty")
     assert (await delete(admin, folder, "g")).exit_code == 0
 
@@ -138,7 +138,7 @@ async def test_group_that_became_active_after_the_plan_is_not_deleted(
 async def test_group_that_becomes_active_during_its_backup_is_not_deleted(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """kgtui describes the group again after the backup."""
+    """kgtui describes the group once more after the backup, and finds the new member."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     on_call(admin, "partition_bounds", member_joins(admin))
@@ -272,10 +272,10 @@ async def test_outcome_of_a_deletion_is_uncertain_if_its_request_raises_an_error
     assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.UNCERTAIN
 
 
-async def test_outcome_of_a_deletion_is_uncertain_if_the_connection_is_closed(
+async def test_outcome_of_a_deletion_is_uncertain_if_its_request_is_canceled(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """Closing the connection cancels the request. kgtui returns one result for the group, and logs no outcome."""
+    """If the connection to the cluster is closed, the request is canceled. kgtui then logs no outcome."""
     admin.add("g", state="Empty", lag=5)
 
     async def closed(groups: object, *, timeout: float = 30.0) -> object:
@@ -291,7 +291,6 @@ async def test_deletion_on_old_brokers_is_verified_only_by_a_complete_group_list
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """DescribeGroups on old brokers returns the state Dead for deleted groups and for some existing groups.
-
 
     kgtui therefore lists all groups after the deletion. If a broker does not respond, the deletion is not verified.
     """

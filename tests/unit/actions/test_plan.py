@@ -1,4 +1,4 @@
-"""Tests of `plan`, which says for each group what its deletion would lose, or why it is refused."""
+"""Tests of `plan`, which says for each group which data its deletion would lose, or why the deletion is refused."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def test_deletion_plan_refuses_a_group_if_some_offsets_cannot_be_read(admi
 
 
 async def test_deletion_plan_refuses_a_group_if_reading_its_offsets_times_out(admin: ScriptedAdmin) -> None:
-    """kgtui must not treat offsets that it could not read as if the group had no offsets."""
+    """If kgtui cannot read the offsets, it must not assume that the group has no offsets."""
 
     async def forbidden(groups: list[str], *, timeout: float = 30.0) -> object:
         raise ClientError("broker 1: no answer in 30 s", broker=1)
@@ -128,10 +128,10 @@ async def test_deletion_plan_names_the_missing_acl_operation_of_a_refused_group(
 
 @pytest.mark.parametrize(("any_topic", "mentioned"), [(True, False), (False, True)])
 @pytest.mark.parametrize("lag", [None, 3])
-async def test_deletion_plan_says_that_some_offsets_may_be_missing(
+async def test_deletion_plan_says_that_some_offsets_may_be_hidden(
     admin: ScriptedAdmin, any_topic: bool, mentioned: bool, lag: int | None
 ) -> None:
-    """OffsetFetch omits topics on which the user has no DESCRIBE permission, and reports no error."""
+    """OffsetFetch omits the offsets in topics on which the user lacks DESCRIBE, and returns no error."""
     admin.add("g", state="Empty", lag=lag, operations=frozenset({"DELETE", "DESCRIBE"}))
     admin.user_access = Access(frozenset(), any_topic=any_topic)
     (line,) = (await plan(admin, ["g"])).allowed

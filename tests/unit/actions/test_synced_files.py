@@ -1,4 +1,7 @@
-"""Tests that other users of the machine can neither read files in the state folder nor redirect writes elsewhere."""
+"""Tests that files in the state folder are safe from other users of the machine.
+
+Other users cannot read the files, and cannot make kgtui write to other files by creating symbolic links.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ def test_audit_log_that_is_a_named_pipe_is_refused_without_waiting(tmp_path: Pat
 
 
 @pytest.mark.parametrize("value", ["[" * 100_000, "9" * 5_000, '{"a": 1e999}'])
-def test_damaged_lines_of_the_audit_log_and_of_backups_are_skipped(tmp_path: Path, value: str) -> None:
+def test_damaged_audit_log_lines_are_skipped_and_damaged_backups_are_rejected(tmp_path: Path, value: str) -> None:
     log = tmp_path / "audit.jsonl"
     log.write_text(value + "\n")
     assert read_entries(log)[0] == []

@@ -1,6 +1,6 @@
 """Functions that build the rows of gold tables for tests from a few given values.
 
-Other columns are null, or have a fixed value if they are not nullable.
+Columns without a given value are null, or have a fixed value if they are not nullable.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ _TIMES = {LAG: "minute", HEALTH: "window_start", CHURN: "hour", FORECAST: "hour"
 
 
 def row(table: Table, **values: Any) -> dict[str, Any]:
-    """Return a row of a gold table with these values. Other columns are null, or have a fixed value if not nullable."""
+    """Return a row of a gold table with the given values.
+
+    Columns without a given value are null, or have a fixed value if they are not nullable.
+    """
     unknown = values.keys() - set(table.names)
     assert not unknown, unknown
     made: dict[str, Any] = {
@@ -42,7 +45,7 @@ def row(table: Table, **values: Any) -> dict[str, Any]:
 
 
 def write(path: Path, rows: dict[Table, list[dict[str, Any]]]) -> Path:
-    """Create a lake in folder `path` with these rows in its gold tables, and return `path`."""
+    """Create a lake in folder `path`, add `rows` to its gold tables, and return `path`."""
     folder = LakeFolder.of(path)
     folder.prepare()
     for table in GOLD:

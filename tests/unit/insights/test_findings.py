@@ -84,7 +84,7 @@ def test_unused_groups_have_only_findings_of_kind_unused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("hidden", [True, False, None])
-def test_finding_says_that_an_unused_group_with_missing_offsets_may_be_in_use(hidden: bool | None) -> None:
+def test_finding_says_that_an_unused_group_with_hidden_offsets_may_be_in_use(hidden: bool | None) -> None:
     rows = [row(CLEANUP, kind="group", name="tmp", groups=1, quiet_since=NOW, offsets_may_be_hidden=hidden)]
     (finding,) = unused(rows)
     assert ("it may be in use" in finding.what) is (hidden is True)
@@ -127,7 +127,11 @@ def test_finding_about_records_at_risk_is_more_severe_if_they_expire_sooner(hour
     assert finding.severity is severity
 
 
-def test_finding_about_records_at_risk_needs_a_forecast_with_a_trend(tmp_path: Path) -> None:
+def test_forecast_without_a_trend_is_replaced_by_the_forecast_of_the_hour_before(tmp_path: Path) -> None:
+    """If there is no forecast of the hour before, the forecast without a trend is used.
+
+    A group without a forecast in the newest hour has no finding.
+    """
     young = {"hour": NOW, "trend": None}
     old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
     rows = [
@@ -152,7 +156,7 @@ def test_lag_forecast_without_expiring_records_gives_no_finding() -> None:
     assert at_risk([row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=risk) for risk in (False, None)]) == []
 
 
-def test_finding_of_expired_records_is_more_urgent_than_of_expiring_records() -> None:
+def test_finding_about_expired_records_is_more_urgent_than_one_about_expiring_records() -> None:
     rows = [
         row(FORECAST, group=name, hour=NOW, lag=1, lost=lost, at_risk=True, loss_seconds=seconds)
         for name, lost, seconds in (("later", 0, 900.0), ("lost", 1, 900.0), ("soon", 0, 9.0))
@@ -161,7 +165,7 @@ def test_finding_of_expired_records_is_more_urgent_than_of_expiring_records() ->
 
 
 def test_growing_lag_of_a_group_without_other_findings_is_reported() -> None:
-    """A growing lag is not reported if the oldest unread record is a few seconds old, or if the trend is uncertain."""
+    """A growing lag is not reported if the time lag is only a few seconds, or if the trend of the lag is uncertain."""
     rows = [row(FORECAST, group="g", hour=NOW, lag=500, trend=2.0, trend_error=0.5)]
     (finding,) = drain(rows, {"g": {"time_lag": 90.0}}, ())
     assert finding.what == "500 unread records, growing by 120 per minute"
@@ -172,7 +176,7 @@ def test_growing_lag_of_a_group_without_other_findings_is_reported() -> None:
 
 
 def churn_hours(bursts: dict[float, float]) -> list[dict[str, Any]]:
-    """Return rows of table `churn` for group `g`: one row per hour of each burst of rebalances.
+    """Return rows of table `churn` for group `g`, with one row for each hour of a burst of rebalances.
 
     Args:
         bursts: start of each burst → end of the burst, both in hours before `NOW`.
@@ -186,7 +190,7 @@ def churn_hours(bursts: dict[float, float]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_finding_about_flapping_begins_at_the_first_rebalance_instead_of_the_full_hour() -> None:
+def test_finding_about_frequent_rebalances_begins_at_the_first_rebalance_of_the_burst() -> None:
     (now,) = flapping(churn_hours({9: 8.1, 2.4: 0.1}), NOW.timestamp())
     assert (now.severity, now.since, now.until) == (Severity.WARN, (NOW - 2.4 * HOUR).timestamp(), None)
     assert now.what == "rebalanced up to 9 times per hour; 3 min were spent rebalancing"
@@ -200,7 +204,7 @@ def test_lake_without_recordings_has_findings_about_rebalances_only(tmp_path: Pa
     assert [finding.kind for finding in found.findings] == [Kind.FLAPPING]
 
 
-def test_past_flapping_is_reported_with_its_start_and_its_end() -> None:
+def test_past_burst_of_rebalances_is_reported_with_its_start_and_its_end() -> None:
     rows = churn_hours({9: 7.3, 2.4: 0.1})
     (past,) = past_flapping(rows, NOW.timestamp())
     assert (past.since, past.until) == ((NOW - 9 * HOUR).timestamp(), (NOW - 7.3 * HOUR).timestamp())
@@ -288,7 +292,7 @@ def test_problem_is_not_past_if_the_group_still_has_the_same_backlog(tmp_path: P
     assert [finding.subject for finding in found.past] == ["again"]
 
 
-def test_forecast_of_a_backlog_has_a_time_range_and_the_backlogs_start() -> None:
+def test_forecast_of_a_backlog_has_a_time_range_and_the_start_of_the_backlog() -> None:
     values = {"group": "g", "hour": NOW, "lag": 9, "drain_seconds": 7_200.0, "trend": -1.0, "at_risk": False}
     times = {"behind_since": NOW - 5 * HOUR, "behind_since_at_least": True}
 
@@ -383,7 +387,7 @@ def test_ages_of_unreadable_gold_tables_contain_the_reason(tmp_path: Path) -> No
 
 
 def test_compaction_does_not_change_the_age_of_a_gold_table(tmp_path: Path) -> None:
-    """Files of gold `churn` are merged even if their rows belong to several hours, unlike those of gold `lag`."""
+    """In table `gold/churn`, files are merged even if their rows belong to different hours, unlike in `gold/lag`."""
     write(write(tmp_path, rows_with_problems()), rows_with_problems())
     made = Gold(tmp_path).age(CHURN).written
     done = {one.table: one.what for one in upkeep.optimize(tmp_path)}

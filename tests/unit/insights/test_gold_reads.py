@@ -1,4 +1,4 @@
-"""Findings are computed from few rows: only the newest rows about groups with problems are read."""
+"""Tests that findings are computed from few rows: only the newest rows about groups with problems are read."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_number_of_rows_read_for_findings_does_not_depend_on_healthy_groups(
     assert len(counts) <= 2 * len(GOLD)
 
 
-def test_findings_do_not_read_files_of_earlier_days(tmp_path: Path) -> None:
+def test_findings_are_computed_without_reading_files_of_earlier_days(tmp_path: Path) -> None:
     rows = rows_with_problems()
     found = read_insights(write(tmp_path / "one", rows)).findings
     old = {
@@ -79,7 +79,7 @@ def test_findings_do_not_read_files_of_earlier_days(tmp_path: Path) -> None:
     assert read_insights(lake).findings == found
 
 
-def test_newest_times_of_gold_tables_come_from_statistics_instead_of_rows(tmp_path: Path, rows_read: list[int]) -> None:
+def test_newest_times_of_gold_tables_are_read_from_delta_statistics(tmp_path: Path, rows_read: list[int]) -> None:
     lake = write(tmp_path, rows_with_problems())
     gold = Gold(lake)
     ages = gold.ages()
@@ -88,7 +88,9 @@ def test_newest_times_of_gold_tables_come_from_statistics_instead_of_rows(tmp_pa
     assert rows_read == []
 
 
-def test_newest_time_is_read_from_rows_if_statistics_are_missing(tmp_path: Path, rows_read: list[int]) -> None:
+def test_newest_time_of_a_gold_table_is_read_from_a_row_without_delta_statistics(
+    tmp_path: Path, rows_read: list[int]
+) -> None:
     lake = write(tmp_path, rows_with_problems())
     for log in lake.glob("gold/health/_delta_log/*.json"):
         lines = log.read_text().split("\n")

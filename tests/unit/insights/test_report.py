@@ -99,7 +99,9 @@ def test_report_page_shows_findings_with_evidence_and_plots(report: Report) -> N
     assert "gold/health" in words
     assert "findings as of 2026-11-21 16:00 UTC, 10 min before this page was made" in words
     assert "kgtui 9.9" in words
-    assert html.count("<svg") == 1 + 4, "one plot of episodes, and lag histories of pay, fraud, fill and calm"
+    assert html.count("<svg") == 1 + 4, (
+        "one plot of unhealthy episodes, and plots of the lag of pay, fraud, fill and calm"
+    )
     for variable in ("--one", "--two", "--three"):
         assert html.count(f"stroke: var({variable})") == 4
 
@@ -184,11 +186,11 @@ def test_time_range_of_a_report_limits_plots_and_episodes_but_not_findings(tmp_p
     made = build_report(lake, MADE, since=since)
     assert made.lag_histories["pay"].minutes[0] == since
     assert {one.group for one in made.episodes} == {"pay"}
-    assert made.insights.findings, "findings do not depend on the interval of the plots"
+    assert made.insights.findings, "findings do not depend on the time range of the plots"
 
 
 def test_report_says_why_a_gold_table_is_missing(report: Report) -> None:
-    """The page shows a dash instead of the number of findings, because they are computed from the missing table."""
+    """The page shows a dash instead of the number of findings that would be computed from the missing table."""
     broken = replace(report.insights.tables[2], error="it was <never> made")
     without = tuple(one for one in report.insights.findings if one.kind is not Kind.FLAPPING)
     made = replace(report, insights=replace(report.insights, findings=without, tables=(broken,)), episodes=())
@@ -198,14 +200,14 @@ def test_report_says_why_a_gold_table_is_missing(report: Report) -> None:
     assert "No group was unhealthy in this interval" in words
 
 
-def test_plot_line_is_interrupted_at_unknown_values_and_gaps() -> None:
+def test_line_of_a_plot_is_interrupted_at_unknown_values_and_gaps() -> None:
     points = list(thin_out([1, 2, 3, 4, 5], [1.0, None, 3.0, 4.0, 5.0], {5}))
     known = [value for _, value in points if not math.isnan(value)]
     assert [math.isnan(value) for _, value in points] == [False, True, False, False, True, False]
     assert known == [1.0, 3.0, 4.0, 5.0]
 
 
-def test_isolated_points_of_a_plot_line_are_drawn_as_bars() -> None:
+def test_isolated_points_of_a_plot_are_drawn_as_bars() -> None:
     unknown: tuple[None, ...] = (None,) * 5
     history = LagHistory(
         (0, 60, 120, 180, 240), (1, None, 3, 4, 5), unknown, unknown, unknown, unknown, frozenset({240})
@@ -215,7 +217,7 @@ def test_isolated_points_of_a_plot_line_are_drawn_as_bars() -> None:
     assert sum(path.count("L") for path in drawn) == 3, "two single points as bars, and one line of two points"
 
 
-def test_reducing_a_plot_line_keeps_its_largest_and_its_last_point() -> None:
+def test_reducing_the_points_of_a_plot_keeps_the_largest_and_the_last_point() -> None:
     values = [0.0] * 10_000
     values[1_234], values[-1] = 99.0, 7.0
     points = list(thin_out(list(range(10_000)), values))
@@ -288,7 +290,7 @@ def test_plot_of_episodes_has_at_most_1_000_bars(report: Report) -> None:
     assert f"The plot leaves out {3_000 - MAX_BARS:,} episodes." in words
 
 
-def test_groups_plotted_in_a_report_have_findings_on_the_page(tmp_path: Path) -> None:
+def test_groups_with_findings_on_the_page_are_plotted_before_other_groups(tmp_path: Path) -> None:
     groups = [f"group-{number:03d}" for number in range(MAX_FINDINGS + 20)]
     rows = rows_with_problems()
     rows[HEALTH] = [
@@ -296,7 +298,9 @@ def test_groups_plotted_in_a_report_have_findings_on_the_page(tmp_path: Path) ->
         for group in groups
     ]
     made = build_report(write(tmp_path, rows), MADE)
-    assert {"fraud", "fill"} <= made.lag_histories.keys(), "findings on the page come before other unhealthy groups"
+    assert {"fraud", "fill"} <= made.lag_histories.keys(), (
+        "groups with findings on the page are plotted before other unhealthy groups"
+    )
     with_problems = {finding.groups[0] for finding in made.insights.findings}
     assert made.not_plotted == len(with_problems) - MAX_PLOTTED_GROUPS
 
@@ -308,7 +312,7 @@ def test_report_leaves_out_commands_that_are_too_long(report: Report) -> None:
     assert "The command is too long for this page; kgtui insights prints it." in page.words
 
 
-def test_report_without_the_jinja2_package_gives_the_install_command(
+def test_error_of_a_report_without_the_jinja2_package_has_the_install_command(
     report: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report_module._environment.cache_clear()

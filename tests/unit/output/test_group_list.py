@@ -117,7 +117,7 @@ def test_csv_of_kgtui_ls_has_empty_cells_for_unknown_values() -> None:
     assert list(found["old.group"]) == [field.name for field in LISTED]
 
 
-def test_table_of_kgtui_ls_omits_the_columns_for_members_and_lag_by_default() -> None:
+def test_table_of_kgtui_ls_has_no_columns_for_members_and_lag_unless_requested() -> None:
     text = group_list.as_table(group_list_of(mixed_snapshot(), members=False, lag=False))
     assert text.splitlines()[0].split() == ["GROUP", "TYPE", "PROTOCOL", "STATE", "COORDINATOR"]
     assert text.splitlines()[-1].split() == ["payments.settle", "consumer", "consumer", "Stable", "1"]
@@ -150,6 +150,6 @@ def test_wide_table_of_kgtui_ls_has_coordinator_address_topics_and_hosts() -> No
     assert line.endswith("payments,rates  10.0.3.7")
 
 
-def test_marks_for_missing_values_are_ascii_characters_on_an_ascii_terminal() -> None:
+def test_symbols_in_tables_have_ascii_replacements() -> None:
     assert marks.lag(5, 1).translate(TO_ASCII) == ">= 5"
     assert marks.NONE.translate(TO_ASCII) == "-"

@@ -1,4 +1,7 @@
-"""The incident export is complete, contains no secrets, is readable by its owner only, and is safe for every id."""
+"""Tests of the incident export: a Markdown or JSON file with all data about one group.
+
+The file is complete, contains no secrets, is readable by its owner only, and is safe for every group id.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def incident_of(group: str, snapshot: Snapshot | None = None) -> dict[str, Any]:
-    """Return the incident export of a group as an object for JSON. The default snapshot is the example snapshot."""
+    """Return the incident export of a group, before it is encoded as JSON; `snapshot` is `example_snapshot()` by default."""
     return incident(snapshot or example_snapshot(), group, version="9.9")
 
 

@@ -1,4 +1,4 @@
-"""Tests of tables: columns are aligned, and control characters are escaped."""
+"""Tests of text tables: columns are aligned, and control characters in cells are escaped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_wide_characters_in_tables_count_as_two_terminal_cells() -> None:
     assert {cell_len(line) for line in text.splitlines()[1:]} == {len("GROUP  LAG  x")}
 
 
-def test_marks_for_missing_values_in_tables_count_as_one_terminal_cell() -> None:
+def test_symbols_in_tables_count_as_one_terminal_cell() -> None:
     assert table(COLUMNS, [("a", marks.NONE, "x"), ("b", marks.lag(5, 1), "y")]) == (
         "GROUP  LAG  STATE\na        –  x\nb      ≥ 5  y\n"
     )
