@@ -151,7 +151,7 @@ def test_list_backups_reports_files_that_are_not_backups(folder: StateFolder) ->
 async def test_backup_and_intent_are_flushed_before_the_delete_request(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Backup and intent are flushed to disk with fsync before the request. The outcome is flushed after the request."""
+    """The backup and the intent are flushed to disk with fsync before the delete request, and the outcome after it."""
     steps: list[str] = []
     fsync, record_call = os.fsync, admin._record_call
 

@@ -62,7 +62,7 @@ async def test_deletion_of_a_group_without_offsets_loses_no_data(admin: Scripted
 
 
 async def test_deletion_of_offsets_in_deleted_topics_is_irreversible(admin: ScriptedAdmin) -> None:
-    """Offsets in a deleted topic cannot be restored, because brokers reject commits for it."""
+    """Offsets in a deleted topic cannot be restored, because brokers reject commits to a topic that does not exist."""
     admin.add("g", state="Empty", lag=1)
     admin.bounds["t-g", 0] = PartitionBounds(None, None, 3)
     made = await plan(admin, ["g"])
@@ -147,7 +147,7 @@ async def test_deletion_plan_says_that_some_offsets_may_be_hidden(
     )
 
 
-async def test_data_lost_by_deletion_is_a_lower_bound_if_a_topic_is_forbidden(admin: ScriptedAdmin) -> None:
+async def test_predicted_loss_of_a_deletion_is_a_lower_bound_if_a_topic_is_hidden(admin: ScriptedAdmin) -> None:
     admin.add("g", state="Empty", lag=3)
     data = (await read_group_data(admin, [admin.descriptions["g"]], timeout=5))["g"]
     assert isinstance(data, GroupData)

@@ -346,7 +346,7 @@ def test_kgtui_check_gives_no_verdict_for_a_group_that_cannot_be_read(
 def test_kgtui_check_exits_with_1_if_the_lag_of_a_group_is_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """The user lacks DESCRIBE on the topic, so the lag is unknown, and the verdict is not final."""
+    """The user lacks DESCRIBE on the topic of the group, so the lag is unknown, and the verdict is not final."""
 
     def forbid(_step: int) -> None:
         admin.bounds["t-fine", 0] = PartitionBounds(None, None, 29)

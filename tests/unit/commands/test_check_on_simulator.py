@@ -302,7 +302,7 @@ async def test_kgtui_check_gives_the_same_verdicts_for_a_recording_and_its_clust
 
 @asynccontextmanager
 async def accelerated_cluster() -> AsyncIterator[Simulator]:
-    """Run a simulated cluster whose clock advances by 1 s every 50 ms."""
+    """Run a simulated cluster whose clock advances by 1 s every 50 ms of real time."""
     async with Simulator(clock=ManualClock()) as cluster:
 
         async def hurry() -> None:

@@ -87,7 +87,7 @@ def at(poll: int) -> str:
     return datetime.fromtimestamp(START / 1000 + poll * 10, UTC).isoformat()
 
 
-def test_kgtui_check_of_a_recording_judges_its_end_by_default(check: Callable[..., Completed]) -> None:
+def test_kgtui_check_gives_verdicts_for_the_end_of_a_recording_by_default(check: Callable[..., Completed]) -> None:
     ran = check()
     assert (ran.code, ran.err) == (1, "")
     assert ran.verdicts == {"slow": "WARN", "stuck": "STOP"}
@@ -98,7 +98,7 @@ def test_kgtui_check_of_a_recording_judges_its_end_by_default(check: Callable[..
 def test_kgtui_check_at_a_recorded_time_uses_only_polls_before_that_time(
     check: Callable[..., Completed],
 ) -> None:
-    """The recording has several keyframes and some compacted files, so that each time needs different files."""
+    """The recording has several keyframes and some compacted files, so kgtui reads different files for each time."""
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 

@@ -1,4 +1,4 @@
-"""Tests of `kgtui delete`, `kgtui backups` and `kgtui audit` on a scripted cluster."""
+"""Tests of `kgtui delete`, `kgtui backups` and `kgtui audit` on a fake cluster (`ScriptedAdmin`)."""
 
 from __future__ import annotations
 

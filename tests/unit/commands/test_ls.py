@@ -107,9 +107,7 @@ def test_kgtui_ls_prints_matching_groups_in_the_sort_order_of_the_filter(
     assert (ran.code, groups(ran)) == (0 if expected else 1, expected)
 
 
-def test_kgtui_ls_says_that_the_word_and_is_not_a_filter_operator(
-    run: Callable[..., Completed], admin: ScriptedAdmin
-) -> None:
+def test_kgtui_ls_says_that_filters_have_no_and_operator(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("demand", "consumer")
     ran = run("ls", "type:consumer", "AND", "mand")
     assert groups(ran) == ["demand"]

@@ -69,7 +69,7 @@ def test_pipeline_reports_an_unreachable_cluster_and_creates_no_lake(
 def test_pipeline_run_rejects_an_empty_lake_without_a_source(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Otherwise, a misspelled lake path would create an empty lake without an error."""
+    """Without this check, a misspelled lake path would create an empty lake without an error."""
     message = error_of(capsys, 2, "run", "--lake", tmp_path / "lake")
     assert "nothing to work on" in message
     assert "--bootstrap-server" in message

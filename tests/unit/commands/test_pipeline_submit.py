@@ -38,7 +38,7 @@ def printed(capsys: pytest.CaptureFixture[str], words: Sequence[str]) -> tuple[l
     return [word for word in options if not word.startswith("--conf=")], conf, rest[len(options) :]
 
 
-def test_command_for_yarn_sends_the_environment_the_jars_and_the_properties(
+def test_spark_submit_command_for_yarn_sends_environment_jars_and_properties(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for jar in JARS:
@@ -80,7 +80,7 @@ def test_command_for_yarn_sends_the_environment_the_jars_and_the_properties(
     ]
 
 
-def test_command_for_kubernetes_names_the_image_and_gets_the_jars_from_maven(
+def test_spark_submit_command_for_kubernetes_names_the_image_and_jars_from_maven(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     options, conf, program = printed(

@@ -397,7 +397,7 @@ def test_compaction_does_not_change_the_age_of_a_gold_table(tmp_path: Path) -> N
     assert Gold(tmp_path).age(CHURN).written == made
 
 
-def test_merging_the_files_of_an_hour_does_not_change_the_age_of_gold_lag(tmp_path: Path) -> None:
+def test_merging_files_does_not_change_the_age_of_the_gold_table_lag(tmp_path: Path) -> None:
     rows = {LAG: [row(LAG, group="g", minute=NOW)]}
     write(write(tmp_path, rows), rows)
     made = Gold(tmp_path).age(LAG).written

@@ -235,7 +235,7 @@ def test_time_axis_of_any_plot_has_two_to_ten_labels(days: float) -> None:
 
 
 def test_plots_of_two_weeks_in_a_report_take_less_than_four_megabytes() -> None:
-    """The whole page must take less than five megabytes."""
+    """The limit leaves one megabyte for the texts of the page, which must take less than five megabytes."""
     minutes = tuple(float(minute) for minute in range(0, 14 * 86_400, 60))
     noise = tuple(number * 7_919 % 1_000 for number in range(len(minutes)))
     svg = plot_lag_history(LagHistory(minutes, noise, noise, noise, noise, noise), 0.0, minutes[-1], 1_000.0)
@@ -243,7 +243,7 @@ def test_plots_of_two_weeks_in_a_report_take_less_than_four_megabytes() -> None:
 
 
 def many_findings(number: int, kinds: list[Kind]) -> list[Finding]:
-    """Return findings whose kinds alternate, each with as many rows of evidence as a finding may have."""
+    """Return `number` findings. Their kinds alternate, and each finding has the maximum number of evidence rows."""
     columns = ("topic", "partition", "status", "lag", "position", "last_commit", "complete")
     rows = tuple((f"orders.eu.{part}", part, "STOP", 12_345, 987_654, NOW, 1.0) for part in range(MAX_EVIDENCE_ROWS))
     return [

@@ -142,7 +142,7 @@ def test_offset_changes_in_groups_without_members_are_resets_except_in_simple_gr
     assert [e.kind for e in offset_events("g", 1.0, SIMPLE, after, before, memberless=True)] == [EventKind.REWOUND]
 
 
-def test_config_values_are_compared_unless_the_broker_hides_them() -> None:
+def test_changed_group_configs_cause_events_unless_the_broker_hides_their_values() -> None:
     def configs(reset: str, secret: str) -> list[GroupConfig]:
         return [
             GroupConfig("share.auto.offset.reset", reset, "DYNAMIC_GROUP_CONFIG"),

@@ -121,7 +121,7 @@ def snapshot(
 
     Args:
         at: time at which the description was read, in seconds.
-        stale: why a later read of the description failed.
+        stale: error of a later read of the description; None if no later read failed.
         interval: interval between polls of the group's broker, in seconds.
     """
     return Snapshot(

@@ -63,7 +63,7 @@ def test_group_whose_offsets_were_never_read_counts_as_not_read_yet() -> None:
     assert with_group(summaries={"g": unread}).judgment("g").basis is Basis.NOT_READ
 
 
-def test_screened_group_without_problem_is_ok() -> None:
+def test_group_in_which_screening_found_no_problem_is_ok() -> None:
     row = replace(summary(lag=5), screened=True)
     assert with_group(summaries={"g": row}).judgment("g") == SCREENED_OK
 

@@ -49,7 +49,7 @@ def test_expiry_of_a_record_depends_on_the_configs_of_its_topic(
     assert (result.expires_at, result.any_time, result.expiry_reason) == expected
 
 
-def test_partitions_with_unread_records_are_searched_in_order_of_their_lag() -> None:
+def test_record_times_are_searched_first_in_the_partitions_with_the_most_lag() -> None:
     """kgtui searches a partition for the timestamps of the records around the group's offset.
 
     The partition with the largest lag comes first. Partitions with unknown offsets are not searched.

@@ -19,7 +19,10 @@ T0 = 1_700_000_000
 
 
 def rows(*partitions: tuple[int | None, int | None], topic: str = "t") -> list[Position]:
-    """Return the positions of a group. Item n of `partitions` is `(position, log end offset)` of partition n."""
+    """Return the positions of a group.
+
+    Item n of `partitions` is `(committed offset, log end offset)` of partition n.
+    """
     found = []
     for number, (position, end) in enumerate(partitions):
         lag = None if position is None or end is None else max(end - position, 0)

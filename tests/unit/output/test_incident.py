@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def incident_of(group: str, snapshot: Snapshot | None = None) -> dict[str, Any]:
-    """Return the incident export of a group, before it is encoded as JSON; `snapshot` is `example_snapshot()` by default."""
+    """Return the incident export of a group before it is encoded. By default, the snapshot is `example_snapshot()`."""
     return incident(snapshot or example_snapshot(), group, version="9.9")
 
 

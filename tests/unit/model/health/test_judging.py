@@ -1,4 +1,4 @@
-"""Tests of health verdicts from polled offsets: when each of Burrow's rules applies, or its verdict is undecided."""
+"""Tests of health verdicts from polled offsets: when each of Burrow's rules applies, and when it is undecided."""
 
 from __future__ import annotations
 

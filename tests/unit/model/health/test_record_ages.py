@@ -70,7 +70,7 @@ def test_time_lag_is_a_range_if_its_precision_is_worse_than_one_percent(width: f
     assert judged(stopped(), {0: searched(1000, width=width)}).time_lag == expected
 
 
-def test_group_time_lag_is_a_lower_bound_if_one_partition_was_not_searched() -> None:
+def test_time_lag_of_a_group_is_a_lower_bound_if_a_record_time_is_unknown() -> None:
     reads = [offsets((1000, 2000 + n), (1000, 2000 + n)) for n in range(25)]
     both = judged(reads, {0: searched(1000), 1: searched(1000, WRITTEN + 60)})
     assert both.time_lag == TimeLag(LAST - WRITTEN, exact=True)
@@ -78,7 +78,7 @@ def test_group_time_lag_is_a_lower_bound_if_one_partition_was_not_searched() -> 
     assert one.time_lag == TimeLag(LAST - WRITTEN, at_least=True, reason=COMPACTED)
 
 
-def test_time_lag_after_progress_is_estimated_from_the_searched_record() -> None:
+def test_time_lag_after_progress_is_estimated_from_an_earlier_record_time() -> None:
     """The record at offset 1000 was written 3,000 s before `T0`, and the record at offset 2000 at `T0`.
 
     The record at offset 1500 was therefore probably written 1,500 s before `T0`.
