@@ -20,10 +20,12 @@ import org.apache.kafka.connect.runtime.distributed.IncrementalCooperativeConnec
 import org.apache.kafka.connect.util.ConnectorTaskId;
 
 /**
- * Prints results of Kafka's own classes, one output line per input line ("errors" prints one line per error code):
- * "echo request|response KEY VERSION HEX" decodes a message and encodes it again,
+ * Prints results of Kafka's own classes. Each input line is one of these questions:
+ * "echo request|response KEY VERSION HEX" decodes a message, encodes it again, and prints the bytes in hexadecimal,
  * "echo subscription|assignment - VERSION HEX" does the same for the member data of consumers,
- * "headers KEY VERSION" prints the header versions, and "connect" a set of named Connect member data.
+ * "headers KEY VERSION" prints the versions of the request header and of the response header of an API version,
+ * "errors" prints one line per error code: code, name, "true" if Kafka retries the error, and message,
+ * "connect" prints one line per sample of the member data of Connect workers: name and bytes in hexadecimal.
  */
 public class Oracle {
     static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);

@@ -17,9 +17,9 @@ _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 
 
 def ask(questions: Iterable[str]) -> list[str]:
-    """Run `Oracle.java` with one question per line of its input; return the lines of its output.
+    """Send questions to `Oracle.java`, one per line, and return the lines that it prints.
 
-    The comment in `Oracle.java` documents the questions.
+    The comment in `Oracle.java` documents the questions and the output.
     """
     path = f"{clients_jar('4.4.0')}:{classpath('4.3.1')}"
     done = subprocess.run(

@@ -21,7 +21,10 @@ DEFAULTS: dict[str, object] = {"string": "", "bytes": b"", "bool": False, "uuid"
 
 @cache
 def read_schema(jar: Path, name: str) -> dict[str, Any]:
-    """Read the schema of a message from a jar. The comments in it are removed, because `json` cannot read them."""
+    """Read the JSON schema of a message from a Kafka jar.
+
+    The comments in the schema are removed, because the module `json` cannot parse them.
+    """
     with ZipFile(jar) as opened:
         text = opened.read(f"common/message/{name}.json").decode()
     loaded: dict[str, Any] = json.loads(re.sub(r"^[ \t]*//.*$", "", text, flags=re.MULTILINE))
@@ -29,11 +32,16 @@ def read_schema(jar: Path, name: str) -> dict[str, Any]:
 
 
 def versions(text: str | None) -> Versions:
+    """Parse a version range in Kafka's schemas, such as `0-3` or `2+`. None and `none` mean no version."""
     return NEVER if text in {None, "none"} else Versions.parse(str(text))
 
 
 def kgtui_layout(struct: Struct, version: int) -> list[object]:
-    """Return the fields and types that kgtui's table gives a message in `version`, one row per field, in order."""
+    """Return the fields that a message has in one version according to kgtui's message table, in order.
+
+    The result has one row per field: name, type, whether null is allowed, number of the tag (None for an untagged
+    field), default, whether the field is ignorable, and the rows of its nested fields (None without nested fields).
+    """
     return [
         (
             field.name,
@@ -50,9 +58,12 @@ def kgtui_layout(struct: Struct, version: int) -> list[object]:
 
 
 def kafka_layout(fields: list[dict[str, Any]], shared: dict[str, Any], version: int) -> list[object]:
-    """Return the fields and types that Kafka's schema gives a message in `version`, in the form of `kgtui_layout`.
+    """Return the fields that a message has in one version according to Kafka's schema, as `kgtui_layout` does.
 
-    `shared` has the structs that several fields of the schema use: name of the struct → its fields.
+    Args:
+        fields: the fields in the schema.
+        shared: structs that several fields of the schema use: name of the struct → fields of the struct.
+        version: version of the message.
     """
     rows: list[object] = []
     for field in fields:
@@ -82,8 +93,8 @@ def _our_default(field: Field) -> object:
 
 
 def _their_default(field: dict[str, Any], kind: str, *, plain: bool) -> object:
-    # In Kafka's schemas, `"default": "null"` means that the default of the field is null. The variable is None only if
-    # the field has no `default`.
+    # In Kafka's schemas, `"default": "null"` means that the default of the field is null. `written` is None only if the
+    # field has no `default`.
     written = field.get("default")
     if not plain:
         return "null" if written == "null" else "empty"
@@ -106,9 +117,9 @@ def check_versions(message: Message, kafka: dict[str, Any]) -> None:
 
 
 def check_every_field_is_used(message: Message) -> None:
-    """Assert that each field that kgtui defines is in at least one version of the message.
+    """Assert that each field in kgtui's message table is in at least one supported version of the message.
 
-    The check finds mistyped version ranges.
+    A nested field must be in a version that also has its parent. The check finds mistakes in version ranges.
     """
 
     def check(struct: Struct, low: int, high: int) -> None:

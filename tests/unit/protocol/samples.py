@@ -1,4 +1,4 @@
-"""Generate random values for any message and version from its table."""
+"""Generate random values for the fields of any version of any message, as defined by kgtui's message tables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Samples:
         self.texts = texts
 
     def value(self, struct: Struct, version: int) -> dict[str, Any]:
-        """Return a random value of a struct with exactly the fields that the version has."""
+        """Return a random value for each field that a struct has in one version: name of the field → value."""
         return {field.name: self._field(field, version) for field in struct.fields if field.versions.has(version)}
 
     def _field(self, field: Field, version: int) -> Any:
@@ -85,7 +85,7 @@ def messages() -> list[tuple[Message, int]]:
 
 
 def data_messages() -> list[tuple[Message, int]]:
-    """Return the messages of consumer and Connect member data, each with every version."""
+    """Return the structs in the member data of consumers and Connect workers, each with every version."""
     found = (consumer.SUBSCRIPTION, consumer.ASSIGNMENT, connect.SUBSCRIPTIONS, connect.ASSIGNMENTS)
     return [(message, version) for message in found for version in range(message.low, message.high + 1)]
 

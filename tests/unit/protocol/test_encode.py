@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def short_id(value: object) -> str:
-    """Return a text for a parameter of a test, as part of the test's id in pytest."""
+    """Return a short text for a test parameter, which pytest shows in the id of the test."""
     return getattr(value, "name", repr(value)[:40])
 
 
@@ -37,7 +37,7 @@ def short_id(value: object) -> str:
     ids=short_id,
 )
 def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, version: int, value: dict[str, Any]) -> None:
-    """If the encoder dropped such a field, for example a filter, the broker would list the wrong groups."""
+    """If the encoder silently dropped a filter that the version lacks, the broker would return the wrong groups."""
     with pytest.raises(EncodeError, match="must not be dropped"):
         api.request.encode(version, value)
 
@@ -81,9 +81,7 @@ def test_encoding_drops_ignorable_or_default_fields_that_the_version_lacks(
     ids=short_id,
 )
 @pytest.mark.parametrize("version", [0, 5])
-def test_encoding_a_value_of_the_wrong_type_raises_encode_error(
-    version: int, value: dict[str, Any], reason: str
-) -> None:
+def test_encoding_an_invalid_value_raises_encode_error(version: int, value: dict[str, Any], reason: str) -> None:
     with pytest.raises(EncodeError, match=reason):
         LIST_GROUPS.response.encode(version, value)
 
@@ -112,7 +110,7 @@ def test_decoding_null_in_a_non_nullable_field_raises_decode_error() -> None:
 
 
 def test_decoding_rejects_a_tagged_field_whose_size_is_too_small() -> None:
-    """If the size is larger than the value needs, the bytes after the value are skipped."""
+    """The size precedes the value of the field. If the size is too large, the bytes after the value are skipped."""
     start = bytes(2) + b"\1" + bytes(4)
     epoch = (9).to_bytes(8, "big")
     longer = start + b"\1\1\x0a" + epoch + b"??"
@@ -156,7 +154,7 @@ def test_version_ranges_are_parsed_with_and_without_an_upper_limit(text: str, lo
     assert not versions.has(low - 1)
 
 
-def test_messages_of_all_flexible_versions_have_compact_lengths() -> None:
+def test_lengths_of_strings_are_compact_only_in_flexible_versions() -> None:
     message = Message("Once", (("Name", "string", "0+"),), low=0, high=1, flexible=1)
     assert message.encode(0, {"Name": "x"}) == b"\0\1x"
     assert message.encode(1, {"Name": "x"}) == b"\2x\0"

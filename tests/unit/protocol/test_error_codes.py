@@ -1,4 +1,4 @@
-"""Tests of the table of error codes, which equals Kafka's table, and of kgtui's reaction to each code."""
+"""Tests that kgtui's table of error codes equals Kafka's table, and that kgtui reacts correctly to each error."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def test_error_names_and_messages_equal_those_of_kafka(kafka_errors: dict[int, t
     assert len(ours) == 138
 
 
-def test_errors_that_kafka_does_not_retry_have_the_reaction_final(
+def test_only_errors_that_kafka_does_not_retry_have_the_reaction_final(
     kafka_errors: dict[int, tuple[str, bool, str]],
 ) -> None:
-    """Two codes have other reactions: 0 (no error) and 129 (REBOOTSTRAP_REQUIRED)."""
+    """The exceptions are 0 (no error) and 129 (REBOOTSTRAP_REQUIRED), to which kgtui reacts in other ways."""
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}
     assert retried == retriable | {0, 129}
@@ -46,13 +46,11 @@ def test_errors_that_kafka_does_not_retry_have_the_reaction_final(
         ((24, 29, 30, 31, 35, 42, 68, 69, 86, 110, 113, 128, 130, 131, 132, 134, 135, 136), Reaction.FINAL),
     ],
 )
-def test_kgtui_reacts_as_expected_to_each_error_code_of_the_group_apis(
-    codes: tuple[int, ...], reaction: Reaction
-) -> None:
+def test_error_codes_of_the_group_apis_have_the_expected_reactions(codes: tuple[int, ...], reaction: Reaction) -> None:
     assert {lookup(code).reaction for code in codes} == {reaction}
 
 
-def test_constants_in_the_module_error_numbers_equal_kafkas_error_codes() -> None:
+def test_constants_in_error_numbers_equal_the_error_codes_of_kafka() -> None:
     named = {name: number for name, number in vars(error_numbers).items() if isinstance(number, int)}
     assert named == {name: code for code, error in CODES.items() if (name := error.name) in named}
     assert len(named) == 18

@@ -1,4 +1,4 @@
-"""The hand-written decoders return the same values as the generated decoders for every kind of frame."""
+"""The hand-written (fast) decoders return the same values as the decoders generated from the message tables."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_listgroups_rows_with_tagged_fields_or_long_strings_are_decoded() -> Non
     assert {row.group_id for row in decode_list_groups(5, body)[2]} == {"a", "b", LONG}
 
 
-def test_listgroups_rows_with_equal_states_share_one_string_object() -> None:
+def test_listgroups_rows_with_equal_states_have_the_same_state_object() -> None:
     """Two responses differ only in the state of one group, so that only the bytes of this group's row differ.
 
     The decoded rows contain two different states, and each state is one string object.
@@ -128,7 +128,10 @@ def test_listgroups_rows_with_equal_states_share_one_string_object() -> None:
 
 
 def test_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
-    """The cache contains the part of each row after the group id. In this test, this part differs in every row."""
+    """The cache contains the part of each row after the group id, which differs in all 20,000 rows of this test.
+
+    Therefore, the cache would have 20,000 entries if it had no maximum size, which is 4,096 entries.
+    """
     decode = row_decoder(4)
     for number in range(20_000):
         decode(b"".join(map(compact, (f"g{number}", "consumer", f"State{number}"))) + b"\0")
@@ -137,8 +140,11 @@ def test_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
     assert len(caches[0]) <= 4096
 
 
-def test_rows_with_different_tagged_fields_but_equal_states_share_one_string() -> None:
-    """A newer broker may add a tagged field with a different value per row."""
+def test_rows_with_different_tagged_fields_have_the_same_state_object() -> None:
+    """A newer broker may add a tagged field that has a different value in every row.
+
+    The decoded rows must nevertheless have the same string object as their state, to save memory.
+    """
     rows = [
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])
         for n in range(9000)
@@ -149,7 +155,10 @@ def test_rows_with_different_tagged_fields_but_equal_states_share_one_string() -
 
 
 def test_group_id_whose_length_takes_two_bytes_is_decoded() -> None:
-    """If only the first byte of the length were read, the last bytes of this row would look like a cached row."""
+    """If the decoder read only the first byte of the length, it would end the id one byte too early.
+
+    The other bytes of the row would then equal those of an earlier row, whose decoded values are cached.
+    """
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
     rows = list(map(row_decoder(5), [cached, cached, compact(long_id) + b"\1\1\1\0"]))
@@ -164,7 +173,7 @@ def test_decoding_a_damaged_listgroups_row_raises_decode_error(row: bytes) -> No
 
 
 def test_offsetfetch_response_with_tagged_fields_in_some_partitions_is_decoded() -> None:
-    """Rows with tagged fields have a different length, so the decoder must read the rows one by one."""
+    """Partitions with tagged fields have longer rows than the others, so the decoder must read the rows one by one."""
 
     def partition(index: int, metadata: bytes, tags: bytes) -> bytes:
         fixed = index.to_bytes(4, "big") + (1000 + index).to_bytes(8, "big") + bytes(4)
@@ -196,9 +205,10 @@ def test_listoffsets_response_with_tagged_fields_in_some_partitions_is_decoded()
 
 
 def test_offsetfetch_rows_that_only_seem_equally_long_are_decoded() -> None:
-    """To compare the sizes of rows, the decoder checks one byte per row, at equal distances.
+    """If the rows of all partitions have the same size, the decoder reads them in one step.
 
-    In this test, the rows have different sizes, but may contain the expected byte at these positions.
+    To find out whether the sizes are equal, it checks one byte per row, at equal distances. In this test, rows of
+    different sizes can contain the expected byte at these positions.
     """
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):

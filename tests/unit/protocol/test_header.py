@@ -56,8 +56,8 @@ def test_decoding_a_header_skips_unknown_tagged_fields() -> None:
     assert decode_response_header(1, bytes(4) + tags + b"body") == (0, 4 + len(tags))
 
 
-def test_header_of_an_unsupported_api_or_version_is_decoded() -> None:
-    """The simulator needs the correlation id in this header to respond to such a request with an error."""
+def test_request_header_of_an_unsupported_api_or_version_is_decoded() -> None:
+    """The simulator needs the correlation id from the header, so that it can respond to the request with an error."""
     produce = bytes.fromhex("0000 000b 0000002a 0002 6162 00".replace(" ", ""))
     assert decode_request_header(produce)[:4] == (0, 11, 42, "ab")
     newer = bytes.fromhex("0012 0063 0000002b ffff 00".replace(" ", ""))

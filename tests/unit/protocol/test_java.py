@@ -46,7 +46,7 @@ def test_java_decodes_every_message_version_and_encodes_the_same_bytes() -> None
     assert len(written) > 1500
 
 
-def test_header_versions_equal_those_of_kafkas_java_classes() -> None:
+def test_header_versions_equal_those_of_the_java_classes() -> None:
     cases = [(api, version) for api in APIS.values() for version in range(api.low, api.high + 1)]
     answers = ask(f"headers {api.key} {version}" for api, version in cases)
     ours = [f"{api.request_header(version)} {api.response_header(version)}" for api, version in cases]

@@ -1,4 +1,4 @@
-"""Tests of the metadata and assignments of members of classic groups."""
+"""Tests of encoding and decoding the metadata and the assignments of members of classic groups."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWNED = (("orders", (0, 1, 2)), ("payments", ()))
 
 @pytest.fixture(scope="module")
 def connect_data_of_java() -> dict[str, bytes]:
-    """Return data of Connect workers that Kafka 4.3.1 encoded: name of the data → bytes."""
+    """Return member data of Connect workers, encoded by Kafka 4.3.1: name of the sample in `Oracle.java` → bytes."""
     return {name: bytes.fromhex(data) for name, data in (line.split(" ") for line in ask(["connect"]))}
 
 
@@ -59,8 +59,8 @@ def test_a_consumer_assignment_is_unchanged_after_encoding_and_decoding(version:
     assert consumer.decode_assignment(consumer.encode_assignment((), version=version)) == ()
 
 
-def test_consumer_data_of_an_unknown_version_is_decoded_as_version_3() -> None:
-    """Version 3 is the newest version that kgtui supports."""
+def test_consumer_member_data_of_an_unknown_version_is_decoded_as_version_3() -> None:
+    """Version 3 is the newest version that kgtui supports. The bytes after the fields of version 3 are ignored."""
     newest = consumer.encode_subscription(consumer.Subscription(3, ("a",), rack="r"))
     found = consumer.decode_subscription(b"\0\x09" + newest[2:] + b"what 9 adds")
     assert found == consumer.Subscription(9, ("a",), rack="r")
@@ -68,7 +68,7 @@ def test_consumer_data_of_an_unknown_version_is_decoded_as_version_3() -> None:
 
 
 def test_consumer_subscription_without_its_last_fields_is_decoded() -> None:
-    """Data that begins with version 1 may end where version 0 ends. Data that ends elsewhere is malformed."""
+    """Data with version number 1 may end after the last field of version 0. Data that ends elsewhere is malformed."""
     oldest = consumer.encode_subscription(consumer.Subscription(0, ("orders",)))
     assert consumer.decode_subscription(b"\0\1" + oldest[2:]) == consumer.Subscription(1, ("orders",))
     full = consumer.encode_subscription(consumer.Subscription(1, ("orders",), owned=OWNED))
@@ -113,7 +113,10 @@ def test_connect_subscriptions_are_decoded_and_encoded_as_in_java(
 def test_connect_subscription_without_an_allocation_is_decoded(
     connect_data_of_java: dict[str, bytes], version: int
 ) -> None:
-    """The allocation is either null, as Kafka's Java worker writes it, or missing at the end of the data."""
+    """The allocation is the assignment that a worker already has. A worker without an assignment has no allocation.
+
+    The allocation is then null, as in the data of Kafka's Java worker, or missing at the end of the data.
+    """
     data = connect_data_of_java[f"fresh-{version}"]
     value = connect.Subscription(version, "http://worker:8083/", 42)
     assert connect.decode_subscription(data) == value
@@ -122,7 +125,7 @@ def test_connect_subscription_without_an_allocation_is_decoded(
 
 
 def test_connect_assignments_without_their_last_fields_are_decoded(connect_data_of_java: dict[str, bytes]) -> None:
-    """Up to three whole fields may be missing at the end. Data that ends inside a field is malformed."""
+    """Up to three fields may be missing at the end of the data. Data that ends inside a field is malformed."""
     full = connect_data_of_java["assignment-2"]
     found = {size: connect.decode_assignment(full[:size]) for size in range(len(full))}
     read = {size: value for size, value in found.items() if value is not None}
@@ -156,8 +159,11 @@ def test_a_schema_registry_assignment_is_unchanged_after_encoding_and_decoding()
     assert schema_registry.decode_assignment(b'{"version":1,"error":1,"master":null}') == nobody
 
 
-def test_missing_or_mistyped_fields_of_a_schema_registry_are_decoded_as_none() -> None:
-    """Registries other than Confluent's, such as Karapace, may send incomplete data. Unknown fields are ignored."""
+def test_missing_or_invalid_fields_of_a_schema_registry_are_decoded_as_none() -> None:
+    """Registries other than Confluent's, such as Karapace, may send incomplete data.
+
+    A missing `scheme` is decoded as `http`. Unknown fields are ignored.
+    """
     data = b'{"host":"karapace","port":"8081","master_eligibility":"yes","leader":false,"new":[1]}'
     found = schema_registry.decode_identity(data)
     assert found == schema_registry.Identity(None, "karapace", None, None, "http", leader=False)

@@ -1,4 +1,4 @@
-"""Every message table equals the schema in kafka-clients 4.4.0, field by field and version by version."""
+"""Every message table equals the schema of the message in kafka-clients 4.4.0, in every field and version."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ CASES += [consumer.SUBSCRIPTION, consumer.ASSIGNMENT]
 
 
 def schema(name: str) -> dict[str, Any]:
-    """Return the schema of a message in the newest kafka-clients jar."""
+    """Return the schema of a message in the jar of kafka-clients 4.4.0."""
     return read_schema(clients_jar("4.4.0"), name)
 
 
 @pytest.mark.parametrize("message", CASES, ids=name_of)
-def test_each_version_of_a_message_table_has_the_fields_of_kafkas_schema(message: Message) -> None:
+def test_message_tables_have_the_same_fields_as_the_schemas_of_kafka(message: Message) -> None:
     check_versions(message, schema(message.name))
 
 
@@ -45,7 +45,7 @@ def test_api_keys_and_message_names_equal_those_of_kafka(api: Api) -> None:
 
 
 def test_each_api_supports_the_expected_versions() -> None:
-    """This test fails if a change of a message table drops support for a version."""
+    """This test fails if a message table no longer supports one of its earlier versions."""
     supported = {api.name: (api.low, api.high) for api in APIS.values()}
     assert supported == {
         "ApiVersions": (0, 4),

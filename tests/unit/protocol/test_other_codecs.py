@@ -1,4 +1,4 @@
-"""kgtui encodes and decodes messages like kio and kafka-python, if these packages support the message."""
+"""kgtui encodes and decodes messages like the packages kio and kafka-python, if they support the message."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ NEWER_THAN_OTHERS = {
     ("StreamsGroupDescribeRequest", 1),
     ("StreamsGroupDescribeResponse", 1),
 }
-# Maps each API name to the module in `kafka.protocol` of kafka-python 3.0. The APIs for share and streams groups are
-# missing, because kafka-python does not support them.
+# Maps each API name to the module in `kafka.protocol` of kafka-python 3.0. The APIs that exist only for consumer, share
+# or streams groups are missing, because kafka-python does not support them.
 KAFKA_PYTHON = {
     "ApiVersions": "metadata.api_versions",
     "Metadata": "metadata.metadata",
@@ -58,7 +58,7 @@ class KnownCodes(Samples):
 def in_order(struct: Struct, version: int, value: dict[str, Any], without: str = "\0") -> list[object]:
     """Return the values of the fields that one version has, in the order of the fields and without their names.
 
-    Fields whose names end with `without` are left out; by default, there is no such field.
+    Fields whose names end with `without` are left out. With the default, no field is left out.
     """
     found: list[object] = []
     for field in struct.fields:
@@ -119,16 +119,17 @@ def test_kio_decodes_and_encodes_messages_like_kgtui(message: Message, version: 
 
 def kafka_python_class(message: Message) -> Any:
     with warnings.catch_warnings():
-        # The import below causes this warning: kafka-python reads its schemas with a deprecated function of importlib.
+        # The import below causes this warning, because kafka-python reads its schemas with a deprecated function of
+        # importlib.
         warnings.simplefilter("ignore", DeprecationWarning)
         module = importlib.import_module(f"kafka.protocol.{KAFKA_PYTHON[api_of(message)]}")
     return getattr(module, message.name)
 
 
 def dicts_to_lists(value: object) -> object:
-    """Convert dicts of kafka-python to lists of their values, in order.
+    """Convert dicts of kafka-python to lists of their values, in order. Nested dicts are converted too.
 
-    Bit fields are left out, because kafka-python converts them to sets.
+    The fields for authorized operations are left out, because kafka-python converts these integers to sets.
     """
     if isinstance(value, dict):
         return [dicts_to_lists(item) for name, item in value.items() if not name.endswith("authorized_operations")]

@@ -1,4 +1,7 @@
-"""Tests with responses of real brokers: DescribeGroups v5 is from Kafka 3.9.2, all other responses from 4.3.1."""
+"""Tests of decoding responses of real brokers.
+
+The response of DescribeGroups v5 is from Kafka 3.9.2. All other responses are from Kafka 4.3.1.
+"""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_a_message_is_unchanged_after_encoding_and_decoding(message: Message, ve
 
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
-def test_fields_that_the_encoder_left_out_are_decoded_as_their_defaults(message: Message, version: int) -> None:
+def test_fields_without_a_value_are_encoded_and_decoded_as_their_defaults(message: Message, version: int) -> None:
     decoded = message.decode(version, message.encode(version, {}))
     assert decoded == with_defaults(message.struct, {})
 
@@ -64,7 +64,7 @@ def test_decoding_ignores_bytes_before_and_after_a_message(message: Message, ver
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 def test_decoding_a_truncated_message_raises_decode_error(message: Message, version: int) -> None:
-    """The decoder rejects a frame without its last bytes, no matter where the frame ends."""
+    """The decoder rejects each part of a frame that lacks the last bytes of the frame."""
     value = samples_with_invalid_utf8(Random(3)).value(message.struct, version)
     data = message.encode(version, value)
     for size in range(min(len(data), 800)):

@@ -12,9 +12,11 @@ import org.apache.kafka.coordinator.group.generated.CoordinatorRecordJsonConvert
 import org.apache.kafka.coordinator.group.generated.CoordinatorRecordType;
 
 /**
- * Decodes records like a group coordinator of Kafka. Each input line has the key and the value of a record in hexadecimal,
- * or {@code -} for null. The output line has the JSON of Kafka's converters and the record encoded again, or the error.
- * For the input line {@code types}, it prints the number, the name and the newest value version of every record type.
+ * Decodes records with the classes of Kafka's group coordinator. Each input line has the key and the value of a record in
+ * hexadecimal, or {@code -} for null. The output line has the record as JSON, and its key and value encoded again. If the
+ * record cannot be decoded, the output line is {@code error} and the exception.
+ * For the input line {@code types}, the program prints the number, the name and the newest value version of every record
+ * type, one type per line.
  */
 public final class CoordinatorRecords {
     private static final HexFormat HEX = HexFormat.of();

@@ -21,23 +21,27 @@ Record = tuple[bytes, bytes | None]
 
 
 class KafkaResult(NamedTuple):
-    """Kafka's result for one record. If Kafka decoded the record, `json` and `written` are set, otherwise `error`."""
+    """Kafka's result for one record.
+
+    If Kafka decoded the record, `json` and `written` are set, and `error` is empty. Otherwise, only `error` is set.
+    """
 
     json: dict[str, Any] | None
-    """The record as CoordinatorRecordJsonConverters prints it."""
+    """The record in the JSON format of Kafka's class CoordinatorRecordJsonConverters; None if Kafka cannot decode it."""
     written: Record | None
-    """The key and value that Kafka's own code produces from the decoded record; None if it cannot decode the record."""
+    """Key and value of the decoded record after Kafka has encoded it again; None if Kafka cannot decode the record."""
     error: str
+    """The text `error` and the Java exception; an empty string if Kafka decoded the record."""
 
 
 def types() -> dict[int, tuple[str, int]]:
-    """Map the number of each of Kafka's record types to its name and to the newest version of its value."""
+    """Return number of a record type in Kafka → `(name of the type, newest version of its value)`."""
     lines = (line.split("\t") for line in _ask(["types"]))
     return {int(number): (name, int(newest)) for number, name, newest in lines}
 
 
 def read(records: Iterable[Record]) -> list[KafkaResult]:
-    """Decode each record with Kafka and encode it again; return one result per record."""
+    """Decode each record with Kafka's classes and encode it again. Return one result per record, in order."""
     return [_read(line) for line in _ask(f"{_hex(key)} {_hex(value)}" for key, value in records)]
 
 

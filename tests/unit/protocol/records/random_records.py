@@ -1,4 +1,4 @@
-"""Generate random records of every type and version from the record tables."""
+"""Generate random records of every type and version, as defined by kgtui's record tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.unit.protocol.records.kafka_coordinator import Record
 
 CASES = [(kind, version) for kind in RECORD_SCHEMAS.values() for version in range(kind.value.high + 1)]
-"""All pairs of a record schema and a version of its value."""
+"""All pairs of a record schema and a version number of the record's value."""
 
 
 def name_of(case: object) -> str:
@@ -34,6 +34,6 @@ def random_record(random: Random, kind: RecordSchema, version: int) -> Record:
 
 
 def every_record_type(seed: int, count: int) -> list[Record]:
-    """Return `count` random records for each pair of a record type and a version of its value."""
+    """Return `count` random records for each pair in `CASES`. The same seed always gives the same records."""
     random = Random(seed)
     return [random_record(random, kind, version) for kind, version in CASES for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Tests of decoding records with known bytes, bytes that are not a record, and the members of classic groups."""
+"""Tests of decoding records from known bytes, malformed records, and the members of classic groups."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.unit.protocol.test_round_trips import with_defaults
 
 COMMIT_KEY = bytes.fromhex("0001 0007 62696c6c696e67 0006 6f7264657273 00000002")
 COMMIT_V4 = b"\0\4" + bytes(12) + b"\1" + bytes(8)
-"""The value of an offset commit in version 4, without its tagged fields."""
+"""The value of an offset commit in version 4, without the section of tagged fields at the end of the value."""
 MEMBER = {
     "memberId": "m-1",
     "groupInstanceId": "static-1",
@@ -91,7 +91,11 @@ def test_decoding_a_record_keeps_unknown_tagged_fields_by_number() -> None:
 
 
 def test_the_tagged_field_that_kafka_4_4_added_to_streams_metadata_is_kept() -> None:
-    """`StoredDescriptionTopologyEpoch` of Kafka 4.4 is tagged field 2, which the table of Kafka 4.3.1 does not have."""
+    """Kafka 4.4 added the field `StoredDescriptionTopologyEpoch` with the tag 2.
+
+    kgtui's table, which equals the schema of Kafka 4.3.1, lacks this field. The decoded record contains its bytes under
+    the number 2.
+    """
     key, value = encode(RecordType.STREAMS_GROUP_METADATA, {"GroupId": "g"}, {"Epoch": 3, "ValidatedTopologyEpoch": 1})
     assert value is not None
     assert value.endswith(b"\1\0\4\0\0\0\1"), "one tagged field with number 0 and four bytes"
@@ -101,7 +105,7 @@ def test_the_tagged_field_that_kafka_4_4_added_to_streams_metadata_is_kept() -> 
     }  # fmt: skip
 
 
-def test_a_newer_value_version_after_a_legacy_commit_key_is_decoded_as_commit() -> None:
+def test_values_of_newer_versions_are_decoded_after_a_key_of_version_0() -> None:
     """Before Kafka 4, brokers wrote values of any version after keys of version 0."""
     for version in (1, 2, 3, 4):
         value = {"offset": 41, "metadata": "m", "commitTimestamp": 1_700_000_000_000}
@@ -122,9 +126,9 @@ def test_a_decoded_tombstone_has_no_value_and_no_version() -> None:
 
 
 def test_consumer_group_members_are_decoded_with_and_without_classic_metadata() -> None:
-    """If a member does not use the classic protocol, its ClassicMemberMetadata is null.
+    """If a member does not use the classic protocol, its tagged field ClassicMemberMetadata is null.
 
-    In this tagged field, null is the byte 0 instead of 255.
+    In this field, null is encoded as the byte 0. In other structs, null is encoded as the byte 255.
     """
     key = bytes.fromhex("0005 0001 67 0001 6d")
     start = bytes.fromhex("0000 00 00 02 63 02 68 02 02 74 00 0000ea60 00")
@@ -175,7 +179,7 @@ def test_decoding_a_malformed_record_returns_the_reason(
     assert reason in found.reason
 
 
-def test_undecodable_record_has_its_type_and_version_if_they_can_be_read() -> None:
+def test_an_undecodable_record_has_a_type_and_a_version_if_they_can_be_read() -> None:
     found = [
         undecodable(b"", None),
         undecodable(b"\0\x18", b"\0\7"),
@@ -190,7 +194,7 @@ def test_undecodable_record_has_its_type_and_version_if_they_can_be_read() -> No
 
 
 def test_a_tombstone_with_a_damaged_key_is_undecodable() -> None:
-    """If the damaged key was decoded, the tombstone could delete the committed offset of another partition."""
+    """If the damaged key were decoded, the tombstone might delete the committed offset of another partition."""
     assert undecodable(COMMIT_KEY[:-2], None).failure is DecodeFailure.DAMAGED_KEY
 
 
@@ -259,7 +263,7 @@ def test_members_of_connect_and_schema_registry_groups_are_decoded() -> None:
 
 
 def test_malformed_data_of_a_classic_member_is_kept_as_bytes() -> None:
-    """The decoded subscription and assignment are None."""
+    """If the data cannot be decoded, `subscription` and `assignment` of the member are None."""
     noise = (b"\xff\xfe noise", b"")
     for protocol_type in ("consumer", "connect", "sr", "of somebody's own"):
         members = classic_members(group_of(protocol_type, noise, noise))
@@ -268,7 +272,7 @@ def test_malformed_data_of_a_classic_member_is_kept_as_bytes() -> None:
 
 
 def test_record_without_members_has_no_classic_members() -> None:
-    """The record is a tombstone of a group, has an empty list of members, or is an offset commit."""
+    """This test uses a tombstone of a group, a group with an empty list of members, and a tombstone of an offset commit."""
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()
     assert classic_members(decoded(COMMIT_KEY, None)) == ()

@@ -1,4 +1,4 @@
-"""kgtui decodes records of every type and version like Kafka's own coordinator."""
+"""kgtui decodes and encodes records of every type and version like the group coordinator of Kafka."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ EACH = 40
 
 @pytest.fixture(scope="module")
 def answers() -> list[tuple[Record, KafkaResult]]:
-    """Return records of every type and version, each with the result of Kafka's coordinator.
+    """Return records of every type and version, each with the result of Kafka's coordinator for this record.
 
-    Some records have random values. In all other records, every field has its default.
+    The records have random values, default values, or, in tombstones, no value.
     """
     records = every_record_type(20261121, EACH)
     records += [encode(kind.type, {}, {}, version=version) for kind, version in CASES]
@@ -50,7 +50,6 @@ def test_kgtui_and_kafka_encode_records_to_the_same_bytes(answers: list[tuple[Re
 
 def test_kgtui_never_decodes_damaged_records_differently_than_kafka() -> None:
     """If Kafka rejects a record, kgtui rejects it, too. If both decode the record, the results are equal.
-
 
     kgtui also rejects records with trailing bytes or with strings that are not UTF-8, which Kafka accepts. Unknown
     tagged fields are not compared, because Kafka does not print them.

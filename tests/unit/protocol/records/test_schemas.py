@@ -1,4 +1,4 @@
-"""Every record table equals the schema in the jar of Kafka's coordinator, field by field and version by version."""
+"""Every record table equals the schema in the jar of Kafka's group coordinator, in every field and version."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def coordinator_jar(version: str) -> Path:
 
 
 def names_in(version: str) -> set[str]:
-    """Return the names of all record schemas in the group coordinator's jar of a Kafka version."""
+    """Return the names of all record schemas in the jar of the group coordinator of a Kafka version."""
     with ZipFile(coordinator_jar(version)) as jar:
         files = [name for name in jar.namelist() if name.startswith("common/message/") and name.endswith(".json")]
     return {name.rpartition("/")[2].removesuffix(".json") for name in files}
@@ -49,12 +49,12 @@ def test_kgtui_has_a_record_table_for_each_record_schema_of_kafka() -> None:
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_each_version_of_a_record_table_has_the_fields_of_kafkas_schema(message: Message) -> None:
+def test_record_tables_have_the_same_fields_as_the_schemas_of_kafka(message: Message) -> None:
     check_versions(message, schema(message))
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_each_record_table_supports_all_versions_of_kafkas_schema(message: Message) -> None:
+def test_record_tables_support_all_versions_in_the_schemas_of_kafka(message: Message) -> None:
     newest = schema(message)["validVersions"].rpartition("-")[2]
     assert (message.low, message.high) == (0, int(newest))
 
@@ -65,7 +65,7 @@ def test_each_field_of_a_record_table_is_in_at_least_one_version(message: Messag
 
 
 @pytest.mark.parametrize("kind", RECORD_SCHEMAS.values(), ids=lambda kind: kind.type.name)
-def test_each_record_table_has_the_record_type_of_kafkas_schema(kind: RecordSchema) -> None:
+def test_record_tables_have_the_same_type_and_name_as_the_schemas_of_kafka(kind: RecordSchema) -> None:
     for message, what in ((kind.key, "coordinator-key"), (kind.value, "coordinator-value")):
         kafka = schema(message)
         assert (kafka["apiKey"], kafka["type"], kafka["name"]) == (kind.type, what, message.name)
@@ -82,7 +82,7 @@ RELEASED_IN_3_9 = sorted(name for name in names_in("3.9.2") if not name.startswi
 
 @pytest.mark.parametrize("name", RELEASED_IN_3_9)
 def test_records_of_kafka_3_9_and_4_3_differ_only_in_tagged_fields(name: str) -> None:
-    """The same record table decodes both releases, because a missing tagged field gets its default value."""
+    """kgtui decodes the records of both releases with the same table, because missing tagged fields get their default."""
     kafka = read_schema(coordinator_jar("3.9.2"), name)
     shared = {struct["name"]: struct["fields"] for struct in kafka.get("commonStructs", [])}
     message = next(message for message in MESSAGES if message.name == name)
