@@ -13,6 +13,7 @@ from kgtui.history import Recorder, RecorderOptions
 from kgtui.monitor import Monitor, MonitorOptions
 
 FLUSH = 0.3
+"""Time between two flushes of the recorder, in seconds."""
 
 
 async def _record(bootstrap: str, lake: str) -> None:

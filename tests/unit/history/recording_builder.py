@@ -1,4 +1,4 @@
-"""Builder of recordings for tests. It writes given polls, and needs no cluster and no recorder."""
+"""Write recordings for tests from given polls, without a cluster and without a recorder."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RecordingBuilder:
             result: the data that the poll has read from the cluster.
             at: time of the poll in milliseconds since the Unix epoch.
             keyframe: True to store the poll as a keyframe. The first poll is always a keyframe.
-            gap: reason for a gap before the poll; an empty string if there is no gap.
+            gap: reason why there are no polls in the time before this poll; an empty string if there is no such gap.
         """
         rows = new_rows()
         self.changes.add(result, result.listings, at, rows)

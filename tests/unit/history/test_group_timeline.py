@@ -76,11 +76,12 @@ def none_if_nan(value: float) -> float | None:
 
 
 def at(poll: int) -> float:
+    """Return the time of the poll with this index, in seconds since the Unix epoch. There is one poll every 10 s."""
     return (START + poll * 10_000) / 1000
 
 
-def test_group_timeline_has_lag_rates_and_member_count_per_poll(tmp_path: Path) -> None:
-    """The rates are the records written and the records read since the previous poll, in records/s.
+def test_group_timeline_has_lag_two_rates_and_number_of_members_at_each_poll(tmp_path: Path) -> None:
+    """The two rates are the numbers of records that were written and read per second since the previous poll.
 
     The first poll has no rates.
     """
@@ -97,7 +98,8 @@ def test_group_timeline_has_lag_rates_and_member_count_per_poll(tmp_path: Path) 
     ]  # fmt: skip
 
 
-def test_group_timeline_reports_gaps_and_has_no_rates_after_them(tmp_path: Path) -> None:
+def test_group_timeline_reports_a_gap_and_has_no_rates_after_the_gap(tmp_path: Path) -> None:
+    """The recorder did not run between the second and the third poll, so the rates at the third poll are unknown."""
     recording = RecordingBuilder(tmp_path)
     recording.poll(poll_of(100), START, gap="the recording begins")
     recording.poll(poll_of(100), START + 10_000)
@@ -145,9 +147,9 @@ MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
 def test_group_timeline_has_no_rates_after_a_poll_that_could_not_read_offsets(tmp_path: Path) -> None:
-    """A rate needs the offsets of two consecutive polls, so this poll and the next one have no rates.
+    """A rate needs the offsets of two consecutive polls, so the failed poll and the poll after it have no rates.
 
-    Faults of brokers other than the group's coordinator have no effect.
+    Faults of brokers that are not the coordinator of the group do not affect the rates.
     """
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
@@ -181,7 +183,7 @@ def test_group_timeline_and_next_change_accept_special_characters_in_ids(tmp_pat
     assert recording.next_change(group, recording.first) == recording.polls()[1]
 
 
-def test_kgtui_show_says_since_when_a_recorded_group_and_its_state_exist(
+def test_kgtui_show_reports_when_a_recorded_group_and_its_state_began(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """In the recording, the last rebalance ends at poll 92, and the group `late` appears at poll 60."""
@@ -195,7 +197,7 @@ def test_kgtui_show_says_since_when_a_recorded_group_and_its_state_exist(
     assert f"last progress     {last}" in capfd.readouterr().out
 
 
-def test_start_of_a_state_that_the_first_poll_shows_is_unknown(tmp_path: Path) -> None:
+def test_start_of_a_state_is_unknown_if_the_group_has_it_at_the_first_poll(tmp_path: Path) -> None:
     write(tmp_path, *[poll_of(groups=("pay",))] * 3)
     lake = RecordingReader(tmp_path)
     times = lake.group_timeline("pay", lake.first.at, lake.last.at).observed_times

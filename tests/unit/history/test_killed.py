@@ -48,7 +48,7 @@ def wait_for_polls(lake: Path, more_than: int, process: subprocess.Popen[str]) -
         if found > more_than:
             return found
         time.sleep(0.05)
-    raise AssertionError(f"no poll was written; the recorder ended with {process.poll()}")
+    raise AssertionError(f"no new poll was written; exit code of the recorder: {process.poll()}")
 
 
 def polls_in(lake: Path) -> int:
@@ -76,8 +76,8 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         assert run == 0 or "crashed" in messages
         found = RecordingReader(lake)
         check_polls(lake)
-        # At most the polls since the last flush are missing. A poll and a flush together take less time than the start
-        # of the recorder, even on a busy machine. `start_time` is therefore an upper limit for both.
+        # At most the polls since the last flush are missing. The last poll and its flush may have taken more time, but
+        # even on a busy machine less than `start_time`, which includes the first poll and its flush.
         assert killed - found.last.at < FLUSH + start_time
         for poll in (found.first, found.last, rng.choice(found.polls())):
             assert len(found.at(poll).listings) >= 100

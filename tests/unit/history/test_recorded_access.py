@@ -1,4 +1,4 @@
-"""Tests that a recording contains the permissions of the user who recorded, and that replays use them."""
+"""Tests that a recording contains the permissions of the user who made it, and that replays use these permissions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ONLY_GROUPS = Access(frozenset({"DESCRIBE"}), any_topic=False)
 
 
 async def record(lake: Path, access: Access) -> None:
-    """Record a cluster that contains the group `quiet`, which has no offsets, as a user with these permissions."""
+    """Record a cluster as a user with these permissions. In the cluster, the group `quiet` has no offsets."""
     admin = scripted()
     admin.add("quiet", "consumer")
     admin.user_access = access
@@ -33,7 +33,7 @@ async def record(lake: Path, access: Access) -> None:
     assert [call for call, _ in admin.calls].count("access") >= 1
 
 
-async def test_replay_returns_the_permissions_of_the_user_who_recorded(tmp_path: Path) -> None:
+async def test_replay_returns_the_permissions_of_the_user_who_made_the_recording(tmp_path: Path) -> None:
     await record(tmp_path / "lake", ONLY_GROUPS)
     replay = await ReplayAdmin.open(RecordingReader(tmp_path / "lake"))
     assert await replay.access() == ONLY_GROUPS

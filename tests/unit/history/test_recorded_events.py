@@ -87,7 +87,7 @@ EXPECTED = [
     ["group deleted or expired; it was Empty"],
     ["group appeared: consumer, Stable, broker 1", "m-3 at /127.0.0.1 joined", "t-0 assigned to m-3"],
 ]  # fmt: skip
-"""Texts of the events between each poll in `LIFE` and the poll before it."""
+"""Texts of the events at each poll in `LIFE` except the first: the differences to the previous poll."""
 
 
 def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
@@ -125,7 +125,7 @@ def test_monitor_finds_the_same_events_as_a_recording_of_its_reads() -> None:
     assert texts_by_poll(log.kept()) == groups_only
 
 
-def test_recorded_events_of_one_group_include_no_other_events(tmp_path: Path) -> None:
+def test_recorded_events_of_one_group_include_no_events_of_other_groups(tmp_path: Path) -> None:
     write(tmp_path, *LIFE, keyframes=(4,))
     reader = RecordingReader(tmp_path)
     everything = list(recorded_events(reader))
@@ -133,15 +133,19 @@ def test_recorded_events_of_one_group_include_no_other_events(tmp_path: Path) ->
     assert list(recorded_events(reader, groups=["other"])) == list(recorded_events(reader, groups=["nobody"])) == []
 
 
-def test_smaller_offsets_of_a_recreated_group_cause_no_event(tmp_path: Path) -> None:
-    """The group was deleted and created again, so its smaller offset does not mean that it was rewound."""
+def test_a_smaller_offset_of_a_recreated_group_causes_no_offset_event(tmp_path: Path) -> None:
+    """The group is deleted at the second poll and created again at the third poll, so its offset did not go back."""
     write(tmp_path, LIFE[1], LIFE[0], poll(STABLE, commits={0: 1}), keyframes=(1,))
     kinds = [event.kind for event in recorded_events(RecordingReader(tmp_path))]
     assert kinds == [EventKind.DISAPPEARED, EventKind.APPEARED]
 
 
 def test_events_after_a_keyframe_without_members_do_not_depend_on_earlier_polls(tmp_path: Path) -> None:
-    """A reader that begins at the keyframe knows no members, so a reader of all polls must not know them either."""
+    """At the keyframe, the members of the group are unknown, because the description lacks them.
+
+    A reader that begins at the keyframe cannot know the members. A reader that begins earlier must forget them, because
+    both must find the same events after the keyframe.
+    """
     without = poll(STABLE)
     pay = replace(without.descriptions["pay"], members=None)
     withheld = replace(without, descriptions={**without.descriptions, "pay": pay})
@@ -163,7 +167,7 @@ def test_events_after_a_keyframe_without_members_do_not_depend_on_earlier_polls(
     since=st.integers(0, 6),
     until=st.integers(0, 6),
 )
-def test_recorded_events_of_a_time_range_are_a_subset_of_all_events(
+def test_recorded_events_of_a_time_range_are_all_events_within_this_range(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]], since: int, until: int
 ) -> None:
     path = tmp_path_factory.mktemp("lake")

@@ -46,12 +46,13 @@ async def test_replay_marks_offsets_as_incomplete_if_topics_were_forbidden_at_th
 
 
 async def test_mark_for_incomplete_offsets_is_kept_while_offsets_cannot_be_read(tmp_path: Path) -> None:
+    """The second of three polls could not read any offsets, so it keeps the offsets and the mark of the first poll."""
     write(tmp_path, poll_of(hidden=HIDDEN), PollResult({"pay": STABLE}, hidden=VISIBLE), poll_of(hidden=VISIBLE))
     assert [await marked_groups(tmp_path, poll) for poll in range(3)] == [{"pay"}, {"pay"}, set()]
 
 
 @pytest.mark.parametrize("cause", ["owned partition", "withheld members"])
-async def test_recorded_offsets_are_marked_as_incomplete_if_a_members_topic_is_forbidden(
+async def test_recorded_offsets_are_marked_as_incomplete_if_the_topic_of_a_member_is_forbidden(
     tmp_path: Path, cause: str
 ) -> None:
     poll = replace(poll_of(hidden=VISIBLE), committed={"pay": ()})
@@ -89,7 +90,7 @@ def test_comparison_and_history_of_a_recording_say_that_lags_are_lower_bounds(tm
 def test_kgtui_ls_says_that_a_recorded_group_has_no_visible_offsets(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Brokers may have left out offsets of one of the two groups. The other group really has no offsets."""
+    """No offsets are recorded for either group. Brokers may have left out offsets of `pay`, but `ship` has none."""
     poll = poll_of(groups=("pay", "ship"), hidden=HIDDEN)
     write(tmp_path, replace(poll, committed={"pay": (), "ship": ()}))
     assert main(["ls", "--lag", "--lake", str(tmp_path)]) == 1
@@ -114,6 +115,7 @@ def test_commands_mark_the_lag_of_a_recorded_group_with_incomplete_offsets(
 
 
 async def test_replay_uses_the_stored_permissions_if_polls_have_no_marks_for_incomplete_offsets(tmp_path: Path) -> None:
+    """The first poll has no mark, because the table `groups` lacks the column for marks. The second poll has a mark."""
     write(tmp_path, poll_of(hidden=HIDDEN))
     table = str(LakeFolder.of(tmp_path).table(GROUPS.name))
     rows = DeltaTable(table).to_pyarrow_table().drop_columns(["offsets_may_be_hidden"])

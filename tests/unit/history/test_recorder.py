@@ -1,4 +1,4 @@
-"""Tests that the recorder writes the changes in a cluster, and continues after errors of the disk and of brokers."""
+"""Tests that the recorder writes the changes in a cluster to a lake, and continues after disk and broker errors."""
 
 from __future__ import annotations
 
@@ -223,6 +223,7 @@ async def test_recorder_reports_a_full_disk_and_continues_later(
 async def test_recorder_drops_rows_and_records_a_gap_if_too_many_are_unwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """While the disk is full, the recorder keeps unwritten rows in memory, but no more than `MAX_WAITING_ROWS`."""
     monkeypatch.setattr(flushing, "MAX_WAITING_ROWS", 2)
     disk, admin = Disk(monkeypatch), scripted()
     async with recording(tmp_path / "lake", admin, replace(FAST, keyframe=0.1)) as (recorder, messages):
@@ -257,7 +258,7 @@ async def test_recorder_reports_that_the_previous_recorder_lost_rows(
 
 
 async def test_recorder_keeps_the_last_lag_if_offsets_cannot_be_read(tmp_path: Path) -> None:
-    """The recording contains the error as a fault of the group. Other groups are not affected."""
+    """The recording contains the error as a fault of the group `pay`. The group `ship` is not affected."""
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):
         await until(lambda: recorder.status.polls >= 2)
@@ -293,7 +294,7 @@ async def test_recorder_error_names_the_lake_folder_that_cannot_be_created(tmp_p
 async def test_recorder_does_not_compare_polls_on_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Comparing many groups on the event loop would block the terminal UI."""
+    """The recorder compares each poll with the previous one. On the event loop, this would block the terminal UI."""
     here = threading.get_ident()
     threads: dict[str, int] = {}
     for name in ("add", "finish", "all_rows"):

@@ -61,7 +61,7 @@ class ExpectedState:
 
 
 def state_of(state: PointInTime) -> dict[str, dict[str, Any]]:
-    """Return the values of each group at a point in time by group id, in the format of `ExpectedState.apply`."""
+    """Return group id → values of the group at a point in time. `ExpectedState.apply` returns the same format."""
     return {
         group: {
             "listing": listing,

@@ -60,7 +60,7 @@ async def running_monitor(
 
 
 def by_member_id(description: GroupDescription) -> GroupDescription:
-    """Return the description with its members sorted by id, to compare descriptions whose members are in any order."""
+    """Return the description with its members sorted by id, because brokers return members in any order."""
     return replace(
         description, members=description.members and tuple(sorted(description.members, key=lambda m: m.member_id))
     )
@@ -137,7 +137,10 @@ async def test_replay_returns_the_recorded_faults(tmp_path: Path) -> None:
 
 
 async def test_monitor_of_a_replay_notices_each_step_and_seek(tmp_path: Path) -> None:
-    """The terminal UI uses the same monitor for a replay as for a live cluster."""
+    """A step moves the replay to the next poll, and a seek moves it to a given time.
+
+    The terminal UI uses the same class `Monitor` for a replay and for a live cluster.
+    """
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, poll_of(100), poll_of(120, groups=("pay", "new")), poll_of(140, listing=empty))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
@@ -162,7 +165,7 @@ async def test_monitor_of_a_replay_notices_each_step_and_seek(tmp_path: Path) ->
 async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_path: Path) -> None:
     """A replay returns the same offsets until it moves to another poll.
 
-    If each read counted, the group would seem to have stopped.
+    If each of these reads counted, the group would seem to have stopped reading.
     """
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=170), poll_of(140, end=190))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)

@@ -34,8 +34,8 @@ def test_lake_stores_the_newest_retention_time_of_each_topic(folder: LakeFolder)
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
     assert load_retention(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
-    # The retention times of the topics `a` and `b` were requested. As the cluster returned none for `a`, the stored
-    # value of `a` is removed. The stored value for committed offsets is kept, although the cluster returned none.
+    # The retention times of the topics `a` and `b` were requested. The cluster returned no time for `a`, so the stored
+    # time of `a` is removed. The cluster also returned no time for committed offsets, but their stored time is kept.
     update_retention(folder, Retention({"b": HOUR}), {"a", "b"})
     assert load_retention(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
     assert (folder.local_path / "retention.json").stat().st_mode & 0o077 == 0

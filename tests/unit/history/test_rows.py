@@ -1,4 +1,4 @@
-"""Test of converting group descriptions to rows of a recording and back."""
+"""Test of converting a group description to a row of the recorded table `groups` and back."""
 
 from __future__ import annotations
 

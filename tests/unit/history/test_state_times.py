@@ -33,7 +33,7 @@ EMPTY = replace(STABLE, state="Empty")
 
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(polls=st.lists(st.tuples(values.polls(), st.booleans()), min_size=1, max_size=6))
-def test_start_of_each_groups_state_is_the_same_as_in_its_timeline(
+def test_state_of_each_group_begins_at_the_same_time_as_in_the_timeline(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -51,7 +51,7 @@ def test_start_of_each_groups_state_is_the_same_as_in_its_timeline(
             assert found.since.get(group) == expected, group
 
 
-def test_start_of_states_is_searched_only_in_the_newest_part_of_long_recordings(
+def test_starts_of_states_are_searched_only_in_the_newest_part_of_a_long_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_times, "MOST_ROWS", 2)
@@ -62,7 +62,7 @@ def test_start_of_states_is_searched_only_in_the_newest_part_of_long_recordings(
 
 
 async def test_replay_judges_an_empty_group_by_the_recorded_time_of_its_state(tmp_path: Path) -> None:
-    """The group is Empty at the first poll and at the last poll. Between these polls, it had members."""
+    """The group is Empty at the first poll, Stable at the second, and Empty at the last two polls."""
     write(tmp_path, poll_of(listing=EMPTY), poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))
     lake = RecordingReader(tmp_path)
     admin = await ReplayAdmin.open(lake, lake.last)

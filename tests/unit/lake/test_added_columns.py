@@ -59,7 +59,10 @@ def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTab
 
 
 def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
-    """Return the rows of the table, sorted by poll. Assert that reads by table, group and keyframe give equal rows."""
+    """Return the rows of the table, sorted by poll.
+
+    Assert that the rows are the same if they are read by group or by keyframe instead of all at once.
+    """
     recorded = RecordedTable(path, table)
     columns = [name for name in COLUMNS if name in table.names]
     keyframe = recorded.read_keyframe(DAY, START)
@@ -89,7 +92,7 @@ def test_column_added_later_is_null_in_older_rows(tmp_path: Path, position: int 
     assert read_rows(tmp_path, wider) == [OLD_ROW, NEW_ROW]
 
 
-def test_lake_reader_returns_null_for_columns_that_were_added_later(tmp_path: Path) -> None:
+def test_reading_a_table_without_the_added_columns_returns_null_for_them(tmp_path: Path) -> None:
     wider = with_added_columns(GROUPS)
     recorded = append(tmp_path, GROUPS, START)
     assert read_rows(tmp_path, wider) == [OLD_ROW]
@@ -101,7 +104,7 @@ def test_lake_reader_returns_null_for_columns_that_were_added_later(tmp_path: Pa
 
 
 def test_older_kgtui_version_ignores_and_keeps_unknown_columns(tmp_path: Path) -> None:
-    """In this test, the older kgtui has the current schema, and the newer kgtui has a schema with two more columns."""
+    """The older kgtui version has the current schema, and the newer version has a schema with two more columns."""
     wider = with_added_columns(GROUPS)
     append(tmp_path, wider, START, number=7, text="new")
     older = append(tmp_path, GROUPS, LATER)
@@ -113,7 +116,7 @@ def test_older_kgtui_version_ignores_and_keeps_unknown_columns(tmp_path: Path) -
 
 
 def test_column_added_later_is_nullable_in_the_stored_table(tmp_path: Path) -> None:
-    """The definition says that the column is not nullable, but the existing rows have no value in this column."""
+    """The definition of the column says that it is not nullable, but the existing rows have no value in the column."""
     wider = replace(GROUPS, columns=(*GROUPS.columns, Column("number", "int", "a number", nullable=False)))
     append(tmp_path, GROUPS, START)
     recorded = append(tmp_path, wider, LATER, number=7)

@@ -1,4 +1,4 @@
-"""Tests of the recorder lock of a lake: one process holds it, and another can take it after that process has died."""
+"""Tests of the recorder lock of a lake, which only one process can hold until it releases the lock or ends."""
 
 from __future__ import annotations
 

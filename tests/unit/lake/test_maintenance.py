@@ -147,8 +147,8 @@ def test_optimize_merges_files_of_gold_lag_only_within_an_hour(lake: Path) -> No
     assert again["gold/lag"].what == "nothing to compact"
 
 
-def test_optimize_rewrites_int96_timestamps_without_changing_rows_or_data(lake: Path) -> None:
-    """Older versions of kgtui wrote INT96 timestamps with Spark. Timestamps of any year must stay the same."""
+def test_optimize_rewrites_int96_timestamps_without_changing_the_times(lake: Path) -> None:
+    """Older versions of kgtui wrote INT96 timestamps with Spark. Even timestamps in the year 9999 must not change."""
     path = lake / "silver/commits"
     times = [datetime(2026, 11, 21, 1, 2, 3, 456_789, UTC), datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)]
     rows = pa.table({"day": [times[0].date()] * 2, "group": ["b", "a"], "commit_time": times})
@@ -237,7 +237,7 @@ def test_expired_lock_of_another_host_has_no_current_holder(tmp_path: Path) -> N
     assert current_holder(tmp_path / "nothing") is None
 
 
-def test_prune_deletes_days_older_than_the_keep_rule_allows(lake: Path) -> None:
+def test_prune_deletes_rows_of_days_older_than_the_keep_rule_allows(lake: Path) -> None:
     done = {one.table: one for one in maintenance.prune(lake, KeepRules(2), now=NOW)}
     assert done["gold/lag"].what.startswith("deleted 2 rows from before 2026-11-22, in 2 files")
     read = RecordingReader(lake)

@@ -1,4 +1,7 @@
-"""Tests of `CompactedFile`, which reads the rows of a Kafka group from one block (one or more Parquet row groups)."""
+"""Tests of `CompactedFile`, which reads the rows of a Kafka group from one block of a Parquet file.
+
+A block consists of one or more Parquet row groups.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,10 @@ def test_compacted_file_has_no_block_for_a_group_without_rows(tmp_path: Path, mo
 def test_compacted_file_has_one_block_if_its_statistics_lack_a_long_group_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The statistics of a Parquet row group lack minimum and maximum if a group id is longer than 4,096 bytes."""
+    """A Parquet row group has no minimum and maximum of its Kafka group ids if an id is longer than 4,096 bytes.
+
+    The reader then cannot know which row groups contain a Kafka group, so the whole file is one block.
+    """
     monkeypatch.setattr(parquet, "BLOCK", 1)
     groups = {"a": 1, "x" * 32_000: 2, "z": 1}
     file = written(tmp_path / "file", groups)

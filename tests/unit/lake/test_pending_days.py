@@ -1,6 +1,7 @@
 """Tests of pending days, the days whose gold rows the next run of the pipeline must compute.
 
-The first pending day is the day of the first new row or, if it is earlier, of the newest row of the previous run.
+The pending days begin at the earliest new row in the source tables. After new polls and new commits, they begin at the
+newest poll or commit of the previous run, if it is earlier.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def folder(tmp_path: Path) -> LakeFolder:
 
 
 def write(folder: LakeFolder, table: Table, *days: date) -> None:
-    """Append one row per day to the table. Its times are noon. Other columns are null or, if not nullable, empty."""
+    """Append one row per day to the table. Nullable columns are null. Other columns have values of `values_at_noon`."""
     rows = [
         {column.name: None if column.nullable else values_at_noon(day)[column.type] for column in table.columns}
         for day in days
@@ -55,7 +56,7 @@ def write(folder: LakeFolder, table: Table, *days: date) -> None:
 
 
 def values_at_noon(day: date) -> dict[str, Any]:
-    """Return a value for each type of column."""
+    """Return type of a column → value for a row of this day. Times are 12:00 UTC, numbers 0, and strings empty."""
     noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
     return {"string": "", "boolean": False, "long": 0, "int": 0, "double": 0.0, "date": day, "timestamp": noon}
 
@@ -118,7 +119,8 @@ def test_rebalances_are_pending_from_the_earliest_new_rebalance(folder: LakeFold
     assert (found.days, found.since) == ((SECOND,), ms(SECOND))
 
 
-def test_days_since_the_earliest_late_source_row_are_pending(folder: LakeFolder) -> None:
+def test_days_are_pending_from_a_commit_that_was_added_late(folder: LakeFolder) -> None:
+    """A commit of the first day is added after a run has already processed commits of the second day."""
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
     run_pipeline(folder)
@@ -127,7 +129,11 @@ def test_days_since_the_earliest_late_source_row_are_pending(folder: LakeFolder)
     assert (found.days, found.since) == ((FIRST, SECOND), ms(FIRST))
 
 
-def test_days_are_pending_from_the_time_stored_in_the_metadata_of_a_commit(folder: LakeFolder) -> None:
+def test_days_are_pending_from_the_time_in_the_metadata_of_a_delta_commit(folder: LakeFolder) -> None:
+    """The pipeline stores in the metadata of a Delta commit from which time rows have changed.
+
+    The new files may also contain earlier rows, which have not changed.
+    """
     run_pipeline(folder)
     write(folder, REBALANCES, FIRST, SECOND)
     run_pipeline(folder)
@@ -141,7 +147,10 @@ def test_days_are_pending_from_the_time_stored_in_the_metadata_of_a_commit(folde
 
 
 def test_all_days_are_pending_if_the_delta_log_lacks_the_new_table_versions(folder: LakeFolder) -> None:
-    """Older versions of kgtui did not store when the files were written."""
+    """In this test, the previous run was of an older kgtui version, which did not store when table files were written.
+
+    With this time, later runs could find the new rows without the Delta log.
+    """
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
     run_pipeline(folder)
@@ -159,7 +168,7 @@ def test_all_days_are_pending_if_the_delta_log_lacks_the_new_table_versions(fold
 
 
 def without_old_log(folder: LakeFolder, table: Table) -> None:
-    """Delete all versions except the newest one from the log, as Delta Lake does with versions older than a day."""
+    """Delete all versions except the newest one from the Delta log of a table, as after a pause of more than a day."""
     path = folder.table(table.name, table.layer)
     load_deltalake().DeltaTable(str(path)).create_checkpoint()
     for file in sorted(Path(str(path)).glob("_delta_log/*.json"))[:-1]:
@@ -174,12 +183,12 @@ def test_new_polls_are_pending_after_a_pause_of_more_than_a_day(folder: LakeFold
         made.flush()
     without_old_log(folder, POLLS)
     found = pending_days(folder)
-    assert found.since == START + DAY_MS, "the newest poll of the previous run"
+    assert found.since == START + DAY_MS, "must be the newest poll of the previous run"
     assert found.days == (SECOND, THIRD, FOURTH)
 
 
 @pytest.mark.parametrize("table", [COMMITS, REBALANCES], ids=lambda table: table.name)
-def test_rows_are_pending_from_the_earliest_new_file_after_a_long_pause(folder: LakeFolder, table: Table) -> None:
+def test_days_are_pending_from_the_earliest_new_row_after_a_long_pause(folder: LakeFolder, table: Table) -> None:
     write(folder, table, FIRST)
     write(folder, table, SECOND)
     run_pipeline(folder)
@@ -187,12 +196,13 @@ def test_rows_are_pending_from_the_earliest_new_file_after_a_long_pause(folder: 
     write(folder, table, FOURTH)
     without_old_log(folder, table)
     found = pending_days(folder)
-    assert found.since == (ms(SECOND) if table is COMMITS else ms(THIRD)), "the newest commit of the run counts too"
+    # New commits are pending together with the newest commit of the previous run.
+    assert found.since == (ms(SECOND) if table is COMMITS else ms(THIRD))
     run_pipeline(folder)
     write(folder, table, FIRST)
     write(folder, table, FOURTH)
     without_old_log(folder, table)
-    assert pending_days(folder).since == ms(FIRST), "a late row"
+    assert pending_days(folder).since == ms(FIRST), "must be the row that was added late"
     run_pipeline(folder)
     without_old_log(folder, table)
     assert pending_days(folder).days == ()

@@ -33,7 +33,8 @@ def test_recorded_tables_begin_with_the_columns_day_keyframe_and_poll(table: obj
     assert len(set(table.names)) == len(table.names)  # type: ignore[attr-defined]
 
 
-def test_a_flush_writes_the_table_polls_last() -> None:
+def test_polls_is_the_last_of_the_recorded_tables() -> None:
+    """A flush writes the recorded tables in this order, because a row in `polls` says that a poll is complete."""
     assert TABLES[-1] is POLLS
 
 

@@ -1,4 +1,4 @@
-"""The inverse tables convert the CRC-32 of four bytes back to these bytes."""
+"""The tables of `crc32_inverse_tables` convert the CRC-32 checksum of four bytes back to these bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zlib import crc32
 from kgtui.pipeline.transforms.offset_commits import crc32_inverse_tables
 
 
-def test_inverse_tables_recover_the_four_bytes_that_have_a_given_crc32() -> None:
+def test_inverse_crc32_tables_return_the_four_bytes_of_a_checksum() -> None:
     random = Random(32)
     for number in (0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, *(random.getrandbits(32) for _ in range(2_000))):
         checksum = crc32(number.to_bytes(4, "big"))

@@ -1,4 +1,4 @@
-"""`decoder_jar`: the decoder in Java is compiled once, and failures are reported."""
+"""Tests of `decoder_jar`, which compiles kgtui's record decoder for Spark from Java source code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder that replaces the user's cache."""
+    """Return the path of a folder that replaces the user's cache folder. The folder does not exist yet."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     monkeypatch.delenv("SPARK_HOME", raising=False)
@@ -25,7 +25,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def use_java(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> None:
-    """Replace Java with a shell script."""
+    """Make kgtui run a shell script instead of Java. The script is in a new `JAVA_HOME` below `folder`."""
     java = folder / "jdk" / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(f"#!/bin/sh\n{script}\n")
@@ -33,7 +33,7 @@ def use_java(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> None
     monkeypatch.setenv("JAVA_HOME", str(folder / "jdk"))
 
 
-def test_decoder_is_compiled_once_into_a_jar_in_the_cache(
+def test_java_decoder_is_compiled_only_once_into_a_jar_in_the_cache(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jar = decoder_jar()
@@ -52,7 +52,7 @@ def test_decoder_is_compiled_once_into_a_jar_in_the_cache(
         ("exit 1", "the compiler printed nothing"),
     ],
 )
-def test_failed_compilation_is_reported_with_the_output_of_the_compiler(
+def test_failed_compilation_of_the_decoder_is_reported_with_the_compiler_output(
     script: str, reason: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_java(monkeypatch, tmp_path, script)

@@ -1,6 +1,6 @@
-"""`requirements`: if PySpark, Java, a Spark Connect server or a jar is missing or wrong, a message says what to do.
+"""Tests of `requirements`: if PySpark, Java, a Spark Connect server or a jar is missing or wrong, a message says so.
 
-All checks run before a JVM is started.
+The message also says what to do. All checks run before a JVM is started.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def test_pipeline_accepts_java_17_or_newer(monkeypatch: pytest.MonkeyPatch, tmp_
         ("", "printed: nothing$"),
     ],
 )
-def test_message_about_a_failing_java_quotes_its_error_but_not_its_options(
+def test_message_about_a_failing_java_shows_its_error_but_not_its_options(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, message: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output, 127)))
@@ -80,7 +80,7 @@ def test_message_about_a_failing_java_quotes_its_error_but_not_its_options(
         requirements.check_java()
 
 
-def test_pipeline_rejects_a_pyspark_other_than_the_required_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pipeline_rejects_every_pyspark_version_except_the_required_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requirements, "version", lambda _: "4.3.0")
     message = r"needs PySpark 4\.2\.0, but 4\.3\.0 is installed\. Run pip install 'kgtui\[spark\]'"
     with pytest.raises(SparkError, match=message):
@@ -129,19 +129,19 @@ def test_pipeline_accepts_a_spark_home_that_is_unset_or_has_the_required_version
     requirements.check_spark_home()
 
 
-def test_silent_spark_connect_server_is_reported_within_the_timeout(
+def test_unreachable_spark_connect_server_is_reported_within_the_timeout(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The Spark Connect client alone would repeat its requests for ten minutes.
+    """Without kgtui's timeout, the Spark Connect client would repeat its requests for ten minutes.
 
-    The message must not contain the URL's token.
+    The message does not contain the token from the URL of the server.
     """
     monkeypatch.setattr(requirements, "_SERVER_TIMEOUT", 0.2)
     with pytest.raises(SparkError, match=r"no Spark Connect server answers at sc://127\.0\.0\.1:1/ within 0\.2 s"):
         session.start(remote="sc://127.0.0.1:1/;token=S3cret")
 
 
-def test_spark_connect_server_with_an_older_spark_is_rejected() -> None:
+def test_spark_connect_server_with_a_spark_older_than_4_2_is_rejected() -> None:
     requirements.check_server_version("4.2.3", "sc://spark")
     requirements.check_server_version("5.0.0-preview1", "sc://spark")
     message = r"needs Spark 4\.2\.0 or newer, but the server at sc://spark runs Spark 3\.5\.1"
@@ -157,10 +157,11 @@ def test_invalid_url_of_a_spark_connect_server_is_rejected(url: str) -> None:
 
 @pytest.fixture
 def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Simulate a machine without jars.
+    """Simulate a machine that has none of the jars that Spark needs.
 
     Returns:
-        Folder with the subfolders `maven` for the Maven repository and `cache` for kgtui's cache.
+        Folder with two subfolders: `maven`, which replaces the Maven repository, and `cache`, which replaces the user's
+        cache folder. Both do not exist yet.
     """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(requirements.JARS_VARIABLE, raising=False)
@@ -169,7 +170,10 @@ def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def publish(folder: Path, content: bytes = b"jar") -> Jar:
-    """Put a file into the Maven repository, and return its jar. The checksum matches only if `content` is `b"jar"`."""
+    """Put a file into the Maven repository of `no_jars`, and return the jar that kgtui expects there.
+
+    The checksum of the file is the expected one only if `content` is `b"jar"`.
+    """
     jar = Jar("org.example", "thing_2.13", "1.0", hashlib.sha256(b"jar").hexdigest())
     file = folder / "maven" / "org/example/thing_2.13/1.0/thing_2.13-1.0.jar"
     file.parent.mkdir(parents=True)

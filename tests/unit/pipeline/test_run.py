@@ -1,4 +1,4 @@
-"""`run` and `streaming`: queries are stopped after an error or an interrupt, and incomplete reads are errors."""
+"""Tests of `run` and `streaming`: queries are stopped after errors and interrupts, and incomplete reads are errors."""
 
 from __future__ import annotations
 
@@ -52,12 +52,18 @@ def fails() -> bool:
 
 
 def progress(rows: int, end_offsets: str) -> dict[str, Any]:
+    """Return Spark's progress report about a batch that has read rows from `__consumer_offsets`.
+
+    Args:
+        rows: number of rows that the batch has read.
+        end_offsets: JSON object with partition → offset after the last offset that the batch has read.
+    """
     source = {"numInputRows": rows, "endOffset": f'{{"__consumer_offsets": {end_offsets}}}'}
     return {"batchId": 0, "sources": [source]}
 
 
 def ignore(_: object) -> None:
-    """Do nothing. Tests pass this function as the gold job or as a progress callback."""
+    """Do nothing. Tests use this function instead of the gold job and of progress callbacks."""
 
 
 def test_waiting_for_a_query_does_not_stop_a_query_that_has_ended() -> None:
@@ -77,7 +83,10 @@ def test_interrupted_wait_for_a_query_stops_the_query_in_another_thread() -> Non
 
 @pytest.fixture
 def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
-    """Return a function that replaces the queries of the bronze and the silver job with its two arguments."""
+    """Return a function whose two arguments replace the query of the bronze job and the query of the silver job.
+
+    The function returns its arguments.
+    """
 
     def replace(topic: FakeQuery, silver: FakeQuery) -> tuple[Any, Any]:
         monkeypatch.setattr(run, "_start_ingestion", lambda *_: {TOPIC: topic})
@@ -103,6 +112,7 @@ def run_continuously(sources: Sources, make_gold: Callable[[Any], object] = igno
 def test_continuous_run_updates_the_gold_tables_after_every_interval(
     replace_queries: Callable[..., tuple[Any, Any]],
 ) -> None:
+    """The query is still running in the first four intervals, and fails in the fifth."""
     rounds = iter((False, False, False, False))
 
     def has_ended() -> bool:

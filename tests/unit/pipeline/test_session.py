@@ -1,4 +1,4 @@
-"""`session`: secrets are redacted, code is packed for executors, and the JVM is stopped and its output filtered."""
+"""Tests of Spark sessions: secrets, the code that is sent to executors, and the end and the output of the JVM."""
 
 from __future__ import annotations
 

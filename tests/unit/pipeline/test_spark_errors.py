@@ -1,4 +1,4 @@
-"""`spark_errors`: errors of Spark, Delta Lake and Kafka become one-sentence messages for users."""
+"""Tests of `spark_errors`, which converts errors of Spark, Delta Lake and Kafka to short messages for users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixtures with simulated clusters whose clock stands still."""
+"""A fixture with a simulated cluster whose clock stands still until a test advances it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def cluster() -> AsyncIterator[Simulator]:
-    """A running cluster with the `company` scenario on three brokers of the newest release."""
+    """A running cluster with the scenario `company` and three brokers of the newest Kafka release."""
     async with Simulator(clock=ManualClock()) as simulator:
         yield simulator

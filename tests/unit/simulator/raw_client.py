@@ -1,4 +1,4 @@
-"""A minimal client for tests. It has one connection, and uses only the message tables of `kgtui.protocol`."""
+"""A minimal client for tests. It has one connection, and depends only on the codecs in `kgtui.protocol`."""
 
 from __future__ import annotations
 
@@ -44,11 +44,14 @@ class RawClient:
         self._writer.write(pack(">i", len(data)) + data)
 
     def write_raw(self, data: bytes) -> None:
-        """Send bytes as they are, without a length."""
+        """Send bytes as they are. No length is sent before them."""
         self._writer.write(data)
 
     async def read(self) -> bytes | None:
-        """Return the next frame, or None if the broker closed the connection."""
+        """Return the next frame without its length, or None if the broker closed the connection.
+
+        Raises TimeoutError if no frame arrives within `DEADLINE`.
+        """
         try:
             async with asyncio.timeout(DEADLINE):
                 (size,) = unpack(">i", await self._reader.readexactly(4))

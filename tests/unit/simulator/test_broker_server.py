@@ -31,7 +31,7 @@ NOT_FOUND_MESSAGE = "16 47726f7570206e6f7065206e6f7420666f756e642e"
 """The error message `Group nope not found.`, encoded as a compact string, in hexadecimal."""
 
 
-async def test_simulator_responds_to_every_version_of_every_api(cluster: Simulator) -> None:
+async def test_simulator_responds_to_every_api_version_that_kgtui_supports(cluster: Simulator) -> None:
     fields: dict[int, dict[str, Any]] = {
         API_VERSIONS.key: ME,
         METADATA.key: {"Topics": []},
@@ -58,7 +58,7 @@ async def test_simulated_broker_reports_all_its_api_versions_and_features(cluste
     assert features["share.version"] > 0
 
 
-async def test_an_unsupported_apiversions_request_gets_a_version_0_response(cluster: Simulator) -> None:
+async def test_an_apiversions_request_of_an_unsupported_version_gets_a_version_0_response(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         client.write(pack(">hhih", 18, 99, 7, -1) + b"\0")
         answer = await client.read()
@@ -83,9 +83,7 @@ async def test_an_unsupported_apiversions_request_gets_a_version_0_response(clus
     ],
     ids=["unknown api", "newer api", "newer version", "negative", "older version", "hostile length", "short", "empty"],
 )
-async def test_a_request_of_an_unsupported_api_or_version_closes_the_connection(
-    cluster: Simulator, frame: bytes
-) -> None:
+async def test_an_unsupported_or_malformed_request_closes_the_connection(cluster: Simulator, frame: bytes) -> None:
     async with RawClient(address(cluster, 1)) as client:
         client.write(frame)
         assert await client.read() is None
@@ -134,7 +132,7 @@ async def test_metadata_request_lists_topics_and_never_creates_missing_topics(cl
     assert (await ask(cluster, 2, METADATA, {"Topics": by_id}))["Topics"][0]["Name"] == "orders.placed"
 
 
-async def test_each_group_is_listed_by_its_coordinator_only(cluster: Simulator) -> None:
+async def test_each_group_is_listed_only_by_its_coordinator(cluster: Simulator) -> None:
     listed = {}
     for node in (1, 2, 3):
         for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]:
@@ -148,7 +146,7 @@ async def test_each_group_is_listed_by_its_coordinator_only(cluster: Simulator) 
         assert one["NodeId"] == listed[key]
 
 
-async def test_filters_of_listgroups_ignore_case_and_accept_unknown_values(cluster: Simulator) -> None:
+async def test_filters_of_listgroups_ignore_case_and_may_contain_unknown_values(cluster: Simulator) -> None:
     async def count(**filters: list[str]) -> int:
         return sum([len((await ask(cluster, node, LIST_GROUPS, filters))["Groups"]) for node in (1, 2, 3)])
 
@@ -220,6 +218,7 @@ async def test_offsetfetch_returns_minus_one_for_a_partition_without_a_commit(cl
 
 
 async def test_all_versions_of_offsetfetch_return_the_same_offsets(cluster: Simulator) -> None:
+    """The requests ask for all topics of the group. Version 1 is not tested, because it cannot ask for all topics."""
     name = "notifications.push"
     node = cluster.state.coordinator(name)
     batch = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": None}]}, version=8)
@@ -235,6 +234,7 @@ async def test_all_versions_of_offsetfetch_return_the_same_offsets(cluster: Simu
 
 
 async def test_listoffsets_returns_offsets_only_from_the_partition_leader(cluster: Simulator) -> None:
+    """The leader returns the log end offset, the log start offset, or the first offset at or after a timestamp."""
     topic = cluster.state.topics["orders.placed"]
     leader = cluster.state.leadership(topic, 0).leader
 
@@ -299,7 +299,7 @@ async def test_deletegroups_deletes_only_existing_groups_without_members(cluster
         "[/red]": 0, "payments.settle": 68, "jobs.run": 68, "jobs.retired": 0, "clicks.heatmap-v1": 0,
         "test-group": 0, "nope": 69, "": 69,
     }  # fmt: skip
-    assert any(returned != answered for returned, answered in orders), "results do not have the order of the request"
+    assert any(returned != answered for returned, answered in orders), "all results are in the order of the request"
     assert "jobs.retired" not in cluster.state.groups
     assert "payments.settle" in cluster.state.groups
 
@@ -318,7 +318,7 @@ async def test_deletegroups_deletes_only_existing_groups_without_members(cluster
     ],
     ids=["describe v6", "describe v5", "delete v2"],
 )
-async def test_responses_about_an_unknown_group_equal_those_of_kafka_4_3_1(
+async def test_responses_about_an_unknown_group_equal_those_of_real_brokers(
     cluster: Simulator, api: Api, version: int, fields: dict[str, Any], body: str
 ) -> None:
     async with RawClient(address(cluster, cluster.state.coordinator("nope"))) as client:

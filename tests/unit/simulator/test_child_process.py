@@ -1,4 +1,4 @@
-"""A cluster in a child process starts, executes commands, and never outlives its parent."""
+"""A simulated cluster in a child process executes commands, and ends at the latest when its parent process ends."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def alive(pid: int) -> bool:
 
 
 def wait_for_end(pid: int, seconds: float = 10.0) -> bool:
+    """Wait until a process has ended. Return False if it is still running after `seconds` seconds."""
     deadline = time.monotonic() + seconds
     while alive(pid):
         if time.monotonic() > deadline:
@@ -43,6 +44,7 @@ def wait_for_end(pid: int, seconds: float = 10.0) -> bool:
 
 
 async def names(cluster: SimulatorProcess) -> set[str]:
+    """Return the ids of the groups that the brokers of a cluster list."""
     found: set[str] = set()
     for address in cluster.bootstrap.split(","):
         async with RawClient(address) as client:
@@ -120,7 +122,7 @@ def test_the_simulator_program_reports_an_invalid_option_as_json(capsys: pytest.
     assert "0.8" in ready["error"]
 
 
-def test_simulator_options_are_unchanged_after_conversion_to_arguments_and_back() -> None:
+def test_simulator_options_are_unchanged_after_conversion_to_command_line_arguments() -> None:
     options = Options(
         listen="10.1.2.3:19092",
         expose=True,
@@ -161,5 +163,5 @@ def test_invalid_simulator_options_are_rejected(bad: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "127.8.0.1", "[::1]", "localhost"])
-def test_simulator_may_listen_on_every_form_of_a_loopback_address(host: str) -> None:
+def test_simulator_options_recognize_every_form_of_a_loopback_address(host: str) -> None:
     assert Options(listen=f"{host}:0").loopback

@@ -1,4 +1,4 @@
-"""The scenario `company` has every group type, state and problem that kgtui can show."""
+"""Tests of the contents of scenarios, mainly of `company`, which has groups of every type, state and problem."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_groups_of_the_company_scenario_reach_every_state_within_400_s(company: 
     }
 
 
-def test_groups_of_the_company_scenario_have_the_problems_that_its_file_declares(company: Simulator) -> None:
+def test_groups_of_the_company_scenario_have_the_problems_in_the_scenario_file(company: Simulator) -> None:
     assert lag(company, "payments.settle", 600) < 12 * 18 * 20
     assert lag(company, "payments.refund", 600) > lag(company, "payments.refund", 60) > 200_000
     assert lag(company, "orders.ship", 30) > 5 * lag(company, "orders.ship", 500)
@@ -109,6 +109,7 @@ async def test_the_scenario_wild_has_deleted_topics_and_malformed_member_data() 
 
 
 async def test_the_scenarios_plain_and_empty_define_no_groups() -> None:
+    """All groups of `plain` are generated. The scenario `empty` has topics, but no groups at all."""
     plain = Simulator(scenario="plain", groups=40, clock=ManualClock()).state
     assert plain.groups == {}
     assert plain.generated is not None
@@ -120,6 +121,7 @@ async def test_the_scenarios_plain_and_empty_define_no_groups() -> None:
 
 
 async def test_groups_are_generated_up_to_the_requested_number() -> None:
+    """The option `groups` sets the number of all groups, including the groups that the scenario defines."""
     state = Simulator(groups=500, clock=ManualClock()).state
     assert state.generated is not None
     assert len(state.groups) + len(state.generated.index) == 500

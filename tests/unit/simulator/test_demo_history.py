@@ -77,7 +77,7 @@ def test_offsets_of_variable_speed_groups_never_decrease_or_exceed_the_log_end(
     assert commits.read_until(t) <= commits.read_until(t + later) + 1e-6
 
 
-def test_a_scheduled_member_that_leaves_and_returns_is_a_new_member() -> None:
+def test_a_member_that_leaves_and_returns_according_to_schedule_is_a_new_member() -> None:
     schedule = ScheduledMembership((0, 1), ((10.0, (0,)), (20.0, (0, 1))))
     assert [slot.joined for slot in schedule.at(5).slots] == [0, 0]
     assert [slot.number for slot in schedule.at(15).slots] == [0]
@@ -85,7 +85,7 @@ def test_a_scheduled_member_that_leaves_and_returns_is_a_new_member() -> None:
     assert (schedule.at(25).change, schedule.at(25).since) == (2, 5.0)
 
 
-def test_members_are_replaced_in_turn_only_between_the_given_times() -> None:
+def test_a_limited_rotation_changes_members_only_between_its_begin_and_end() -> None:
     schedule = ScheduledMembership.rotating_between(100, 200, 30, ((0,), (0, 1)))
     counts = [len(schedule.at(t).slots) for t in (0, 99, 100, 131, 161, 191, 201, 999)]
     assert counts == [1, 1, 2, 1, 2, 1, 1, 1]

@@ -1,8 +1,7 @@
 """The responses of the demo cluster equal digests that were recorded earlier.
 
 The demo must not change by accident, because screen snapshots, end-to-end tests and the documentation show it. After an
-intended change of the demo, run
-`python -m tests.unit.simulator.test_demo_is_unchanged` to write the digests again.
+intended change of the demo, run `python -m tests.unit.simulator.test_demo_is_unchanged` to write the digests again.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 DIGESTS = Path(__file__).with_name("demo_digests.json")
 API = {api.name: api for api in APIS.values()}
 GENERATED = 40
-"""Requests about single groups are sent for at most this number of generated groups."""
+"""Maximum number of generated groups per cluster about which requests are sent."""
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "company": {},
@@ -56,7 +55,7 @@ def respond(simulator: Simulator, node: Node, name: str, fields: dict[str, Any])
 
 
 def responses(simulator: Simulator, node: Node) -> Iterator[bytes]:
-    """Yield the responses of one broker to one request of every API that reads data."""
+    """Yield the responses of one broker to requests that read its API versions, topics, groups, offsets and configs."""
     state = simulator.state
     ranges = node.release.ranges
     ids = list(state.groups) + ([] if state.generated is None else list(state.generated.index)[:GENERATED])

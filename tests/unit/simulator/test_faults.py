@@ -31,7 +31,7 @@ async def test_only_the_broker_with_the_fault_black_hole_stops_responding(cluste
         assert await response is not None, "the request must get its response after the fault has ended"
 
 
-async def test_a_client_can_close_its_connection_to_a_silent_broker(cluster: Simulator) -> None:
+async def test_a_silent_broker_ends_a_connection_that_the_client_has_closed(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         await client.call(API_VERSIONS, 4, CLIENT)
         cluster.faults.black_hole(1)
@@ -51,7 +51,7 @@ async def test_injected_latency_delays_responses(cluster: Simulator) -> None:
     assert loop.time() - begin >= 0.15
 
 
-async def test_a_delayed_response_delays_later_responses_on_its_connection(cluster: Simulator) -> None:
+async def test_a_delayed_response_delays_later_responses_on_the_same_connection(cluster: Simulator) -> None:
     cluster.faults.latency(1, 0.2, api=LIST_GROUPS.key)
     loop = asyncio.get_running_loop()
     begin = loop.time()
@@ -134,7 +134,7 @@ async def test_a_group_has_no_coordinator_if_all_brokers_are_killed(cluster: Sim
     assert cluster.state.coordinator("payments.settle") == -1
 
 
-async def test_the_previous_coordinator_returns_not_coordinator_after_a_move(cluster: Simulator) -> None:
+async def test_the_previous_coordinator_of_a_moved_group_returns_not_coordinator(cluster: Simulator) -> None:
     name = "payments.settle"
     was = cluster.state.coordinator(name)
     now = was % 3 + 1

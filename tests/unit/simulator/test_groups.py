@@ -58,7 +58,7 @@ def test_describe_groups_returns_member_metadata_only_of_stable_classic_groups()
     assert subscription.topics == ("orders.placed",)
 
 
-def test_a_classic_group_becomes_dead_some_time_after_it_became_empty() -> None:
+def test_a_classic_group_is_dead_some_time_after_it_became_empty() -> None:
     group = ClassicGroup(
         "g", RotatingMembership(100.0, ((0,), ())), [ConsumedTopic(TOPIC, NeverCommitted())], outlives=60.0
     )

@@ -1,4 +1,4 @@
-"""Tests of simulated logs, memberships and commit patterns, which are functions of time."""
+"""Tests of simulated logs, memberships and commit patterns, which depend only on the time."""
 
 from __future__ import annotations
 

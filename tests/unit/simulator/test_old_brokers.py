@@ -1,4 +1,4 @@
-"""Simulated brokers of older releases respond like real brokers, also in clusters with several releases."""
+"""Simulated brokers of older releases respond like real brokers, even if the brokers have different releases."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.unit.simulator.raw_client import RawClient, address, ask
 
 
 def old(version: str, **options: int) -> Simulator:
+    """Return a simulated cluster whose brokers have this Kafka release."""
     return Simulator(kafka_version=version, clock=ManualClock(), **options)  # type: ignore[arg-type]
 
 

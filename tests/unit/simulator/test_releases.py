@@ -1,4 +1,4 @@
-"""The API versions of each simulated release equal the versions in the message schemas of Kafka's own jars."""
+"""The API versions of each simulated Kafka release equal the versions in the message schemas of Kafka's jars."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from tests import jars
 
 
 def ranges_in(jar: Path) -> Ranges:
-    """Read the version ranges of kgtui's APIs from a `kafka-clients` jar, without unstable versions."""
+    """Return API key → `(lowest version, highest version)` from a `kafka-clients` jar.
+
+    APIs that kgtui does not use and unstable versions are left out.
+    """
     ranges: Ranges = {}
     with zipfile.ZipFile(jar) as archive:
         for name in archive.namelist():
@@ -37,7 +40,7 @@ def test_api_version_ranges_equal_those_in_the_clients_jar_of_each_release(versi
     assert RANGES[".".join(version.split(".")[:2])] == ranges_in(jars.clients_jar(version))
 
 
-def test_api_version_ranges_of_kafka_4_3_equal_those_of_its_distribution() -> None:
+def test_api_version_ranges_of_kafka_4_3_equal_those_of_the_release_4_3_1() -> None:
     folder = Path(jars.classpath("4.3.1")).parent
     assert RANGES["4.3"] == ranges_in(folder / "kafka-clients-4.3.1.jar")
 

@@ -1,4 +1,4 @@
-"""Simulated groups never commit a lower offset than before, and kgtui gives them the intended health verdicts."""
+"""Simulated groups never commit a lower offset than before, and kgtui gives each of them the intended verdict."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def described(group: Group, t: float) -> GroupDescription:
 
 
 def test_generated_groups_never_commit_a_lower_offset_than_before() -> None:
-    """The offsets do not decrease during a rebalance, in an Empty group, and when members return."""
+    """The offsets also do not decrease during a rebalance, while a group is Empty, or when members return."""
     generated = GeneratedGroups(150, seed=3, partitions=2, churn=0.05, types=TYPES)
     newest: dict[tuple[str, str, int], int] = {}
     states: set[str] = set()
@@ -105,7 +105,7 @@ def test_a_halted_group_keeps_the_offsets_committed_before_it_stopped() -> None:
         (Halted(Steady(), 0.0), 0, Status.STOP),
     ],
 )
-def test_each_commit_pattern_gets_the_intended_health_verdict(
+def test_groups_get_the_health_verdict_that_their_commit_pattern_intends(
     commits: CommitPattern, members: int, verdict: Status
 ) -> None:
     topic = Topic("t", partitions=2, rate=6.0, kept=60_000)

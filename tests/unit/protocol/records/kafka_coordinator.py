@@ -27,7 +27,7 @@ class KafkaResult(NamedTuple):
     """
 
     json: dict[str, Any] | None
-    """The record in the JSON format of Kafka's class CoordinatorRecordJsonConverters; None if Kafka cannot decode it."""
+    """The record in the format of Kafka's class CoordinatorRecordJsonConverters; None if Kafka cannot decode it."""
     written: Record | None
     """Key and value of the decoded record after Kafka has encoded it again; None if Kafka cannot decode the record."""
     error: str

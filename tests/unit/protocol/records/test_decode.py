@@ -272,7 +272,7 @@ def test_malformed_data_of_a_classic_member_is_kept_as_bytes() -> None:
 
 
 def test_record_without_members_has_no_classic_members() -> None:
-    """This test uses a tombstone of a group, a group with an empty list of members, and a tombstone of an offset commit."""
+    """The records are a tombstone of a group, a group with an empty list of members, and a tombstone of a commit."""
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()
     assert classic_members(decoded(COMMIT_KEY, None)) == ()

@@ -82,7 +82,7 @@ RELEASED_IN_3_9 = sorted(name for name in names_in("3.9.2") if not name.startswi
 
 @pytest.mark.parametrize("name", RELEASED_IN_3_9)
 def test_records_of_kafka_3_9_and_4_3_differ_only_in_tagged_fields(name: str) -> None:
-    """kgtui decodes the records of both releases with the same table, because missing tagged fields get their default."""
+    """kgtui can decode records of both releases with the same table, because missing tagged fields get defaults."""
     kafka = read_schema(coordinator_jar("3.9.2"), name)
     shared = {struct["name"]: struct["fields"] for struct in kafka.get("commonStructs", [])}
     message = next(message for message in MESSAGES if message.name == name)
