@@ -197,7 +197,7 @@ def test_kgtui_show_reports_when_a_recorded_group_and_its_state_began(
     assert f"last progress     {last}" in capfd.readouterr().out
 
 
-def test_start_of_a_state_is_unknown_if_the_group_has_it_at_the_first_poll(tmp_path: Path) -> None:
+def test_start_of_a_state_is_unknown_if_the_first_poll_shows_this_state(tmp_path: Path) -> None:
     write(tmp_path, *[poll_of(groups=("pay",))] * 3)
     lake = RecordingReader(tmp_path)
     times = lake.group_timeline("pay", lake.first.at, lake.last.at).observed_times

@@ -70,7 +70,10 @@ async def test_recorded_offsets_are_marked_as_incomplete_if_the_topic_of_a_membe
 async def test_permissions_in_a_replay_agree_with_the_marks_for_incomplete_offsets(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
-    """The lake has only the newest permissions of the recorder, which may differ from the permissions at the poll."""
+    """The lake stores only the newest permissions of the user, which may differ from the permissions at the poll.
+
+    Therefore, the mark of the group decides whether `any_topic` is true in the replay.
+    """
     write(tmp_path, poll_of(hidden=hidden))
     stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'
     (LakeFolder.of(tmp_path).local_path / "access.json").write_text(stored, encoding="utf-8")
@@ -78,7 +81,7 @@ async def test_permissions_in_a_replay_agree_with_the_marks_for_incomplete_offse
     assert await replay.access() == Access(frozenset({"DESCRIBE"}), any_topic=not hides)
 
 
-def test_comparison_and_history_of_a_recording_say_that_lags_are_lower_bounds(tmp_path: Path) -> None:
+def test_comparison_and_timeline_of_a_recording_say_that_lags_are_lower_bounds(tmp_path: Path) -> None:
     write(tmp_path, poll_of(hidden=HIDDEN), poll_of(end=170, hidden=VISIBLE), poll_of(end=180, hidden=VISIBLE))
     recording = RecordingReader(tmp_path)
     (change,) = recording.compare(recording.polls()[0], recording.polls()[2]).lags

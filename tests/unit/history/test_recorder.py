@@ -158,7 +158,7 @@ async def test_recording_a_second_cluster_into_a_lake_is_refused(tmp_path: Path)
         await other.run()
 
 
-async def test_cancelled_recorder_first_writes_the_polls_in_memory(tmp_path: Path) -> None:
+async def test_cancelled_recorder_writes_the_polls_in_memory_before_it_ends(tmp_path: Path) -> None:
     admin = scripted()
     recorder = Recorder(ScriptedMonitor(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
     task = asyncio.create_task(recorder.run())

@@ -215,7 +215,7 @@ def test_compacting_a_recording_merges_the_files_between_two_keyframes(tmp_path:
     assert '"dataChange":true' not in log
 
 
-def test_recorder_maintenance_deletes_polls_older_than_keep_days(tmp_path: Path) -> None:
+def test_recorder_maintenance_deletes_polls_older_than_a_given_number_of_days(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(), poll_of(101), poll_of(102), every=DAY, keyframes=(1, 2))
     assert recording.keyframe is not None
     recording.writer.maintain(recording.keyframe, 1, (START + 2 * DAY) / 1000)

@@ -110,7 +110,7 @@ def test_damaged_lock_file_does_not_prevent_taking_the_lock(tmp_path: Path, cont
     lock.release()
 
 
-def test_error_for_a_symbolic_link_as_lock_file_has_no_error_number(tmp_path: Path) -> None:
+def test_error_says_to_remove_a_lock_file_that_is_a_symbolic_link(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     lock.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic link") as caught:

@@ -122,6 +122,7 @@ def test_optimize_compacts_files_without_changing_recorded_polls(lake: Path) -> 
 
 
 def test_optimize_merges_files_of_gold_lag_only_within_an_hour(lake: Path) -> None:
+    """The table `gold/lag` has one row per group and minute. All rows of one hour are merged into one file."""
     path = lake / "gold/lag"
     shutil.rmtree(path)
     start = datetime(2026, 11, 21, 5, tzinfo=UTC)
@@ -250,7 +251,10 @@ def test_prune_deletes_rows_of_days_older_than_the_keep_rule_allows(lake: Path) 
 
 
 def test_prune_deletes_rows_of_the_table_polls_before_rows_of_other_tables(lake: Path) -> None:
-    """If pruning is then interrupted, readers ignore the remaining rows, because their polls are missing in `polls`."""
+    """If pruning is interrupted after `polls`, readers ignore the rows that remain in other tables.
+
+    They ignore these rows because the table `polls` has no row for their poll.
+    """
     assert next(maintenance.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 
 
@@ -264,6 +268,7 @@ def test_dry_run_of_prune_deletes_no_rows(lake: Path) -> None:
 
 
 def test_keep_rule_of_a_table_overrides_the_layer_rule_and_the_default(lake: Path) -> None:
+    """A keep rule says for how many days a table, or each table of a layer, keeps its rows. None means forever."""
     keep = KeepRules(None, (("gold", 1), ("gold/lag", None)))
     assert list(maintenance.prune(lake, keep, now=NOW)) == []
     done = list(maintenance.prune(lake, KeepRules(1, (("recorded", None),)), now=NOW))

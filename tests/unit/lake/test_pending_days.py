@@ -1,7 +1,7 @@
 """Tests of pending days, the days whose gold rows the next run of the pipeline must compute.
 
-The pending days begin at the earliest new row in the source tables. After new polls and new commits, they begin at the
-newest poll or commit of the previous run, if it is earlier.
+The pending days begin with the day of the earliest new row in the source tables. If there are new polls or commits, the
+pending days also include the day of the newest poll or commit of the previous run.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def values_at_noon(day: date) -> dict[str, Any]:
 
 
 def ms(day: date, hour: int = 12) -> int:
-    """Return a time of a UTC day in milliseconds since the epoch."""
+    """Return the time at which an hour of a UTC day begins, in milliseconds since the epoch."""
     return round(datetime(day.year, day.month, day.day, hour, tzinfo=UTC).timestamp() * 1000)
 
 
@@ -149,7 +149,7 @@ def test_days_are_pending_from_the_time_in_the_metadata_of_a_delta_commit(folder
 def test_all_days_are_pending_if_the_delta_log_lacks_the_new_table_versions(folder: LakeFolder) -> None:
     """In this test, the previous run was of an older kgtui version, which did not store when table files were written.
 
-    With this time, later runs could find the new rows without the Delta log.
+    If this time were stored, the next run could find the new rows without the Delta log.
     """
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)

@@ -1,4 +1,4 @@
-"""Tests of `run` and `streaming`: queries are stopped after errors and interrupts, and incomplete reads are errors."""
+"""Tests of the pipeline jobs: queries are stopped after errors and interrupts, and an incomplete read is an error."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_continuous_run_fails_if_it_reads_no_partition_of_the_topic(
         run_continuously(Sources(topic=OffsetsTopic(("a:1",), {0: (0, 5)})))
 
 
-def test_end_offsets_of_a_query_are_parsed_from_sparks_progress_report() -> None:
+def test_end_offsets_of_a_query_are_parsed_from_the_progress_report_of_spark() -> None:
     assert end_offsets(None) is None
     assert end_offsets({"sources": [{"endOffset": None}]}) is None
     assert end_offsets({"sources": [{"endOffset": '{"__consumer_offsets":{"0":5,"12":7}}'}]}) == {0: 5, 12: 7}

@@ -128,9 +128,9 @@ def test_listgroups_rows_with_equal_states_have_the_same_state_object() -> None:
 
 
 def test_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
-    """The cache contains the part of each row after the group id, which differs in all 20,000 rows of this test.
+    """The cache maps the bytes of a row after its group id to the decoded values.
 
-    Therefore, the cache would have 20,000 entries if it had no maximum size, which is 4,096 entries.
+    These bytes differ in all 20,000 rows of this test, but the cache keeps at most 4,096 entries.
     """
     decode = row_decoder(4)
     for number in range(20_000):

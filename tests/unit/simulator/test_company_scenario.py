@@ -1,4 +1,4 @@
-"""Tests of the contents of scenarios, mainly of `company`, which has groups of every type, state and problem."""
+"""Tests of the contents of scenarios, mainly of `company`, which has groups of all types, in all states."""
 
 from __future__ import annotations
 

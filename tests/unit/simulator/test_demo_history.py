@@ -1,4 +1,4 @@
-"""Tests of the demo history: its traffic, its incidents, and errors in the incidents file."""
+"""Tests of the demo history, which simulates several days with daily traffic and with incidents from a TOML file."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_member_that_leaves_and_returns_according_to_schedule_is_a_new_member(
     assert (schedule.at(25).change, schedule.at(25).since) == (2, 5.0)
 
 
-def test_a_limited_rotation_changes_members_only_between_its_begin_and_end() -> None:
+def test_members_rotate_only_between_the_given_begin_and_end() -> None:
     schedule = ScheduledMembership.rotating_between(100, 200, 30, ((0,), (0, 1)))
     counts = [len(schedule.at(t).slots) for t in (0, 99, 100, 131, 161, 191, 201, 999)]
     assert counts == [1, 1, 2, 1, 2, 1, 1, 1]

@@ -105,7 +105,7 @@ def test_a_halted_group_keeps_the_offsets_committed_before_it_stopped() -> None:
         (Halted(Steady(), 0.0), 0, Status.STOP),
     ],
 )
-def test_groups_get_the_health_verdict_that_their_commit_pattern_intends(
+def test_groups_get_the_health_verdict_that_fits_their_commit_pattern(
     commits: CommitPattern, members: int, verdict: Status
 ) -> None:
     topic = Topic("t", partitions=2, rate=6.0, kept=60_000)

@@ -105,7 +105,7 @@ def test_the_tagged_field_that_kafka_4_4_added_to_streams_metadata_is_kept() -> 
     }  # fmt: skip
 
 
-def test_values_of_newer_versions_are_decoded_after_a_key_of_version_0() -> None:
+def test_offset_commits_with_a_key_of_version_0_and_a_newer_value_are_decoded() -> None:
     """Before Kafka 4, brokers wrote values of any version after keys of version 0."""
     for version in (1, 2, 3, 4):
         value = {"offset": 41, "metadata": "m", "commitTimestamp": 1_700_000_000_000}

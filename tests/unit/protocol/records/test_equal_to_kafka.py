@@ -48,7 +48,7 @@ def test_kgtui_and_kafka_encode_records_to_the_same_bytes(answers: list[tuple[Re
         assert kafka.written == record
 
 
-def test_kgtui_never_decodes_damaged_records_differently_than_kafka() -> None:
+def test_kgtui_never_decodes_damaged_records_differently_from_kafka() -> None:
     """If Kafka rejects a record, kgtui rejects it, too. If both decode the record, the results are equal.
 
     kgtui also rejects records with trailing bytes or with strings that are not UTF-8, which Kafka accepts. Unknown
