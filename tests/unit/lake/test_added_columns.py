@@ -208,9 +208,8 @@ def test_recorder_continues_a_recording_after_columns_were_added(
         assert [row.offset for row in lake.at(LATER / 1000).offsets("pay").committed] == [120]
         assert [len(poll.groups) for poll in poll_reader.read_polls(lake, ["pay"], lake.polls())] == [1, 1, 1]
         assert list(lake.group_timeline("pay", START / 1000, LATER / 1000).lag) == [50, 30]
-        change = lake.next_change(
-            "pay", START / 1000
-        )  # The first value in an additional column counts as a change of the group.
+        # The first value in an additional column counts as a change of the group.
+        change = lake.next_change("pay", START / 1000)
         assert change is not None
         assert change.ms == LATER
         for name in WIDER:
