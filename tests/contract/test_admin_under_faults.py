@@ -163,7 +163,7 @@ async def test_a_disabled_group_type_is_reported_as_not_supported() -> None:
 
 @pytest.mark.parametrize("kind", DAMAGES)
 @longer_if_busy(0.5)
-async def test_a_damaged_response_fails_only_the_poll_that_reads_it(kind: str, timeout: float) -> None:
+async def test_a_poll_with_a_damaged_response_fails_and_the_next_poll_succeeds(kind: str, timeout: float) -> None:
     async with cluster(brokers=1) as (simulator, admin):
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
@@ -178,10 +178,11 @@ async def test_a_damaged_response_fails_only_the_poll_that_reads_it(kind: str, t
         assert (delta.total, dict(delta.updated), list(delta.removed)) == (len(groups), {}, [])
 
 
-async def test_polling_the_group_list_after_a_failed_poll_returns_only_changes() -> None:
+async def test_the_poll_after_a_failed_poll_does_not_return_all_groups_again() -> None:
+    """No group has changed since the last successful poll, so the poll after the failure returns no group."""
     async with cluster(brokers=1) as (simulator, admin):
         feed = admin.listing_feed(1)
-        await feed.poll()
+        await feed.poll()  # returns all groups
         simulator.faults.fail(LIST_GROUPS.key, 15)
         with pytest.raises(BrokerError):
             await feed.poll()
@@ -189,7 +190,8 @@ async def test_polling_the_group_list_after_a_failed_poll_returns_only_changes()
 
 
 @longer_if_busy(0.5)
-async def test_a_delete_request_is_not_repeated_if_the_response_is_missing(timeout: float) -> None:
+async def test_the_outcome_of_a_delete_request_without_a_response_is_uncertain(timeout: float) -> None:
+    """The coordinator may have deleted the groups, so kgtui reports the outcomes as uncertain."""
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         empty = coordinated_by(simulator, 2, "Empty")[:2]
@@ -200,7 +202,7 @@ async def test_a_delete_request_is_not_repeated_if_the_response_is_missing(timeo
         assert {outcome.fault.name for outcome in outcomes if outcome.fault} == {"NO_ANSWER"}
 
 
-async def test_a_delete_request_is_sent_to_the_new_coordinator_after_the_old_rejected_it() -> None:
+async def test_a_delete_request_rejected_by_the_old_coordinator_is_sent_to_the_new_one() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1, "Empty")[0]

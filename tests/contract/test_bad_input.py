@@ -40,6 +40,7 @@ class Site:
     """The broker, the folder and the servers that a test of wrong input uses.
 
     Attributes:
+        broker: the real broker.
         folder: an empty folder.
         stack: context in which the servers of the test run; closing it stops them.
     """
@@ -49,7 +50,7 @@ class Site:
     stack: ExitStack
 
     def tokens(self, **changes: Any) -> tuple[str, dict[str, str]]:
-        """Start a token endpoint whose attributes have the values in `changes`.
+        """Start an OAuth token endpoint, and set its attributes to the values in `changes`.
 
         Return the broker's address, and client properties for a login with a token from this endpoint.
         """
@@ -116,7 +117,7 @@ def pem_trust(file: Path) -> dict[str, str]:
 
 
 def sasl(mechanism: str = "PLAIN", password: str = PASSWORDS["admin"], **more: str) -> dict[str, str]:
-    """Return client properties for a login as user `admin`; `more` are additional properties."""
+    """Return client properties for a login as user `admin` with PLAIN or SCRAM; `more` are additional properties."""
     module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
     options = f'username="admin" password="{password}"'
     return {
@@ -273,7 +274,7 @@ def test_wrong_input_is_reported_by_kgtui_ls_and_kgtui_doctor(
     ],
     ids=["wrong escape", "no assignment", "unknown key", "two sources", "two values"],
 )
-def test_an_invalid_line_in_a_properties_file_is_reported_with_the_line_number(
+def test_a_wrong_or_unused_line_in_a_properties_file_is_reported_by_its_number(
     secure_broker: Secure,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -282,6 +283,7 @@ def test_an_invalid_line_in_a_properties_file_is_reported_with_the_line_number(
     code: int,
     says: str,
 ) -> None:
+    """A line with a syntax error makes the command fail. A line without effect only causes a warning."""
     for name in ("CONFIG", "STATE"):
         monkeypatch.setenv(f"KGTUI_{name}_DIR", str(tmp_path))
     file = write_properties(tmp_path / "client.properties", sasl())

@@ -101,8 +101,8 @@ def test_records_of_classic_groups_contain_their_members(written: Written) -> No
     assert [s.topics for s in subscriptions if isinstance(s, consumer.Subscription)] == [("orders",)] * 2
 
 
-def test_records_of_a_migrating_group_contain_metadata_of_its_classic_members(written: Written) -> None:
-    """While a group migrates to the new protocol, a classic member's record contains its metadata from JoinGroup."""
+def test_records_of_a_migrating_group_contain_the_metadata_of_classic_members(written: Written) -> None:
+    """During a migration to the new protocol, a classic member's record contains its metadata from JoinGroup."""
     newest = {
         record.member: record.value["ClassicMemberMetadata"]
         for record in written.of_group(written.live["mixed"].id)
@@ -155,7 +155,7 @@ def test_a_record_with_a_regular_expression_subscription_is_decoded(written: Wri
 
 @pytest.mark.broker
 @pytest.mark.xdist_group("broker")
-def test_the_last_record_of_an_expired_offset_is_a_tombstone(tmp_path: Path) -> None:
+def test_the_record_after_an_expired_offset_commit_is_a_tombstone(tmp_path: Path) -> None:
     cluster = Cluster("4.3.1", tmp_path, extra={"offsets.retention.check.interval.ms": "300"})
     try:
         cluster.start()

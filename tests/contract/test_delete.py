@@ -182,7 +182,7 @@ async def test_the_outcome_of_a_deletion_is_uncertain_if_the_broker_does_not_res
             )
 
 
-async def test_a_delete_request_is_sent_to_the_new_coordinator_after_the_old_rejected_it(folder: StateFolder) -> None:
+async def test_a_delete_request_rejected_by_the_old_coordinator_is_sent_to_the_new_one(folder: StateFolder) -> None:
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "moved")
         async with connect(cluster.bootstrap.split(",")) as admin:

@@ -1,4 +1,4 @@
-"""Tests of the `GroupAdmin` interface on simulated clusters from 2.4 to 4.4, and on real brokers."""
+"""Tests of the `GroupAdmin` interface on simulated clusters of Kafka 2.4 to 4.4, and on real brokers."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ async def test_list_groups_filters_by_type_state_and_protocol(target: TargetClus
         assert (group.id in of_protocol) == (group.protocol in {"connect", "sr"}), group.id
 
 
-async def test_list_groups_with_an_unknown_type_or_state_returns_no_groups(target: TargetCluster) -> None:
+async def test_list_groups_with_an_unknown_type_returns_no_groups(target: TargetCluster) -> None:
     assert (await target.admin.list_groups(types=["swarm"])).rows == {}
 
 
-async def test_polling_the_group_list_returns_all_groups_first_and_then_only_changes(target: TargetCluster) -> None:
+async def test_the_first_poll_returns_all_groups_and_later_polls_return_only_changes(target: TargetCluster) -> None:
     cluster = await target.admin.cluster()
     feeds = [target.admin.listing_feed(node) for node in cluster.brokers]
     listed: dict[str, Listing] = {}
@@ -74,7 +74,7 @@ async def test_polling_the_group_list_returns_all_groups_first_and_then_only_cha
     assert "feed-newcomer" in {group for feed in feeds for group in (await feed.poll()).removed}
 
 
-async def test_every_group_is_described_with_the_rpc_for_its_type(target: TargetCluster) -> None:
+async def test_groups_of_every_type_are_described_correctly(target: TargetCluster) -> None:
     await target.admin.list_groups()
     await _described_right(target)
 
@@ -84,6 +84,7 @@ async def test_groups_can_be_described_without_listing_them_first(target: Target
 
 
 async def _described_right(target: TargetCluster) -> None:
+    """Describe all groups, and assert that type, state, members and permitted operations are correct."""
     answer = await target.admin.describe_groups(target.ids)
     assert answer.faults == ()
     assert list(answer.rows) == target.ids
@@ -100,7 +101,7 @@ async def _described_right(target: TargetCluster) -> None:
             assert {"READ", "DELETE", "DESCRIBE"} <= found.operations
 
 
-async def test_members_of_classic_and_consumer_groups_together_own_all_partitions(target: TargetCluster) -> None:
+async def test_every_partition_of_a_classic_or_consumer_group_is_owned_by_one_member(target: TargetCluster) -> None:
     expected_groups = [group for group in target.of("classic", "consumer") if group.members and group.log_end]
     answer = await target.admin.describe_groups([group.id for group in expected_groups])
     for group in expected_groups:
@@ -114,7 +115,7 @@ async def test_members_of_classic_and_consumer_groups_together_own_all_partition
             assert answer.rows[group.id].group_epoch == answer.rows[group.id].assignment_epoch
 
 
-async def test_the_classic_members_of_a_migrating_group_are_reported(target: TargetCluster) -> None:
+async def test_the_protocol_of_each_member_of_a_migrating_group_is_reported_if_known(target: TargetCluster) -> None:
     if "mixed" not in target.groups:
         assert target.newest < (3, 8)
         return
@@ -196,7 +197,8 @@ async def test_lag_equals_the_number_of_unread_records(target: TargetCluster) ->
         assert {tp: found.get(tp) for tp in group.log_end} == group.lags, group.id
 
 
-async def test_offsets_of_deleted_topics_and_of_deleted_records_are_reported(target: TargetCluster) -> None:
+async def test_the_lag_takes_deleted_topics_and_deleted_records_into_account(target: TargetCluster) -> None:
+    """One group has an offset in a deleted topic. Another group has an offset below the log start offset."""
     orphan, late = target.groups["deleted-topic"].id, target.groups["expired"].id
     read = await read_in_full(target.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
     by_topic = {row.topic: row for row in lags(read.offsets_by_group()[orphan])}

@@ -49,7 +49,8 @@ README = Path(__file__).parents[2] / "README.md"
 def _problem(answer: Answer[object], *, found: bool) -> str:
     """Return the advice of the answer's first fault.
 
-    If there is no fault, return `""` if the expected data was found, or `missing` if the broker left it out.
+    If there is no fault, return an empty string if the expected data was found, and `missing` if the broker left out
+    the data.
     """
     return answer.faults[0].advice if answer.faults else "" if found else "missing"
 
@@ -115,7 +116,8 @@ ACTIONS: dict[str, Callable[[KafkaGroupAdmin], Awaitable[str]]] = dict(
 )
 """Maps each action (first cell of a line in the README's table) to the function that tries the action.
 
-The function returns the advice of the fault, `missing` if data is missing without a fault, or `""` for success.
+The function returns the advice of the fault, `missing` if data is missing without a fault, or an empty string for
+success.
 """
 
 MISSING = [
@@ -146,7 +148,7 @@ async def _as_principal(secure: Secure, principal: str) -> AsyncIterator[KafkaGr
         yield admin
 
 
-def test_every_line_of_the_readmes_permission_table_is_tested() -> None:
+def test_every_line_of_the_permission_table_in_the_readme_is_tested() -> None:
     table = README.read_text().split("| to | you need", 1)[1].split("\n\n", 1)[0]
     lines = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
     assert lines == list(LINES)
@@ -162,7 +164,7 @@ async def test_the_permissions_in_the_readme_suffice_for_each_action(secure_brok
 
 
 @pytest.mark.parametrize(("line", "permission", "advice"), MISSING)
-async def test_an_action_fails_if_the_principal_lacks_one_of_its_permissions(
+async def test_an_action_fails_if_one_of_the_required_permissions_is_missing(
     secure_broker: Secure, line: str, permission: Permission, advice: str
 ) -> None:
     async with _as_principal(secure_broker, without(permission)) as admin:
@@ -178,7 +180,7 @@ def _kgtui(secure: Secure, principal: str, capfd: pytest.CaptureFixture[str], *w
 
 
 def test_commands_report_that_offsets_may_be_hidden(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
-    """The principal may describe the group `team-b-app`, but not `team-b-events`, the topic that the group reads."""
+    """The principal has DESCRIBE on group `team-b-app`, but not on `team-b-events`, the topic that the group reads."""
     code, out, err = _kgtui(secure_broker, "groupsonly", capfd, "ls", "--lag", "--group", "team-b-app")
     assert (code, out.split()[-1]) == (1, "?")
     assert "no offsets that you may see" in err
@@ -196,10 +198,11 @@ def test_commands_report_that_offsets_may_be_hidden(secure_broker: Secure, capfd
 def test_lags_are_lower_bounds_for_users_who_may_describe_only_some_topics(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str], group: str
 ) -> None:
-    """Two groups have offsets in `team-a-events`. Only `team-a-and-b` also has offsets in a topic hidden from `team`.
+    """Both groups have offsets in `team-a-events`. Only `team-a-and-b` also has offsets in a topic hidden from `team`.
 
-    The broker's responses about both groups look the same to `team`. `ls` and `check` exit with 0, because all data
-    that `team` may see has been read. (`show` also reads configs, which `team` may not see.)
+    From the broker's responses, user `team` cannot tell whether offsets are hidden. kgtui therefore shows the lag of
+    both groups as a lower bound. `ls` and `check` exit with 0, because all data that `team` may see has been read. The
+    exit code of `show` is not checked, because `show` also reads configs, which `team` may not see.
     """
     for principal, hidden in (("team", True), ("viewer", False), ("admin", False)):
         lag = 6 if group == "team-a-app" else 0 if hidden else 7
@@ -222,7 +225,7 @@ def test_lags_are_lower_bounds_for_users_who_may_describe_only_some_topics(
 def test_kgtui_names_a_topic_denied_by_an_acl_if_a_member_reads_it(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """An ACL denies principal `denied` DESCRIBE on `team-b-events`. The principal may describe all other topics."""
+    """An ACL denies principal `denied` DESCRIBE on `team-b-events`. The principal has DESCRIBE on all other topics."""
     members = Members(secure_broker.cluster, "permission-denied", "team-b-events", CLASSIC)
     try:
         members.wait_until_assigned()
@@ -245,7 +248,7 @@ def test_kgtui_names_a_topic_denied_by_an_acl_if_a_member_reads_it(
 def test_kgtui_names_a_topic_denied_by_an_acl_if_no_member_reads_it(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """kgtui finds the topic in the ACLs. Principal `denied` may read the ACLs, because it may describe the cluster."""
+    """kgtui finds the topic in the ACLs. Principal `denied` can read ACLs, because it has DESCRIBE on the cluster."""
     advice = "remove the ACL that denies DESCRIBE on topic team-b-events"
     for group, exit_code, lag in (
         ("team-b-app", 1, ["unreadable", "?"]), ("team-a-and-b", 0, ["ok?", "≥", "0"])
@@ -257,13 +260,13 @@ def test_kgtui_names_a_topic_denied_by_an_acl_if_no_member_reads_it(
         assert (code, err) == (0, "")
 
 
-def test_the_lag_of_a_group_without_visible_commits_may_be_unknown(
+def test_the_lag_of_a_group_without_commits_is_unknown_if_its_topic_is_hidden(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The user `groupsonly` sees that a member of the group reads a topic that this user may not describe.
+    """User `groupsonly` sees that a member of the group reads a topic, but has no DESCRIBE permission on this topic.
 
-
-    The lag is therefore `?` (unknown) for this user, but `–` (none) for users who may describe all topics.
+    The group may have committed offsets in the topic, so the lag is `?` (unknown) for this user. For users who have
+    DESCRIBE on all topics, the lag is `–` (none), because they see that the group has committed no offsets.
     """
     members = Members(secure_broker.cluster, "permission-no-commit", TOPIC, CLASSIC)
     try:

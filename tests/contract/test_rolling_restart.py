@@ -101,7 +101,10 @@ def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
 
 
 def check_verdicts(lists: Sequence[Mapping[str, Any]]) -> None:
-    """Assert that `ls --watch` printed no wrong verdict, and printed the same time of the first read in all lists."""
+    """Assert that the lists from `ls --watch` contain no wrong verdict, and that the last list shows `empty`.
+
+    The time at which kgtui first saw the group (`first_seen`) must be the same in all lists.
+    """
     groups = [group for one in lists for group in one["groups"]]
     assert {group["problem"] for group in groups} <= {None, "empty", "unreadable"}
     assert {group["state_since"] for group in groups} == {None}
@@ -189,5 +192,5 @@ async def _all_respond(address: list[str]) -> bool:
 async def _quietly(check: Callable[[], Awaitable[bool]]) -> bool:
     try:
         return await check()
-    except Exception:  # noqa: BLE001 - the broker is not back yet, and every error means the same
+    except Exception:  # noqa: BLE001 - any error means that the broker is not back yet
         return False
