@@ -39,7 +39,7 @@ class ToolRows:
 
 
 def from_python(read: GroupsRead, cluster: ClusterInfo) -> ToolRows:
-    """Format the groups that kgtui's function `read_in_full` returned."""
+    """Return the rows for the groups in `read`, the result of kgtui's function `read_in_full`."""
     tool_rows = ToolRows()
     for group, found in read.descriptions.items():
         address = cluster.brokers[found.coordinator].address
@@ -63,7 +63,10 @@ def from_python(read: GroupsRead, cluster: ClusterInfo) -> ToolRows:
 
 
 def from_json(groups: Iterable[Mapping[str, Any]], cluster: Mapping[str, Any]) -> ToolRows:
-    """Format the values of the keys `groups` and `cluster` from the output of `kgtui show --format json`."""
+    """Return the rows for the groups in the output of `kgtui show --format json`.
+
+    `groups` and `cluster` are the values of the keys with these names.
+    """
     tool_rows = ToolRows()
     addresses = {broker["id"]: f"{broker['host']}:{broker['port']}" for broker in cluster["brokers"]}
     for found in groups:

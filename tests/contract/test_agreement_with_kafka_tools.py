@@ -58,9 +58,9 @@ class Reports:
     tables: dict[tuple[str, ...], list[Row]] = field(default_factory=dict)
 
     def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
-        """Return pairs: a command line, and the rows that Kafka's tool printed for it.
+        """Return the rows that Kafka's tools printed for `commands`, as pairs (command line, rows).
 
-        Each of `commands` is included, and also the same arguments for each tool in `newer`.
+        The result also has the rows that each tool in `newer` printed for the same arguments.
         """
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 
@@ -105,7 +105,7 @@ async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo
 
 @pytest.fixture(scope="module")
 def reports(live: Live) -> Iterator[Reports]:
-    """Yield the reports of one broker. The committed offset of one of its groups is greater than the log end offset."""
+    """Yield the reports about one broker. One of its groups has a committed offset greater than the log end offset."""
     live.cluster.commit(AHEAD, {("orders", 2): 150})
     listed, read, cluster = asyncio.run(_read(live))
     reports = Reports(live, listed, read, kafka_tool_rows.from_python(read, cluster))
@@ -250,7 +250,7 @@ async def test_streams_partitions_without_a_commit_have_no_lag(broker_431: Clust
     assert lag_reasons == {0: (None, "no commit"), 1: (None, "no commit")}
 
 
-def test_kgtui_reports_the_same_connect_tasks_as_the_rest_api(reports: Reports) -> None:
+def test_kgtui_reports_the_same_connect_tasks_as_the_rest_api_of_the_worker(reports: Reports) -> None:
     """Kafka's group tools reject Connect groups, so kgtui is compared with the REST API of the Connect worker."""
     (member,) = reports.read.descriptions["connect-cluster"].members or ()
     worker = member.connect

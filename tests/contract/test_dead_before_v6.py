@@ -29,8 +29,7 @@ ABSENT = {
     "case": "BILLING",
     "prefix": "billin",
 }
-"""Maps each test case to the id of a group that does not exist. Some ids differ from existing ids in one letter.
-"""
+"""Maps each test case to the id of a group that does not exist. Some ids resemble `billing`, the id of a live group."""
 
 
 async def test_describe_groups_v5_reports_live_kip_848_groups_as_dead(live_392: Live) -> None:

@@ -1,4 +1,4 @@
-"""Delete groups with `kgtui.actions` and `kgtui delete`, on simulated clusters from 2.4 to 4.4 and on real brokers."""
+"""Delete groups with `kgtui.actions` and `kgtui delete`, on simulated clusters (2.4 to 4.4) and on real brokers."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def test_deletion_works_for_empty_groups_of_every_type(
 
 
 async def test_deletion_of_a_live_group_is_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
-    """The refusal names the group's state and its members, and says what to do.
+    """The refusal says what to do. It also contains the state and the number of members of the group.
 
     No group is deleted and no file is written.
     """
@@ -103,7 +103,10 @@ async def test_deletion_of_a_live_group_is_refused(deletion_cluster: DeletionClu
 async def test_deletion_is_refused_if_a_member_joined_after_the_plan_was_made(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """A member joins after the plan was made and before the plan is executed. Neither group nor offsets are deleted."""
+    """A member joins after the plan was made and before the plan is executed.
+
+    The group can be deleted with a new plan after the member has left.
+    """
     deletion_cluster.make_simple("awakened")
     planned = await plan(deletion_cluster.admin, ["awakened"])
     assert [line.group for line in planned.allowed] == ["awakened"]
@@ -155,7 +158,6 @@ async def test_the_outcome_of_an_interrupted_deletion_is_determined_by_the_next_
 async def test_the_outcome_of_a_deletion_is_uncertain_if_the_broker_does_not_respond(folder: StateFolder) -> None:
     """The broker does not respond, so the outcome is uncertain, and kgtui does not repeat the request.
 
-
     kgtui determines the outcome when the broker responds again.
     """
     async with simulated_live_groups.simulator("4.4") as cluster:
@@ -183,6 +185,10 @@ async def test_the_outcome_of_a_deletion_is_uncertain_if_the_broker_does_not_res
 
 
 async def test_a_delete_request_rejected_by_the_old_coordinator_is_sent_to_the_new_one(folder: StateFolder) -> None:
+    """For the first deletion, the coordinator moves after the plan was made.
+
+    For the second deletion, it moves just before the delete request.
+    """
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "moved")
         async with connect(cluster.bootstrap.split(",")) as admin:
@@ -229,9 +235,9 @@ async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int,
 
 
 async def test_the_delete_command_deletes_all_matching_groups(newest: DeletionCluster, folder: StateFolder) -> None:
-    """With `--dry-run`, or with a wrong number after `--expect`, the command deletes nothing.
+    """With `--dry-run`, with a wrong number after `--expect`, or without a confirmation, the command deletes nothing.
 
-    With the right number, it deletes the groups and records the deletions in the audit log.
+    With the right number, it deletes the groups and adds the deletions to the audit log.
     """
     for name in ("cmd-one", "cmd-two"):
         newest.make_simple(name)
@@ -302,7 +308,7 @@ async def test_the_delete_command_refuses_live_groups(newest: DeletionCluster, f
 
 
 async def test_deletion_without_the_required_acl_is_refused(secure_broker: Secure, folder: StateFolder) -> None:
-    """If the principal lacks the DELETE permission, kgtui sends no request, and the refusal names the missing ACL."""
+    """The plan refuses the deletion, and names the missing operation: DELETE for `viewer`, DESCRIBE for `nobody`."""
     properties = _properties(secure_broker.command_config("viewer"))
     async with connect([secure_broker.sasl], properties) as admin:
         (line,) = (await plan(admin, ["team-b-app"])).lines

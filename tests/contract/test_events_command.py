@@ -1,4 +1,4 @@
-"""Run `kgtui events` on a real broker while a test creates, uses, rewinds and deletes a group."""
+"""Run `kgtui events` on a real broker while a group is created, used, rewound to a lower offset, and deleted."""
 
 from __future__ import annotations
 

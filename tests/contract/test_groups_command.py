@@ -110,7 +110,7 @@ ODD: tuple[tuple[str, ...], ...] = (
 
 
 def run_ours(words: Sequence[str]) -> Result:
-    """Run `kgtui groups` with the options `words` in a child process."""
+    """Run `kgtui groups` with the options `words` in a child process; return its exit status and output."""
     done = subprocess.run(
         [sys.executable, "-m", "kgtui", "groups", *words], capture_output=True, timeout=60, check=False
     )
@@ -136,7 +136,7 @@ def same_lines(ours: bytes, theirs: bytes) -> None:
     assert sorted(ours.partition(b"\n")[2].split(b"\n")) == sorted(rows.split(b"\n"))
 
 
-def test_each_filter_option_of_kgtui_groups_prints_the_rows_of_kafkas_tool(
+def test_kgtui_groups_prints_the_same_filtered_rows_as_the_kafka_groups_tool(
     live: Live, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """The rows are equal byte by byte, but their order can differ.
@@ -152,11 +152,13 @@ def test_each_filter_option_of_kgtui_groups_prints_the_rows_of_kafkas_tool(
         same_lines(ours.out, expected.out)
 
 
-def test_invalid_options_of_kgtui_groups_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_kgtui_groups_rejects_invalid_options_like_the_kafka_groups_tool(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
     """The exit status and the first line of the error are the same as in Kafka's tool.
 
-
-    kgtui prints the usage text if Kafka's tool does so, but never a stack trace.
+    This also applies to `--help` and `--version`. kgtui prints the usage text if Kafka's tool prints it, but never a
+    stack trace.
     """
     for words in BAD:
         expected = run_java(words)
@@ -175,10 +177,10 @@ def test_invalid_options_of_kgtui_groups_fail_as_in_kafkas_tool(capfdbinary: pyt
         assert b"\tat " not in ours.err
 
 
-def test_unusual_options_of_kgtui_groups_are_accepted_as_in_kafkas_tool(
+def test_kgtui_groups_accepts_unusual_options_like_the_kafka_groups_tool(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """Both tools report only that the server does not exist, so both have accepted the options."""
+    """The only error of both tools is that the server does not exist, so both have accepted the options."""
     for words in (("--bootstrap-server", NOWHERE, *odd) for odd in ODD):
         expected = run_java(words)
         ours = run_here(words, capfdbinary)
@@ -187,7 +189,7 @@ def test_unusual_options_of_kgtui_groups_are_accepted_as_in_kafkas_tool(
             assert out.startswith(b"Error while executing groups command : "), words
 
 
-def test_the_usage_text_of_kgtui_groups_lists_all_options_of_kafkas_tool(
+def test_the_usage_text_of_kgtui_groups_lists_all_options_of_the_kafka_groups_tool(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     def options(text: bytes) -> list[str]:
@@ -201,7 +203,7 @@ def test_the_usage_text_of_kgtui_groups_lists_all_options_of_kafkas_tool(
     assert tables[0][:2] == tables[1][:2]
 
 
-def test_the_json_output_of_kgtui_groups_contains_every_group_with_its_type(live: Live) -> None:
+def test_the_json_output_of_kgtui_groups_contains_the_type_of_each_group(live: Live) -> None:
     ours = run_ours(("--bootstrap-server", live.bootstrap, "--list", "--format", "json"))
     found = json.loads(ours.out)
     assert found["version"] == 1
@@ -212,7 +214,7 @@ def test_the_json_output_of_kgtui_groups_contains_every_group_with_its_type(live
             assert listed[group.id] == group_type
 
 
-def test_a_repeated_protocol_option_is_rejected_only_after_listing_the_groups(broker_431: Cluster) -> None:
+def test_kgtui_groups_treats_a_repeated_protocol_option_like_the_kafka_groups_tool(broker_431: Cluster) -> None:
     """If `--protocol` is repeated, both tools list the groups first, and then fail."""
     words = ("--bootstrap-server", broker_431.bootstrap, "--list", "--protocol", "a", "--protocol", "b")
     theirs = run_java(words)

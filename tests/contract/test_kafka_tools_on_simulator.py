@@ -44,7 +44,7 @@ def column(output: str, number: int = 0) -> list[str]:
     return [row[number] for row in rows if row[0] != "GROUP"]
 
 
-def test_kafka_groups_tool_lists_every_group(cluster: SimulatorProcess) -> None:
+def test_kafka_groups_tool_lists_groups_of_every_type(cluster: SimulatorProcess) -> None:
     rows = [line.split() for line in run(cluster, "GroupsCommand", "--list").splitlines()]
     kinds = {row[0]: tuple(row[1:]) for row in rows if len(row) > 1}
     assert kinds["payments.settle"] == ("Classic", "consumer")

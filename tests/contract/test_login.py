@@ -135,9 +135,10 @@ async def test_a_ticket_that_the_broker_cannot_decrypt_is_reported(
 
 
 @pytest.mark.broker
-async def test_kgtui_doctor_shows_the_result_of_a_kerberos_login(
+async def test_the_login_steps_contain_the_result_of_a_kerberos_login(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """`kgtui doctor` prints the steps that `Pool.login_steps` returns."""
     use_kdc(secure_broker, monkeypatch)
     good = with_keytab("team", secure_broker.keytabs["team"])
     for properties, expected in (
@@ -253,7 +254,7 @@ async def test_the_error_for_a_refused_token_shows_its_claims(
 
 @pytest.mark.broker
 @pytest.mark.parametrize(("clock", "claim", "word"), [(-600, "exp", "until"), (600, "nbf", "from")])
-async def test_the_error_for_a_token_outside_its_lifetime_mentions_time_and_clocks(
+async def test_the_error_for_an_expired_or_not_yet_valid_token_names_the_time_limit(
     secure_broker: Secure, clock: int, claim: str, word: str
 ) -> None:
     """The client's clock is wrong by ten minutes, so the client accepts a token that the broker refuses."""
@@ -314,10 +315,10 @@ async def test_a_connection_logs_in_again_before_its_session_expires(
 
 @pytest.mark.broker
 @longer_if_busy(3)
-async def test_a_ticket_that_expires_during_a_session_is_reported_until_renewed(
+async def test_an_expired_kerberos_ticket_is_reported_until_there_is_a_new_ticket(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    """A session lasts two seconds, and the first ticket lasts `timeout` seconds. `kinit` gets the second ticket."""
+    """The client logs in every two seconds. The first ticket lasts `timeout` seconds; `kinit` gets the second one."""
     use_kdc(secure_broker, monkeypatch)
     cache = secure_broker.kdc.ticket_cache("team", "-l", f"{timeout:.0f}s")
 
@@ -344,9 +345,10 @@ async def test_a_ticket_that_expires_during_a_session_is_reported_until_renewed(
 
 @pytest.mark.full
 @pytest.mark.broker
-async def test_a_renewable_ticket_is_renewed_over_several_sessions(
+async def test_requests_succeed_while_a_renewable_kerberos_ticket_is_renewed(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Without renewal, the ticket would expire after three seconds. The test sends requests for twelve seconds."""
     use_kdc(secure_broker, monkeypatch)
     cache = secure_broker.kdc.ticket_cache("team", "-l", "3s", "-r", "1h")
     async with Pool([secure_broker.sasl], from_properties(with_cache(cache)), options=OPTIONS) as pool:
@@ -416,7 +418,7 @@ async def test_a_client_can_log_in_with_pkcs12_stores(secure_broker: Secure, tmp
 
 
 @pytest.mark.broker
-async def test_a_client_can_log_in_with_a_certificate_in_a_propertys_value(secure_broker: Secure) -> None:
+async def test_a_client_can_log_in_with_a_certificate_given_as_a_property_value(secure_broker: Secure) -> None:
     """The value of a property can be a certificate in PEM format (KIP-651)."""
     pem = secure_broker.certificates.client.read_text()
     key_end = pem.index("-----END PRIVATE KEY-----") + len("-----END PRIVATE KEY-----")

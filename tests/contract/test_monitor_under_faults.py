@@ -206,7 +206,7 @@ async def _complete(monitor: Monitor) -> None:
 
 
 async def long_lived_tasks() -> set[asyncio.Task[object]]:
-    """Return the tasks that are still running after one second. Tasks that read from a broker are usually shorter."""
+    """Return the tasks that are still running after one second. Tasks that read from a broker usually end sooner."""
     running = asyncio.all_tasks()
     await asyncio.sleep(1.0)
     return running & asyncio.all_tasks()

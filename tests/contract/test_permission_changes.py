@@ -33,7 +33,7 @@ OPTIONS = MonitorOptions(interval=0.5, publish_interval=0.0, sweep_pause=0.2)
 
 @pytest.fixture
 async def changing(secure_broker: Secure) -> AsyncIterator[KafkaGroupAdmin]:
-    """Yield an admin client for the user `changing`, who may describe all groups, but no topic at first."""
+    """Yield an admin client for the user `changing`, who has DESCRIBE on all groups, but at first on no topic."""
     async with connect([secure_broker.sasl], read_properties(secure_broker.command_config("changing"))) as admin:
         yield admin
 
@@ -74,7 +74,10 @@ async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_mi
 
 
 async def test_a_newly_denied_topic_is_found_without_permission_to_read_acls(secure_broker: Secure) -> None:
-    """The broker leaves out the group's offset in the denied topic. kgtui reports that all lags are lower bounds."""
+    """An ACL denies `unsure` DESCRIBE on `team-b-events`, so the broker leaves out the group's offset in this topic.
+
+    kgtui then names the hidden topic, and reports the lag of every group as a lower bound.
+    """
 
     async def lag(group: str) -> tuple[LagTotal | None, str]:
         found = await select_groups(admin, groups=[group], lag=True, access_max_age=60, timeout=30)

@@ -1,6 +1,6 @@
 """Read a real 4.3.1 broker as principals that have few permissions.
 
-kgtui must report which permission is missing for all data that a principal may not see.
+For all data that a principal may not see, kgtui must report which permission is missing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ async def as_principal(secure: Secure, principal: str) -> AsyncIterator[KafkaGro
         yield admin
 
 
-async def test_a_principal_with_only_the_describe_permission_can_delete_no_group(secure_broker: Secure) -> None:
+async def test_a_principal_that_has_only_describe_permission_cannot_delete_a_group(secure_broker: Secure) -> None:
     async with as_principal(secure_broker, "viewer") as admin:
         listed = set((await admin.list_groups()).rows)
         assert listed >= {*COMMITS, LIVE_GROUP}
@@ -82,7 +82,7 @@ async def test_the_error_for_forbidden_configs_names_the_missing_acl(secure_brok
 
 
 async def test_a_group_that_subscribes_to_a_forbidden_topic_cannot_be_described(secure_broker: Secure) -> None:
-    """If the principal may not describe one of the group's topics, ConsumerGroupDescribe returns only an error."""
+    """If the principal lacks DESCRIBE on one of the group's topics, ConsumerGroupDescribe returns only an error."""
     async with as_principal(secure_broker, "groupsonly") as admin:
         answer = await admin.describe_groups([LIVE_GROUP])
         assert LIVE_GROUP not in answer.rows

@@ -153,7 +153,7 @@ QUESTIONS = {
 
 @pytest.fixture(scope="module")
 def real(broker: Cluster) -> Iterator[Cluster]:
-    """Run a real broker that has a topic with three partitions, and a group with committed offsets in two of them."""
+    """Run a real broker. It has a topic with three partitions, and a group with committed offsets in two partitions."""
     broker.create_topic(TOPIC, 3)
     broker.commit(SIMPLE, {(TOPIC, 0): 0, (TOPIC, 1): 0})
     yield broker
