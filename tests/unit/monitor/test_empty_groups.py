@@ -1,4 +1,7 @@
-"""Tests of the search for groups that were Empty when kgtui started, and that nobody has used for a day."""
+"""Tests of the search for unused groups.
+
+An unused group was Empty when kgtui started, and all its unread records are more than a day old.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,16 @@ DAY = 86_400.0
 
 @pytest.fixture(autouse=True)
 def searching_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search Empty groups every 0.02 s, so that the tests take less time."""
     monkeypatch.setattr("kgtui.monitor.empty_groups.EMPTY_SEARCH_PAUSE", 0.02)
     monkeypatch.setattr("kgtui.monitor.empty_groups.EMPTY_SEARCH_LOAD", 1.0)
 
 
 def cluster(ages: dict[str, tuple[float | None, ...]]) -> ScriptedAdmin:
-    """Return a cluster with Empty groups. `ages` has the age of each partition's first unread record, in days.
+    """Return a cluster with Empty groups.
 
-    None stands for an unknown age. A partition with a negative age has no unread record.
+    `ages` maps each group id to the age of the first unread record in each of its partitions, in days. None stands for
+    an unknown age. A partition with a negative age has no unread record.
     """
     admin = ScriptedAdmin(topic_retention=Retention(rules={f"t-{group}": TopicRules(9e9) for group in ages}))
     for group, partitions in ages.items():
@@ -46,7 +51,7 @@ def cluster(ages: dict[str, tuple[float | None, ...]]) -> ScriptedAdmin:
 
 
 async def judgments(admin: ScriptedAdmin, partitions: int) -> dict[str, Judgment]:
-    """Return the judgments on all groups after this number of partitions have been searched."""
+    """Return group id → judgment. Wait until this many partitions were searched and an unused group was found."""
 
     def searched(snapshot: Snapshot) -> bool:
         calls = [ids for method, ids in admin.calls if method == "record_times"]
@@ -58,7 +63,7 @@ async def judgments(admin: ScriptedAdmin, partitions: int) -> dict[str, Judgment
     return {group: snapshot.judgment(group) for group in admin.groups}
 
 
-async def test_group_is_unused_if_all_its_unread_records_are_older_than_a_day() -> None:
+async def test_a_group_is_unused_if_all_its_unread_records_are_older_than_a_day() -> None:
     admin = cluster({
         "old": (3.0, 2.0, -1.0), "recent": (0.5,), "partly-recent": (3.0, 0.5), "partly-unknown": (3.0, None),
     })  # fmt: skip
@@ -73,7 +78,8 @@ async def test_group_is_unused_if_all_its_unread_records_are_older_than_a_day() 
     assert {judgment.reason.partition(",")[0] for judgment in found.values()} == {"Empty since before kgtui started"}
 
 
-async def test_empty_group_is_searched_again_only_an_hour_after_a_failed_search() -> None:
+async def test_an_empty_group_is_not_searched_again_soon_after_a_search() -> None:
+    """One search has found the time of the first unread record, and one has not. Neither is repeated soon."""
     admin = cluster({"old": (3.0,), "unknown": (None,)})
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.judgment("old").kind is Problem.UNUSED)
@@ -83,7 +89,7 @@ async def test_empty_group_is_searched_again_only_an_hour_after_a_failed_search(
     assert sorted(partition for ids in searched for partition in ids) == ["t-old-0", "t-unknown-0"]
 
 
-async def test_unused_group_keeps_its_judgment_while_it_is_selected() -> None:
+async def test_an_unused_group_keeps_its_judgment_while_it_is_selected() -> None:
     admin = cluster({"old": (3.0,)})
     async with watching(admin) as monitor:
         monitor.set_view("old")
@@ -92,7 +98,7 @@ async def test_unused_group_keeps_its_judgment_while_it_is_selected() -> None:
     assert snapshot.judgment("old").kind is Problem.UNUSED
 
 
-async def test_monitor_knows_since_when_each_broker_has_responded() -> None:
+async def test_the_monitor_knows_since_when_each_broker_has_responded() -> None:
     admin = cluster({"old": (3.0,)})
     async with watching(admin) as monitor:
         first = await until(monitor, lambda s: any(one.answered_at is not None for one in s.brokers.values()))

@@ -49,6 +49,7 @@ class HealthSetup:
     def take(
         self, position: int, end: int, group: str = "g", *, state: str = "Stable", partitions: int = 1
     ) -> None:  # fmt: skip
+        """Pass one read of a group to the tier. All partitions have committed offset `position` and log end `end`."""
         description = GroupDescription(group, "consumer", "consumer", state, 1, members=())
         offsets = GroupOffsets(
             tuple(CommittedOffset("t", number, position, 0) for number in range(partitions)),
@@ -77,7 +78,7 @@ class HealthSetup:
         return found
 
 
-async def test_first_verdict_on_a_group_needs_two_reads() -> None:
+async def test_the_first_verdict_on_a_group_needs_two_reads() -> None:
     setup = HealthSetup()
     setup.take(10, 10)
     await setup.tier.process_reads()
@@ -89,14 +90,14 @@ async def test_first_verdict_on_a_group_needs_two_reads() -> None:
     assert setup.changes == 1
 
 
-async def test_a_group_that_stopped_committing_has_status_stop() -> None:
+async def test_a_group_that_stopped_committing_has_the_status_stop() -> None:
     setup = HealthSetup()
     await setup.watch(90, position=500)
     assert setup.health().kind is Status.STOP
     assert setup.health().seconds >= 60
 
 
-async def test_verdict_on_a_group_is_not_computed_again_within_ten_seconds() -> None:
+async def test_the_verdict_on_a_group_is_not_computed_again_within_ten_seconds() -> None:
     setup = HealthSetup()
     await setup.watch(4)
     first = setup.health()
@@ -106,7 +107,8 @@ async def test_verdict_on_a_group_is_not_computed_again_within_ten_seconds() -> 
     assert setup.health() is not first
 
 
-async def test_monitor_computes_no_lag_trend_across_a_gap() -> None:
+async def test_the_lag_trend_is_unknown_after_a_gap_without_reads() -> None:
+    """The group is not read for two minutes. The reads from before this gap are not used for the trend."""
     setup = HealthSetup()
     await setup.watch(60, position=500)
     assert setup.health().trend == pytest.approx(10, abs=0.1)
@@ -116,7 +118,8 @@ async def test_monitor_computes_no_lag_trend_across_a_gap() -> None:
     assert setup.health().kind is Status.STOP
 
 
-async def test_a_polling_interval_of_60_s_causes_no_gaps() -> None:
+async def test_the_lag_trend_is_known_with_a_polling_interval_of_60_s() -> None:
+    """With a longer polling interval, a longer time without a read is allowed until it counts as a gap."""
     setup = HealthSetup()
     setup.clock.set_interval(60)
     for number in range(6):
@@ -126,7 +129,7 @@ async def test_a_polling_interval_of_60_s_causes_no_gaps() -> None:
     assert setup.health().trend == pytest.approx(10)
 
 
-async def test_monitor_first_drops_the_reads_of_the_group_read_longest_ago() -> None:
+async def test_verdicts_are_kept_only_for_the_groups_that_were_read_last() -> None:
     names = tuple(f"g{number}" for number in range(6))
     setup = HealthSetup(names, keep=4)
     for group in (*names, *names):
@@ -140,9 +143,10 @@ async def test_monitor_first_drops_the_reads_of_the_group_read_longest_ago() -> 
     assert setup.store.health.keys() == set(names[2:])
 
 
-async def test_reads_of_groups_with_many_partitions_are_limited_and_judged_in_slices(
+async def test_a_group_with_many_partitions_does_not_block_other_tasks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """At most 34 reads are kept per partition, and other tasks run while the verdict is computed."""
     monkeypatch.setattr(health, "_SLICE_SECONDS", 0.0)
     monkeypatch.setattr(health, "_READS_PER_GROUP", 40_000)
     setup = HealthSetup()
@@ -167,7 +171,7 @@ async def test_reads_of_groups_with_many_partitions_are_limited_and_judged_in_sl
     assert turns > 1_000
 
 
-async def test_verdict_on_the_selected_group_is_computed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("a", "b", "c")
     setup = HealthSetup(names)
     setup.tier.set_view("c")
@@ -184,7 +188,7 @@ async def test_verdict_on_the_selected_group_is_computed_first(monkeypatch: pyte
     assert set(judged) == set(names)
 
 
-async def test_only_the_selected_group_gets_a_verdict_after_the_cpu_budget_is_used() -> None:
+async def test_only_the_selected_group_gets_a_verdict_when_the_cpu_budget_is_used_up() -> None:
     names = ("a", "b", "selected")
     setup = HealthSetup(names)
     setup.tier.set_view("selected")
@@ -225,21 +229,22 @@ async def _empty_after_two_reads(setup: HealthSetup) -> tuple[float, bool]:
     return empty.seconds, empty.at_least
 
 
-async def test_time_in_state_empty_begins_when_the_list_first_shows_the_state() -> None:
+async def test_the_time_in_state_empty_begins_when_a_list_first_shows_this_state() -> None:
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
     setup.store.state_since["g"] = T0 - 240
     assert await _empty_after_two_reads(setup) == (242.0, False)
 
 
-async def test_empty_time_of_a_group_that_begins_empty_is_a_lower_bound() -> None:
+async def test_the_time_in_state_empty_is_a_lower_bound_if_its_beginning_is_unknown() -> None:
+    """The first list already shows the group as Empty. Its broker has responded since 240 s before the first read."""
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
     setup.store.set_broker(LISTING.coordinator, answered_since=T0 - 240)
     assert await _empty_after_two_reads(setup) == (242.0, True)
 
 
-async def test_a_failed_read_keeps_the_verdict_but_restarts_the_lag_trend() -> None:
+async def test_after_a_failed_read_the_verdict_is_kept_but_the_lag_trend_is_unknown() -> None:
     setup = HealthSetup()
     await setup.watch(30, position=500)
     before = setup.health()
@@ -252,7 +257,8 @@ async def test_a_failed_read_keeps_the_verdict_but_restarts_the_lag_trend() -> N
     assert setup.health().failed == 1
 
 
-async def test_moving_a_replay_back_discards_all_stored_reads() -> None:
+async def test_going_back_in_a_replay_discards_all_stored_reads() -> None:
+    """After a minute of reads, the next read has a time before all of them. The verdict begins again with that read."""
     setup = HealthSetup()
     await setup.watch(60, position=500)
     assert setup.health().status is Status.ERR
@@ -274,7 +280,7 @@ async def run_other_tasks() -> None:
 
 @pytest.fixture
 async def setup_with_retention(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HealthSetup]:
-    """Return a setup in which retention times are read in the background, without a pause before the first read."""
+    """Yield a setup in which a background task reads retention times as soon as they are requested."""
     monkeypatch.setattr("kgtui.monitor.health.RETENTION_PAUSE", 0.0)
     setup = HealthSetup()
     task = asyncio.create_task(setup.retention.run())
@@ -282,7 +288,7 @@ async def setup_with_retention(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     task.cancel()
 
 
-async def test_loss_of_records_is_predicted_from_the_retention_time_of_the_topic(
+async def test_a_loss_of_records_is_predicted_from_the_retention_time_of_the_topic(
     setup_with_retention: HealthSetup,
 ) -> None:
     setup_with_retention.admin.topic_retention = Retention({"t": 3600.0}, 86_400.0)
@@ -311,6 +317,7 @@ async def test_known_retention_times_are_kept_after_an_empty_response(setup_with
 async def test_known_retention_times_are_kept_after_a_partial_response(
     setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A response with a fault may lack topics. If a response without a fault lacks a topic, its time is dropped."""
     answers = [
         Answer(Retention({"t": 3600.0, "u": 60.0}, 86_400.0)),
         Answer(Retention({"u": 120.0}), (Fault("REQUEST_TIMED_OUT", "no answer", broker=2),)),

@@ -1,4 +1,4 @@
-"""Tests of finding lost records by comparing the positions of a group with log start offsets."""
+"""Tests of finding lost records by comparing the committed offsets of a group with log start offsets."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ T0 = 1_700_000_000
 
 
 async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int = 1_000) -> list[LogStartCheck | None]:
-    """Compare a group's position in one partition with the log start at each read. Return one result per read.
+    """Compare a group's committed offset in one partition with the log start offset. Return one result per read.
 
-    A result is None if the log start was not read.
+    A result is None if kgtui did not read the log start offset at this read of the group.
 
     Args:
-        reads: `(seconds since the first read, committed offset)`.
+        reads: `(seconds since the first read, committed offset)` for each read of the group.
     """
     admin, trail, found = ScriptedAdmin(), Trail(), []
     admin.bounds["t", 0] = PartitionBounds(log_start, log_end)
@@ -37,16 +37,17 @@ async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int 
 @pytest.mark.parametrize(
     ("position", "log_start", "near"), [(499, 0, True), (500, 0, False), (740, 500, True), (1_000, 500, None)]
 )
-async def test_position_in_the_older_half_of_the_log_is_near_the_log_start(
+async def test_an_offset_in_the_older_half_of_the_log_is_near_the_log_start(
     position: int, log_start: int, near: bool | None
 ) -> None:
-    """`near` is None for a group without unread records, because its log start is not read."""
+    """`near` is None for a group without unread records, because kgtui does not read the log start offset for it."""
     first, second = await checks([(0, position - 1), (15, position)], log_start)
     assert first is None
     assert second == (None if near is None else LogStartCheck(0, near))
 
 
-async def test_log_starts_of_a_group_with_progress_are_read_every_two_minutes() -> None:
+async def test_the_log_start_of_a_group_with_progress_is_read_every_two_minutes() -> None:
+    """The group is read every 15 s. The log start offset is read at the second read, and then every eighth time."""
     found = await checks([(15 * number, 10 + number) for number in range(20)])
     assert [number for number, row in enumerate(found) if row is not None] == [1, 8, 16]
 
@@ -56,7 +57,7 @@ async def test_lost_records_are_counted_at_each_read_without_progress() -> None:
     assert [row.lost if row is not None else None for row in found] == [None, 4, 4]
 
 
-async def test_group_near_the_log_start_gets_a_health_verdict_without_having_a_problem() -> None:
+async def test_a_group_near_the_log_start_gets_a_health_verdict_without_a_problem() -> None:
     admin = ScriptedAdmin()
     admin.add("g", "consumer")
     admin.commits["g"] = (CommittedOffset("t-g", 0, 10),)
@@ -67,7 +68,7 @@ async def test_group_near_the_log_start_gets_a_health_verdict_without_having_a_p
 
 
 async def test_a_read_that_lacks_some_partitions_is_not_compared_with_log_starts() -> None:
-    """The trail ignores the first read that lacks partitions, because a broker may have left them out by mistake."""
+    """A broker may have left out the partitions by mistake, so the first read without them is ignored."""
     admin, trail = ScriptedAdmin(), Trail()
     for partition in (0, 1):
         admin.bounds["t", partition] = PartitionBounds(0, 1_000)

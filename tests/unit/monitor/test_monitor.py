@@ -1,4 +1,7 @@
-"""`Monitor` polls a scripted cluster in several loops, continues after partial failures, and can be paused."""
+"""`Monitor` reads a cluster in several polling loops, continues after partial failures, and can be paused.
+
+The cluster is a `ScriptedAdmin`, which returns data that the test has set.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,7 @@ FAST = MonitorOptions(
 
 @asynccontextmanager
 async def watching(admin: GroupAdmin, options: MonitorOptions = FAST) -> AsyncIterator[Monitor]:
+    """Run a monitor until the `async with` block ends; yield the monitor."""
     monitor = Monitor(admin, options)
     task = asyncio.create_task(monitor.run())
     try:
@@ -55,7 +59,7 @@ async def watching(admin: GroupAdmin, options: MonitorOptions = FAST) -> AsyncIt
 
 
 async def until(monitor: Monitor, holds: Callable[[Snapshot], object]) -> Snapshot:
-    """Return the first snapshot for which `holds` returns true. The test fails if there is none within 5 s."""
+    """Return the first snapshot for which `holds` returns true. The test fails if there is none within 60 s."""
     found: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
 
     def check(snapshot: Snapshot) -> None:
@@ -77,7 +81,7 @@ def admin() -> ScriptedAdmin:
 
 
 def three_groups() -> ScriptedAdmin:
-    """Return a cluster with three brokers and a group on each of them."""
+    """Return a cluster with three brokers and three groups, each of which has another coordinator."""
     admin = ScriptedAdmin()
     admin.add("orders", "consumer", members=(member(topics=("t-orders",)),), lag=7)
     admin.add("billing", "classic", "connect", coordinator=2)
@@ -86,7 +90,7 @@ def three_groups() -> ScriptedAdmin:
 
 
 async def test_garbage_is_collected_only_after_a_snapshot_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If garbage were collected before the snapshot is drawn, a key press would wait for the collection, too."""
+    """If garbage were collected before the snapshot is drawn, the user would also wait for the collection."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     events: list[str] = []
     tidied = asyncio.Event()
@@ -115,7 +119,7 @@ async def test_the_first_snapshot_is_published_as_soon_as_all_groups_are_listed(
     assert snapshot.groups.keys() == {"orders", "billing", "tasks"}
 
 
-async def test_every_group_is_listed_and_then_read_by_the_background_sweep(admin: ScriptedAdmin) -> None:
+async def test_every_group_is_listed_and_then_read_in_the_background(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         snapshot = await until(monitor, lambda s: s.swept == 3)
     assert {group: row.type for group, row in snapshot.groups.items()} == {
@@ -143,7 +147,7 @@ async def test_selected_and_visible_groups_are_read_immediately(admin: ScriptedA
     assert list(series.lag) == [7.0]
 
 
-async def test_an_empty_group_is_not_described_by_the_background_sweep(admin: ScriptedAdmin) -> None:
+async def test_an_empty_group_is_read_in_the_background_without_being_described(admin: ScriptedAdmin) -> None:
     admin.add("left", "consumer", state="Empty", lag=3)
     async with watching(admin) as monitor:
         snapshot = await until(monitor, lambda s: s.swept == 4)
@@ -224,7 +228,9 @@ async def test_a_silent_coordinator_does_not_delay_background_reads_of_other_gro
         await until(monitor, lambda s: s.summaries["orders"].at > first)
 
 
-async def test_a_sweep_of_few_groups_begins_after_the_usual_pause(admin: ScriptedAdmin) -> None:
+async def test_a_few_groups_are_read_again_in_the_background_after_a_short_pause(admin: ScriptedAdmin) -> None:
+    """The pause is 0.05 s (`sweep_pause`), so three more reads of all three groups take less than 4 s."""
+
     def read_after(at: float | None) -> Callable[[Snapshot], bool]:
         return lambda snapshot: (snapshot.summaries["orders"].lag_at or 0.0) > (at or 0.0)
 
@@ -267,7 +273,7 @@ async def test_a_deleted_group_disappears_with_the_next_group_list(admin: Script
     assert "orders" not in snapshot.details
 
 
-async def test_function_forget_removes_a_group_before_the_next_list(admin: ScriptedAdmin) -> None:
+async def test_the_method_forget_removes_a_group_before_the_next_list(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.pause()
@@ -304,7 +310,7 @@ async def test_group_lists_that_arrive_together_are_published_in_one_snapshot(
     assert set(group_counts) <= {3, 6}
 
 
-async def test_groups_of_a_removed_broker_disappear_unless_another_broker_lists_them(
+async def test_groups_of_a_removed_broker_disappear_if_no_other_broker_lists_them(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 0.0)
@@ -422,7 +428,7 @@ async def test_an_unreachable_cluster_is_reported_and_contacted_again(
     assert snapshot.faults == ()
 
 
-async def test_a_paused_monitor_reads_groups_only_when_the_user_refreshes(admin: ScriptedAdmin) -> None:
+async def test_a_paused_monitor_still_reads_groups_when_the_user_refreshes(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.pause()
@@ -448,7 +454,7 @@ async def test_the_polling_interval_cannot_be_set_beyond_its_limits(admin: Scrip
 async def test_an_unexpected_exception_in_a_poll_loop_ends_the_monitor(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise, the broker's groups would never be updated again, and nobody would notice."""
+    """If the other loops continued, the groups of one broker would never be updated again, and nobody would notice."""
 
     async def fail(feed: ScriptedFeed, *, timeout: float = 30.0) -> ListingDelta:
         raise ZeroDivisionError
@@ -523,7 +529,7 @@ async def test_lost_records_are_still_reported_while_offsets_cannot_be_read() ->
     assert lost(later)
 
 
-async def test_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admin: ScriptedAdmin) -> None:
+async def test_the_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admin: ScriptedAdmin) -> None:
     """A total lag over zero partitions would mean that the group has committed no offsets."""
     moving = MovingCoordinator(groups=admin.groups, descriptions=admin.descriptions)
     moving.moves = True
@@ -540,7 +546,7 @@ def test_metadata_is_read_more_often_while_a_failed_broker_may_return() -> None:
     assert [metadata_pause(options, failures, left=0) for failures in (1, 2, 3, 4)] == [2.0, 4.0, 8.0, 8.0]
 
 
-async def test_a_restarted_broker_is_polled_long_before_the_metadata_interval(admin: ScriptedAdmin) -> None:
+async def test_a_restarted_broker_is_polled_before_the_metadata_interval_has_passed(admin: ScriptedAdmin) -> None:
     options = replace(FAST, metadata_interval=3_600.0, failure_pause_max=0.2)
     async with watching(admin, options) as monitor:
         await until(monitor, lambda s: s.answering == 3)

@@ -1,4 +1,4 @@
-"""Tests of `RecordTimeTier`: which groups it searches for record times, and how often."""
+"""Tests of `RecordTimeTier`: for which groups it searches the times of unread records, and how often."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ class Setup:
         self.admin.times[PART] = RecordTime(position, TimeRange(written, written), TimeRange(written, written))
 
     async def read(self, position: int, group: str = "a") -> GroupOffsets:
-        """Pass a read of a group to the tier, and wait for the search. Return the offsets that are shown."""
+        """Pass a read with committed offset `position` to the tier, and wait for the search.
+
+        Return the stored offsets, which include the record times that were found.
+        """
         found = self.tier.add(group, offsets(position))
         self.store.put_offsets(group, found)
         await self.searched()
@@ -101,7 +104,7 @@ async def setup(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Setup]:
     task.cancel()
 
 
-async def test_record_search_finds_the_selected_groups_record_time_and_expiry(setup: Setup) -> None:
+async def test_the_search_finds_the_time_and_the_expiry_of_the_first_unread_record(setup: Setup) -> None:
     setup.find(100)
     shown = (await setup.read(100)).record_times[PART]
     assert shown.unread == TimeRange(T0 - 900, T0 - 900)
@@ -110,7 +113,7 @@ async def test_record_search_finds_the_selected_groups_record_time_and_expiry(se
     assert (setup.precisions, setup.changes) == ([0.0], 1)
 
 
-async def test_record_search_is_repeated_only_after_progress_and_a_pause_of_30_seconds(setup: Setup) -> None:
+async def test_a_group_is_searched_again_only_after_progress_and_a_pause_of_30_s(setup: Setup) -> None:
     setup.find(100)
     await setup.read(100)
     setup.now += 3600
@@ -126,7 +129,7 @@ async def test_record_search_is_repeated_only_after_progress_and_a_pause_of_30_s
     assert setup.searches == 3
 
 
-async def test_record_search_skips_a_group_without_unread_records(setup: Setup) -> None:
+async def test_a_group_without_unread_records_is_not_searched(setup: Setup) -> None:
     await setup.read(500)
     assert setup.admin.calls == []
 
@@ -152,7 +155,7 @@ async def test_record_times_of_a_suspected_group_become_exact_when_it_is_selecte
     assert setup.precisions == [PRECISION, 0.0]
 
 
-async def test_record_search_without_a_response_is_repeated_after_30_seconds(
+async def test_a_search_without_a_response_is_repeated_after_30_seconds(
     setup: Setup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setup.admin.times[PART] = RecordTime(100, reason=NO_ANSWER)
@@ -173,7 +176,7 @@ async def test_record_search_without_a_response_is_repeated_after_30_seconds(
     assert setup.searches == 5
 
 
-async def test_record_search_never_reads_a_recording() -> None:
+async def test_record_times_are_not_searched_in_a_replay() -> None:
     setup = Setup(recorded=True)
     task = asyncio.create_task(setup.tier.run())
     assert (await setup.read(100)).record_times == {}
@@ -181,7 +184,7 @@ async def test_record_search_never_reads_a_recording() -> None:
     task.cancel()
 
 
-async def test_record_times_of_groups_that_were_last_visible_long_ago_are_dropped(setup: Setup) -> None:
+async def test_record_times_are_kept_only_for_the_groups_that_were_searched_last(setup: Setup) -> None:
     setup.find(100)
     for group in "abcd":
         setup.tier.set_selected(group)
@@ -190,7 +193,7 @@ async def test_record_times_of_groups_that_were_last_visible_long_ago_are_droppe
     assert PART in setup.tier.add("d", offsets(100)).record_times
 
 
-async def test_verdict_is_computed_immediately_after_a_record_search(setup: Setup) -> None:
+async def test_a_verdict_is_computed_immediately_after_a_search_for_record_times(setup: Setup) -> None:
     description = GroupDescription("a", "consumer", "consumer", "Stable", 1, members=())
     for _ in range(2):
         setup.now += 2

@@ -1,4 +1,7 @@
-"""The store keeps the newest lists, details and faults of groups, and its snapshots never change."""
+"""The store keeps the newest lists, details and faults of groups.
+
+A snapshot does not change when the store changes, except for the summaries.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def _delta(node: int, before: dict[str, str], now: dict[str, str]) -> ListingDel
 @pytest.mark.parametrize("few", [0, 1_000], ids=["patched", "sorted again"])
 @settings(max_examples=150)
 @given(history=st.lists(st.tuples(st.sampled_from([1, 2]), _lists, st.booleans()), max_size=12))
-def test_store_contains_the_listed_groups_after_any_sequence_of_group_lists(
+def test_the_store_contains_the_listed_groups_after_any_sequence_of_lists(
     few: int, history: list[tuple[int, dict[str, str], bool]]
 ) -> None:
     async def run() -> None:
@@ -72,7 +75,7 @@ def _check(store: Store) -> Snapshot:
 
 
 def _changed_ids(old: Snapshot, new: Snapshot) -> set[str]:
-    """Return the groups for which the new snapshot has a different listing, summary, detail or fault object."""
+    """Return the ids of the groups whose listing, summary, details or faults are other objects in the new snapshot."""
     changed: set[str] = set()
     for part in ("groups", "summaries", "details", "offsets", "configs", "group_faults"):
         before, after = getattr(old, part), getattr(new, part)
@@ -102,7 +105,7 @@ async def test_a_snapshot_does_not_change_when_the_store_changes() -> None:
     assert after.group_faults.keys() == {"a"}
 
 
-async def test_a_snapshot_shares_unchanged_attributes_with_the_previous_one() -> None:
+async def test_unchanged_data_is_not_copied_for_the_next_snapshot() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     before = store.snapshot()
@@ -113,7 +116,7 @@ async def test_a_snapshot_shares_unchanged_attributes_with_the_previous_one() ->
     assert not _changed_ids(after, store.snapshot())
 
 
-async def test_all_snapshots_share_one_read_only_mapping_of_summaries() -> None:
+async def test_all_snapshots_contain_the_same_read_only_mapping_of_summaries() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     before = store.snapshot()
@@ -126,7 +129,7 @@ async def test_all_snapshots_share_one_read_only_mapping_of_summaries() -> None:
         before.summaries["b"] = summary  # type: ignore[index]
 
 
-async def test_a_group_that_is_listed_again_keeps_the_same_string_object_as_id() -> None:
+async def test_the_id_of_a_group_remains_the_same_string_object_after_later_lists() -> None:
     store = Store(keep=10)
     first = "".join(("team", "-a"))
     await store.take_list(1, ListingDelta({first: STABLE}), first=True)
@@ -138,7 +141,7 @@ async def test_a_group_that_is_listed_again_keeps_the_same_string_object_as_id()
     assert len(kept) == 3
 
 
-async def test_start_time_of_a_state_is_known_only_if_it_was_observed() -> None:
+async def test_the_start_time_of_a_state_is_known_only_if_the_change_was_observed() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
@@ -149,7 +152,7 @@ async def test_start_time_of_a_state_is_known_only_if_it_was_observed() -> None:
     assert store.snapshot().state_since == {"a": 110.0, "new": 110.0}
 
 
-async def test_store_keeps_the_last_value_after_a_failed_read_and_adds_the_fault() -> None:
+async def test_the_store_keeps_the_last_value_after_a_failed_read_and_adds_the_fault() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
@@ -166,7 +169,7 @@ async def test_store_keeps_the_last_value_after_a_failed_read_and_adds_the_fault
     assert snapshot.group_faults == {}
 
 
-async def test_store_keeps_details_only_of_the_groups_that_were_described_last() -> None:
+async def test_the_store_keeps_details_only_of_the_groups_that_were_described_last() -> None:
     store = Store(keep=2)
     await store.take_list(1, ListingDelta(dict.fromkeys("abc", STABLE)), first=True)
     for group in "abc":
@@ -174,7 +177,7 @@ async def test_store_keeps_details_only_of_the_groups_that_were_described_last()
     assert list(store.snapshot().details) == ["b", "c"]
 
 
-async def test_store_drops_all_data_of_a_removed_group() -> None:
+async def test_the_store_drops_all_data_of_a_removed_group() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     store.put_summary("a", 100.0)
@@ -189,7 +192,7 @@ async def test_store_drops_all_data_of_a_removed_group() -> None:
     assert not (snapshot.by_listing)
 
 
-async def test_snapshot_is_consistent_after_storing_a_list_was_cancelled() -> None:
+async def test_a_snapshot_is_consistent_after_storing_a_list_was_canceled() -> None:
     store = Store(keep=10)
     names = [f"g{number:04}" for number in range(SLICE + 1)]
     await store.take_list(1, ListingDelta(dict.fromkeys(names, STABLE)), first=True)

@@ -1,4 +1,7 @@
-"""Tests of choosing the suspected groups that are read often, and of groups that cannot be read."""
+"""Tests of choosing the groups that are read in full because they may have a problem ("suspects").
+
+The last test is about groups that cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,13 @@ class NoReads:
 async def tier_with(
     screened: Mapping[str, Judgment], most: int = 40, others: Collection[str] = ()
 ) -> tuple[SuspectTier, Store]:
+    """Return a tier, and a store with the groups in `screened`.
+
+    Args:
+        screened: group id → judgment from the background reads.
+        most: maximum number of groups that are read in full at the same time.
+        others: ids of groups that may be read in full although they have no known problem.
+    """
     store = Store(10)
     await store.take_list(1, ListingDelta(dict.fromkeys(screened, LISTING), [], len(screened), 1.0), first=True)
     for group, judgment in screened.items():
@@ -51,7 +61,7 @@ async def tier_with(
     return SuspectTier(NoReads(), store, MonitorOptions(suspects=most), PollTimer(2.0), others=lambda: others), store
 
 
-async def test_only_the_40_worst_of_50_000_suspected_groups_are_observed() -> None:
+async def test_only_the_40_worst_of_50_000_suspected_groups_are_read_in_full() -> None:
     screened = {f"g-{n:05}": STOPPED if n % 2_000 == 7 else BEHIND for n in range(50_000)}
     tier, store = await tier_with(screened)
     chosen = tier.choose()
@@ -60,7 +70,7 @@ async def test_only_the_40_worst_of_50_000_suspected_groups_are_observed() -> No
     assert store.snapshot().unobserved == 49_960
 
 
-async def test_observed_group_is_replaced_only_by_a_suspected_group_with_a_worse_problem() -> None:
+async def test_a_chosen_group_is_replaced_only_by_a_group_with_a_worse_problem() -> None:
     tier, store = await tier_with({"m": BEHIND, "n": BEHIND}, most=2)
     assert tier.choose() == ["m", "n"]
     await store.take_list(1, ListingDelta({"a": LISTING, "z": LISTING}, [], 4, 1.0), first=False)
@@ -70,19 +80,19 @@ async def test_observed_group_is_replaced_only_by_a_suspected_group_with_a_worse
     assert tier.choose() == ["z", "m"]
 
 
-async def test_groups_without_a_problem_are_observed_after_the_suspected_groups() -> None:
+async def test_groups_without_a_problem_are_read_in_full_after_suspected_groups() -> None:
     tier, _ = await tier_with({"m": BEHIND, "a": NO_PROBLEM, "u": UNUSED}, others=("a", "m", "u", "deleted"))
     assert tier.choose() == ["m", "a"]
 
 
-async def test_abandoned_unused_and_empty_groups_are_never_observed() -> None:
+async def test_abandoned_unused_and_empty_groups_are_not_chosen_for_full_reads() -> None:
     tier, store = await tier_with({"a": ABANDONED, "b": EMPTY, "c": UNUSED})
     assert tier.choose() == []
     assert store.snapshot().unobserved == 0
 
 
 class NoOffsets(ScriptedAdmin):
-    """A cluster whose broker 1 lists and describes its groups, but answers no request for offsets."""
+    """A cluster that lists and describes the group `silent`, but does not respond to requests for its offsets."""
 
     async def committed_offsets(
         self, groups: Iterable[str], *, timeout: float = 30.0
@@ -95,7 +105,7 @@ class NoOffsets(ScriptedAdmin):
 
 
 @pytest.mark.parametrize("selected", [None, "silent"])
-async def test_group_whose_offset_requests_get_no_response_is_unreadable(selected: str | None) -> None:
+async def test_a_group_whose_offset_requests_get_no_response_is_unreadable(selected: str | None) -> None:
     admin = NoOffsets()
     admin.add("silent", coordinator=1, members=(member(),), lag=5)
     admin.add("fine", coordinator=2, members=(member(),), lag=0)

@@ -1,4 +1,4 @@
-"""Tests of the background sweep: the sizes of its batches, and its speed."""
+"""Tests of the sweep, which reads all groups in the background: the sizes of its batches, and its speed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-async def test_batches_of_the_sweep_are_limited_by_groups_and_by_partitions() -> None:
+async def test_batches_of_background_reads_are_limited_by_groups_and_partitions() -> None:
+    """A batch has at most 25 groups and about 1,000 partitions.
+
+    For the first batch, kgtui assumes 50 partitions per group. Later, it uses the average of the previous batch.
+    """
     admin = ScriptedAdmin()
     for number in range(60):
         group = f"g-{number:02}"
@@ -42,10 +46,13 @@ async def test_batches_of_the_sweep_are_limited_by_groups_and_by_partitions() ->
         pytest.param((0.25, 3_600.0, 0.25), [0.75, -3_598.25, -3_597.5], id="clock set forward"),
     ],
 )
-async def test_pause_after_each_batch_of_the_sweep_has_the_expected_length(
+async def test_slow_batches_and_clock_changes_cause_no_long_pauses_between_batches(
     seconds: tuple[float, ...], pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a slow batch, pauses are shorter until the sweep has caught up. No pause is longer than `sweep_pause`."""
+    """After a slow batch, pauses are shorter until the sweep has caught up. No pause is longer than `sweep_pause`.
+
+    A negative pause means that the next batch is late and begins immediately.
+    """
     now = 1_000.0
     found: list[float] = []
     durations = iter(seconds)
@@ -74,8 +81,10 @@ async def test_pause_after_each_batch_of_the_sweep_has_the_expected_length(
     assert found == pauses
 
 
-async def test_groups_whose_state_has_changed_count_towards_the_sweep_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise, many changes would increase the CPU time that the sweep uses."""
+async def test_reads_of_groups_with_a_changed_state_count_towards_the_rate_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """If they did not count, many changes of states would increase the CPU time of the background reads."""
     admin, pauses = ScriptedAdmin(), []
     for number in range(6):
         admin.add(f"g-{number}")
@@ -100,7 +109,7 @@ async def test_groups_whose_state_has_changed_count_towards_the_sweep_rate(monke
     assert pauses == [3.0, 5.0]
 
 
-async def test_group_without_members_that_commits_is_read_as_often_as_groups_with_members() -> None:
+async def test_an_empty_group_that_commits_is_read_more_often_than_an_idle_group() -> None:
     admin = ScriptedAdmin()
     for group in ("commits", *(f"idle-{number}" for number in range(10))):
         admin.add(group, "consumer", state="Empty", lag=5)
