@@ -1,4 +1,4 @@
-"""Tests of reading the permissions of the user repeatedly, and of the marks on lags that may be incomplete."""
+"""The monitor reads the permissions of the user repeatedly, and marks lags that may be incomplete."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ async def test_lags_are_marked_as_incomplete_while_the_user_may_describe_only_so
 
 
 @pytest.mark.parametrize("selected", ["orders", None])
-async def test_lag_remains_marked_as_incomplete_after_a_grant_until_offsets_are_read_again(
+async def test_after_a_grant_the_lag_is_marked_as_incomplete_until_offsets_are_read(
     admin: ScriptedAdmin, selected: str | None
 ) -> None:
-    """The user may now describe all topics, but the group's offsets were read before the grant."""
+    """The user now has DESCRIBE on all topics, but the group's offsets were read before this permission was granted."""
     admin.hidden = {"orders": ()}
     async with watching(admin) as monitor:
         monitor.set_view(selected)

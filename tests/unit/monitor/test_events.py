@@ -61,7 +61,7 @@ async def events(monitor: Monitor, *texts: str) -> None:
     await until(monitor, lambda: set(texts) <= {event.text for event in monitor.events.kept()})
 
 
-async def test_monitor_reports_the_events_of_a_group_from_creation_to_deletion() -> None:
+async def test_the_monitor_reports_the_events_of_a_group_from_creation_to_deletion() -> None:
     admin = ScriptedAdmin()
     admin.add("other")
     async with watching(admin) as monitor:
@@ -79,7 +79,7 @@ async def test_monitor_reports_the_events_of_a_group_from_creation_to_deletion()
         assert tuple(monitor.snapshot.events) == monitor.events.kept()
 
 
-async def test_monitor_reports_rewound_offsets_and_changed_configs_of_the_selected_group() -> None:
+async def test_rewound_offsets_and_changed_configs_of_the_selected_group_are_reported() -> None:
     admin = ScriptedAdmin()
     admin.add("orders", "consumer", members=(member("m-1"),), lag=5)
     admin.configs["orders"] = (GroupConfig("consumer.session.timeout.ms", "45000", "DEFAULT_CONFIG"),)
@@ -94,7 +94,7 @@ async def test_monitor_reports_rewound_offsets_and_changed_configs_of_the_select
         )
 
 
-async def test_monitor_reports_when_a_broker_stops_responding_and_responds_again() -> None:
+async def test_the_monitor_reports_when_a_broker_stops_responding_and_responds_again() -> None:
     admin = ScriptedAdmin()
     admin.add("orders", coordinator=2)
     async with watching(admin) as monitor:
@@ -105,7 +105,7 @@ async def test_monitor_reports_when_a_broker_stops_responding_and_responds_again
         assert [event.broker for event in monitor.events.kept()] == [2, 2]
 
 
-async def test_monitor_of_a_replay_keeps_no_events() -> None:
+async def test_a_replay_causes_no_events() -> None:
     """Moving to another time in the recording is not a change in the cluster."""
     admin = ScriptedAdmin()
     monitor = Monitor(admin, FAST, recorded_at=lambda: 1.0)
@@ -124,7 +124,7 @@ def description(*names: str) -> GroupDescription:
     return GroupDescription("g", "consumer", "consumer", "Stable", 1, members=tuple(map(member, names)))
 
 
-def test_list_older_than_the_description_causes_no_event_that_members_left() -> None:
+def test_a_list_that_is_older_than_the_description_causes_no_event() -> None:
     log = EventLog(10)
     tracker = EventTracker(log, 10)
     tracker.described(description("m-1"), STABLE, 5.0, in_full=False)
@@ -134,7 +134,7 @@ def test_list_older_than_the_description_causes_no_event_that_members_left() -> 
     assert [event.kind for event in log.kept()] == [EventKind.LEFT]
 
 
-def test_limit_on_remembered_members_does_not_apply_to_groups_read_in_full() -> None:
+def test_the_limit_on_remembered_members_does_not_apply_to_groups_read_in_full() -> None:
     log = EventLog(10)
     tracker = EventTracker(log, 4)
     for number in range(5):
@@ -148,8 +148,10 @@ def test_limit_on_remembered_members_does_not_apply_to_groups_read_in_full() -> 
     assert log.kept()[-1].group == "g4"
 
 
-async def test_event_log_keeps_its_limit_when_100_000_groups_change_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All groups are removed in one step, which creates only as many events as the log keeps."""
+async def test_the_event_log_keeps_its_limit_when_100_000_groups_change_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """When all groups are removed in one step, only as many `Event` objects are created as the log keeps."""
     groups = {f"group-{number:06}": STABLE for number in range(100_000)}
     log = EventLog(10_000)
     store = Store(10, time.time, EventTracker(log, EVENT_MEMBERS))
@@ -176,8 +178,8 @@ def judged(store: Store, tracker: EventTracker, judgment: Judgment | None) -> li
     return [event.text for event in tracker.log.kept()]
 
 
-async def test_changed_verdict_causes_an_event_with_its_reason() -> None:
-    """A group that could not be read, or was read only once, keeps its verdict."""
+async def test_a_changed_verdict_causes_an_event_with_the_reason() -> None:
+    """A group that cannot be read, or that was read only once, keeps its last verdict."""
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)
@@ -202,7 +204,7 @@ async def test_changed_verdict_causes_an_event_with_its_reason() -> None:
     )
 
 
-async def test_problem_of_lost_records_keeps_the_time_at_which_it_was_found() -> None:
+async def test_the_time_at_which_lost_records_were_found_does_not_change() -> None:
     now = 100.0
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, lambda: now, tracker)
@@ -220,7 +222,7 @@ async def test_problem_of_lost_records_keeps_the_time_at_which_it_was_found() ->
     assert store.snapshot().judgment("g").since_text(str) == "since before 280.0"
 
 
-async def test_judgment_on_an_unreadable_group_says_when_it_was_last_read() -> None:
+async def test_the_judgment_on_an_unreadable_group_says_when_it_was_last_read() -> None:
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)
@@ -230,7 +232,8 @@ async def test_judgment_on_an_unreadable_group_says_when_it_was_last_read() -> N
 
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED, Problem.ABANDONED])
-async def test_unread_records_without_members_at_the_first_read_cause_no_event(problem: Problem) -> None:
+async def test_a_group_that_had_no_members_at_the_first_read_causes_no_event(problem: Problem) -> None:
+    """The group has unread records and no members, possibly since long before kgtui started."""
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": EMPTY}, (), 1), first=True)

@@ -70,9 +70,7 @@ def test_only_memory_growth_starts_a_garbage_collection_if_there_are_many_groups
     assert collections == [1]
 
 
-def test_objects_that_survive_many_collections_are_frozen_to_shorten_later_collections(
-    tuning: GcTuning, collections: list[int]
-) -> None:
+def test_objects_that_survive_several_garbage_collections_are_frozen(tuning: GcTuning, collections: list[int]) -> None:
     tuning.freeze_once(10_000)
     frozen, kept = gc.get_freeze_count(), []
     for _ in range(3):
@@ -84,7 +82,7 @@ def test_objects_that_survive_many_collections_are_frozen_to_shorten_later_colle
     assert len(kept) == 3
 
 
-def test_objects_that_the_garbage_collector_does_not_track_are_freed(tuning: GcTuning) -> None:
+def test_objects_are_freed_although_the_garbage_collector_does_not_track_them(tuning: GcTuning) -> None:
     few = [object()]
     assert gc.is_tracked(untrack(few)), "in a small cluster, the collector must still track the data"
     tuning.freeze_once(10_000)
@@ -112,7 +110,10 @@ def test_reference_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> 
     assert reference() is None
 
 
-def test_collection_of_many_new_objects_waits_until_they_are_freed(tuning: GcTuning, collections: list[int]) -> None:
+def test_a_collection_waits_until_most_of_very_many_new_objects_are_freed(
+    tuning: GcTuning, collections: list[int]
+) -> None:
+    """A collection of 60,000 objects would take long. After 52,000 of them are freed, the rest is collected."""
     tuning.freeze_once(10_000)
     responses = [[number] for number in range(60_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
@@ -135,7 +136,7 @@ def test_many_new_objects_that_stay_alive_are_frozen_after_30_calls_of_tidy(
     assert (collections, len(groups)) == ([], 60_000)
 
 
-def test_next_paused_block_turns_collection_off_again_after_a_call_of_gc_enable(tuning: GcTuning) -> None:
+def test_the_next_paused_block_turns_collection_off_again_after_gc_enable(tuning: GcTuning) -> None:
     """kgtui calls `gc.enable` shortly after its start, when `GcTuning` may already have turned off the collection."""
     gc.disable()
     tuning.freeze_once(10_000)
@@ -153,7 +154,7 @@ def test_automatic_garbage_collection_stays_on_below_10_000_groups(tuning: GcTun
     assert gc.get_freeze_count() == 0
 
 
-def test_garbage_collector_visits_old_objects_only_while_the_user_is_away(
+def test_the_garbage_collector_visits_old_objects_only_while_the_user_is_away(
     tuning: GcTuning, collections: list[int]
 ) -> None:
     tuning.freeze_once(10_000)

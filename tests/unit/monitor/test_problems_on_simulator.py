@@ -39,7 +39,7 @@ class Rewound:
 
 
 def misbehaving() -> dict[str, tuple[GroupSpec, Problem]]:
-    """Return 20 groups that misbehave in eight ways, with the problem that each of them has."""
+    """Return 20 groups that misbehave in eight ways: group id → (the group, the problem that kgtui must find)."""
 
     def spec(name: str, commits: object = STEADY, **members: object) -> GroupSpec:
         reads = (ReadSpec("t-0", commits),)  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def all_read(snapshot: Snapshot, now: float, groups: int) -> bool:
 
 
 @pytest.mark.parametrize("groups", [120, pytest.param(1_000, marks=pytest.mark.full)])
-async def test_monitor_finds_all_20_misbehaving_groups_and_at_most_two_others(
+async def test_the_monitor_finds_all_20_misbehaving_groups_and_at_most_two_others(
     groups: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.suspects.SUSPECT_INTERVAL", 0.02)
@@ -122,7 +122,7 @@ async def test_monitor_finds_all_20_misbehaving_groups_and_at_most_two_others(
     assert len(found.keys() - expected.keys()) <= 2
 
 
-async def test_monitor_reports_for_how_long_a_broker_throttles_kgtui() -> None:
+async def test_the_monitor_reports_for_how_long_a_broker_throttles_kgtui() -> None:
     async with AsyncExitStack() as stack:
         simulator = await stack.enter_async_context(Simulator(scenario="empty", brokers=1))
         simulator.faults.throttle(1, 50)

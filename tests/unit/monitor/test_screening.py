@@ -1,4 +1,7 @@
-"""Tests of the screening rules: each kind of misbehavior is suspected, and a healthy group is not."""
+"""Tests of the screening, which checks each read of a group by simple rules.
+
+A group that matches a rule may have a problem. A healthy group must match no rule.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ RECONCILING = Listing("consumer", "consumer", "Reconciling", 1)
 
 
 class Sweep:
-    """A store with the group `g`. A test passes reads of this group to the screening."""
+    """A store with one group, `g`. A test passes lists of groups and reads of `g` to the screening."""
 
     def __init__(self) -> None:
         self.now = T0
@@ -51,7 +54,10 @@ class Sweep:
 
     def read(self, offsets: Sequence[Position] | None, *, description: GroupDescription | None = None,
              lost: int | None = 0, after: float = 15.0) -> Judgment:  # fmt: skip
-        """Pass one read of group `g`, `after` seconds after the previous read. Return the new judgment."""
+        """Pass one read of group `g`, `after` seconds after the previous read. Return the new judgment.
+
+        `lost` is the number of lost records; None if the read is not compared with the log start offsets.
+        """
         self.now += after
         trail = self.screening.add("g", self.now, offsets, description)
         lag = sum(row.lag or 0 for row in offsets or ())
@@ -71,27 +77,28 @@ async def sweep() -> Sweep:
     return sweep
 
 
-async def test_group_that_keeps_up_gets_the_status_ok_at_its_second_read(sweep: Sweep) -> None:
+async def test_a_group_that_keeps_up_gets_the_status_ok_at_its_second_read(sweep: Sweep) -> None:
     assert sweep.read(rows((100, 105))).status is GroupStatus.UNKNOWN
     found = [sweep.read(rows((100 + 50 * n, 105 + 50 * n))) for n in range(1, 12)]
     assert {one.status for one in found} == {GroupStatus.OK}
 
 
-async def test_group_that_was_read_once_has_status_unknown_and_no_stored_judgment(sweep: Sweep) -> None:
+async def test_a_group_that_was_read_once_has_status_unknown_and_no_stored_judgment(sweep: Sweep) -> None:
     """With 100,000 groups, the stored judgments would take up megabytes."""
     found = sweep.read(rows((100, 105)))
     assert (found.status, found.basis, found.kind) == (GroupStatus.UNKNOWN, Basis.READ_ONCE, None)
     assert sweep.store.screened == {}
 
 
-async def test_screening_suspects_a_group_if_one_of_its_partitions_makes_no_progress(sweep: Sweep) -> None:
+async def test_a_group_counts_as_stopped_if_one_of_its_partitions_makes_no_progress(sweep: Sweep) -> None:
     found = [sweep.read(rows((100, 105), (50 * n, 50 * n))) for n in range(6)]
     assert [one.kind for one in found] == [None, None, None, None, Problem.STOP, Problem.STOP]
     assert (found[-1].status, found[-1].basis_text) == (GroupStatus.ERR, "screened")
     assert "1 of 2 partitions" in found[-1].reason
 
 
-async def test_stop_that_screening_observed_has_a_start_time(sweep: Sweep) -> None:
+async def test_the_start_time_of_a_stop_is_known_if_progress_was_seen_before_it(sweep: Sweep) -> None:
+    """The group made progress in the first three reads, so its stop began at the third read."""
     for position in (90, 95, 100):
         sweep.read(rows((position, 105)))
     stopped_at = sweep.now
@@ -99,7 +106,7 @@ async def test_stop_that_screening_observed_has_a_start_time(sweep: Sweep) -> No
     assert (found.kind, found.since, found.since_seen) == (Problem.STOP, stopped_at, True)
 
 
-async def test_group_that_commits_hourly_is_suspected_only_until_its_commit_interval_is_known(sweep: Sweep) -> None:
+async def test_an_hourly_commit_counts_as_a_stop_only_until_the_interval_is_known(sweep: Sweep) -> None:
     found = []
     for minute in range(200):
         hour = minute // 60
@@ -108,19 +115,19 @@ async def test_group_that_commits_hourly_is_suspected_only_until_its_commit_inte
     assert set(found[125:]) == {None}
 
 
-async def test_screening_suspects_a_rewound_offset_until_it_is_reached_again(sweep: Sweep) -> None:
+async def test_a_rewind_is_reported_until_the_previous_offset_is_reached_again(sweep: Sweep) -> None:
     positions = [500, 400, 450, 500]
     kinds = [sweep.read(rows((position, 500))).kind for position in positions]
     assert kinds == [None, Problem.REWIND, Problem.REWIND, None]
 
 
-async def test_screening_does_not_suspect_a_recreated_topic(sweep: Sweep) -> None:
+async def test_lower_offsets_in_a_recreated_topic_are_not_reported_as_a_rewind(sweep: Sweep) -> None:
     sweep.read(rows((500, 500)))
     found = [sweep.read(rows((position, position + 1))).kind for position in (3, 5, 9)]
     assert found == [None] * 3
 
 
-async def test_screening_suspects_a_growing_lag_unless_the_unread_records_are_recent(sweep: Sweep) -> None:
+async def test_a_growing_lag_is_a_problem_unless_the_unread_records_are_recent(sweep: Sweep) -> None:
     found = [sweep.read(rows((1_000 * n, 20_000 + 1_100 * n))) for n in range(6)][-1]
     assert (found.kind, found.status) == (Problem.BEHIND, GroupStatus.WARN)
     other = Sweep()
@@ -128,7 +135,7 @@ async def test_screening_suspects_a_growing_lag_unless_the_unread_records_are_re
     assert [other.read(rows((1_000 * n, 1_010 * n))).kind for n in range(8)][-1] is None
 
 
-async def test_screening_reports_lost_records_until_a_read_finds_none(sweep: Sweep) -> None:
+async def test_lost_records_are_reported_until_a_read_finds_no_lost_records(sweep: Sweep) -> None:
     sweep.read(rows((5, 90)))
     assert sweep.read(rows((5, 90)), lost=20).kind is Problem.DATA_LOST
     sweep.screening.judge("g")
@@ -136,15 +143,16 @@ async def test_screening_reports_lost_records_until_a_read_finds_none(sweep: Swe
     assert sweep.read(rows((25, 90))).kind is None
 
 
-async def test_screening_suspects_idle_members_only_after_a_second_description(sweep: Sweep) -> None:
+async def test_members_without_partitions_are_reported_after_the_second_description(sweep: Sweep) -> None:
     found = [sweep.read([], description=described()).kind for _ in range(2)]
     assert found == [None, Problem.NO_PARTITIONS]
 
 
 @pytest.mark.parametrize(("listing", "limit"), [(REBALANCING, 15), (RECONCILING, 60)])
-async def test_screening_reports_a_rebalance_only_after_the_time_limit_of_the_state(
+async def test_a_rebalance_is_reported_as_a_problem_only_after_a_time_limit(
     sweep: Sweep, listing: Listing, limit: float
 ) -> None:
+    """The limit is 15 s for classic groups and 60 s for consumer groups."""
     sweep.read(rows((5, 5)))
     await sweep.list(listing)
     began = sweep.now
@@ -161,7 +169,7 @@ async def test_screening_reports_a_rebalance_only_after_the_time_limit_of_the_st
     assert sweep.judgment().kind is None
 
 
-async def test_rebalance_that_began_before_kgtui_started_has_no_start_time() -> None:
+async def test_a_rebalance_that_began_before_kgtui_started_has_no_start_time() -> None:
     sweep = Sweep()
     await sweep.list(REBALANCING)
     sweep.screening = Screening(sweep.store)
@@ -170,7 +178,7 @@ async def test_rebalance_that_began_before_kgtui_started_has_no_start_time() -> 
     assert (sweep.judgment().kind, sweep.judgment().since_seen) == (Problem.REBALANCING, False)
 
 
-async def test_screening_reports_flapping_until_the_group_no_longer_rebalances(sweep: Sweep) -> None:
+async def test_flapping_is_reported_until_the_group_no_longer_rebalances(sweep: Sweep) -> None:
     sweep.read(rows((5, 5)))
     for _ in range(3):
         sweep.now += 5
@@ -183,8 +191,8 @@ async def test_screening_reports_flapping_until_the_group_no_longer_rebalances(s
     assert sweep.read(rows((5, 5)), after=module.CALM_AFTER + 20).kind is None
 
 
-async def test_start_of_flapping_stays_the_same_while_rebalances_continue(sweep: Sweep) -> None:
-    """The rule for flapping uses only the last three rebalances."""
+async def test_the_start_time_of_flapping_does_not_change_with_more_rebalances(sweep: Sweep) -> None:
+    """The rule for flapping uses only the last three rebalances, but the problem began with the first one."""
     sweep.read(rows((5, 5)))
     since = []
     for _ in range(8):
@@ -196,8 +204,8 @@ async def test_start_of_flapping_stays_the_same_while_rebalances_continue(sweep:
     assert since == [None, None, *[T0 + 15] * 6]
 
 
-async def test_a_group_is_observed_for_a_minute_after_a_rebalance(sweep: Sweep) -> None:
-    """The sweep reads a group every 15 s, and would miss most rebalances of a group whose member comes and goes."""
+async def test_a_group_is_read_in_full_for_a_minute_after_a_rebalance(sweep: Sweep) -> None:
+    """Background reads every 15 s alone would miss most rebalances of a group whose member comes and goes."""
     sweep.read(rows((100, 105)))
     assert sweep.screening.without_problem_to_observe() == set()
     await sweep.list(REBALANCING)
@@ -206,12 +214,13 @@ async def test_a_group_is_observed_for_a_minute_after_a_rebalance(sweep: Sweep) 
     assert sweep.screening.without_problem_to_observe() == set()
 
 
-async def test_rebalances_between_two_lists_are_inferred_from_the_members(sweep: Sweep) -> None:
+async def test_rebalances_between_two_lists_are_inferred_from_the_group_epoch(sweep: Sweep) -> None:
+    """All lists show the group as Stable, but its epoch is greater at each read."""
     kinds = [sweep.read(rows((5, 5)), description=described(epoch=epoch)).kind for epoch in (1, 2, 3, 4)]
     assert kinds[-1] is Problem.FLAPPING
 
 
-async def test_empty_group_with_unread_records_is_stopped_then_abandoned_after_a_day(sweep: Sweep) -> None:
+async def test_a_group_whose_members_left_is_stopped_and_after_a_day_abandoned(sweep: Sweep) -> None:
     sweep.store.set_broker(1, answered_since=T0)
     sweep.read(rows((5, 9)))
     await sweep.list(EMPTY)
@@ -224,7 +233,7 @@ async def test_empty_group_with_unread_records_is_stopped_then_abandoned_after_a
     assert "all members left" not in found.reason
 
 
-async def test_group_that_was_empty_at_the_start_with_unread_records_is_a_warning() -> None:
+async def test_a_group_that_was_empty_when_kgtui_started_gets_only_a_warning() -> None:
     sweep = Sweep()
     await sweep.list(EMPTY)
     found = [sweep.read(rows((5, 9))) for _ in range(3)][-1]
@@ -232,9 +241,7 @@ async def test_group_that_was_empty_at_the_start_with_unread_records_is_a_warnin
 
 
 @pytest.mark.parametrize(("observed", "expected"), [(86_399, Problem.UNUSED), (86_400, Problem.ABANDONED)])
-async def test_group_with_old_unread_records_is_abandoned_only_after_a_day_of_observation(
-    observed: int, expected: Problem
-) -> None:
+async def test_an_unused_group_is_abandoned_only_after_a_day_of_observation(observed: int, expected: Problem) -> None:
     """The members of a group that was more than a day behind may have left a minute before kgtui started."""
     sweep = Sweep()
     await sweep.list(EMPTY)
@@ -245,7 +252,8 @@ async def test_group_with_old_unread_records_is_abandoned_only_after_a_day_of_ob
     assert found.status is (GroupStatus.WARN if expected is Problem.UNUSED else GroupStatus.ABANDONED)
 
 
-async def test_group_near_the_log_start_is_observed_until_its_exact_verdict_is_ok(sweep: Sweep) -> None:
+async def test_a_group_near_the_log_start_is_read_in_full_until_it_is_safe(sweep: Sweep) -> None:
+    """The groups in `near_log_start` are read in full, because retention may soon delete records they have not read."""
     sweep.read(rows((5, 9)))
     sweep.screening.judge("g", compared=LogStartCheck(0, near=True))
     assert sweep.screening.near_log_start == {"g"}
@@ -258,7 +266,8 @@ async def test_group_near_the_log_start_is_observed_until_its_exact_verdict_is_o
         assert sweep.screening.near_log_start == expected
 
 
-async def test_unused_group_that_has_lost_records_stays_unused() -> None:
+async def test_an_unused_group_that_has_lost_records_is_reported_as_unused() -> None:
+    """When the age of the unread records becomes known, lost records are only an additional problem."""
     sweep = Sweep()
     await sweep.list(EMPTY)
     assert sweep.read(rows((5, 9)), lost=3).kind is Problem.DATA_LOST
@@ -267,21 +276,22 @@ async def test_unused_group_that_has_lost_records_stays_unused() -> None:
     assert (found.kind, found.others) == (Problem.UNUSED, (Problem.DATA_LOST,))
 
 
-async def test_growing_lag_of_an_empty_group_is_not_a_separate_problem() -> None:
+async def test_the_growing_lag_of_an_empty_group_is_not_a_separate_problem() -> None:
     sweep = Sweep()
     await sweep.list(EMPTY)
     found = [sweep.read(rows((5, 9 + n))) for n in range(8)][-1]
     assert (found.kind, found.others) == (Problem.EMPTY, ())
 
 
-async def test_group_without_members_that_still_commits_gets_the_status_ok() -> None:
+async def test_a_group_without_members_that_still_commits_gets_the_status_ok() -> None:
     sweep = Sweep()
     await sweep.list(Listing("classic", "", "Empty", 1))
     found = [sweep.read(rows((5 + n, 9 + n))) for n in range(5)]
     assert {one.status for one in found[1:]} == {GroupStatus.OK}
 
 
-async def test_screening_needs_new_evidence_after_an_exact_verdict_refuted_a_suspicion(sweep: Sweep) -> None:
+async def test_a_refuted_problem_is_reported_again_only_after_new_evidence(sweep: Sweep) -> None:
+    """An exact verdict has shown that the group is healthy. It is suspected again only after several more reads."""
     for _ in range(6):
         sweep.read(rows((100, 105)))
     assert sweep.judgment().kind is Problem.STOP
@@ -290,7 +300,7 @@ async def test_screening_needs_new_evidence_after_an_exact_verdict_refuted_a_sus
     assert [sweep.read(rows((100, 105))).kind for _ in range(5)] == [None] * 4 + [Problem.STOP]
 
 
-async def test_screening_suspects_no_group_when_the_clock_is_set_forward(
+async def test_no_problem_is_reported_when_the_clock_is_set_forward(
     sweep: Sweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = {"wall": T0, "steady": 0.0}
@@ -308,7 +318,7 @@ async def test_screening_suspects_no_group_when_the_clock_is_set_forward(
     assert (found.kind, sweep.judgment().kind) == (None, None)
 
 
-async def test_changed_groups_are_queued_for_the_background_sweep(sweep: Sweep) -> None:
+async def test_a_group_with_a_changed_state_is_queued_for_a_background_read(sweep: Sweep) -> None:
     await sweep.list(replace(STABLE, state="Reconciling"))
     assert list(sweep.screening.changed) == ["g"]
 
@@ -320,7 +330,7 @@ async def test_many_changed_states_are_judged_in_small_slices(sweep: Sweep) -> N
     assert [sweep.screening.apply_changes() for _ in range(20)] == [True] * 19 + [False]
 
 
-async def test_screening_with_200_s_between_reads_suspects_only_groups_without_progress(sweep: Sweep) -> None:
+async def test_a_group_read_every_200_s_counts_as_stopped_only_without_progress(sweep: Sweep) -> None:
     moving = [sweep.read(rows((100 + 50 * n, 105 + 50 * n)), after=200) for n in range(8)]
     assert {one.status for one in moving[1:]} == {GroupStatus.OK}
     stopped = [sweep.read(rows((450, 505)), after=200) for _ in range(4)]
@@ -328,14 +338,14 @@ async def test_screening_with_200_s_between_reads_suspects_only_groups_without_p
     assert stopped[-1].since == sweep.now - 800
 
 
-async def test_screening_suspects_no_group_when_the_clock_is_set_back(sweep: Sweep) -> None:
+async def test_no_problem_is_reported_when_the_clock_is_set_back(sweep: Sweep) -> None:
     for n in range(4):
         sweep.read(rows((100 + n, 105 + n)))
     assert sweep.read(rows((104, 109)), after=-3_600).kind is None
     assert [sweep.read(rows((104, 109))).kind for _ in range(4)] == [None] * 3 + [Problem.STOP]
 
 
-async def test_change_from_empty_to_stable_between_two_lists_counts_as_a_rebalance(sweep: Sweep) -> None:
+async def test_a_change_from_empty_to_stable_counts_as_a_rebalance(sweep: Sweep) -> None:
     sweep.read(rows((100, 100)))
     for _ in range(3):
         await sweep.list(EMPTY)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 async def test_batches_of_background_reads_are_limited_by_groups_and_partitions() -> None:
     """A batch has at most 25 groups and about 1,000 partitions.
 
-    For the first batch, kgtui assumes 50 partitions per group. Later, it uses the average of the previous batch.
+    For the first batch, kgtui assumes 50 partitions per group. For each later batch, it uses the average of the
+    previous batch. Groups that were read before are counted with their real number of partitions.
     """
     admin = ScriptedAdmin()
     for number in range(60):
