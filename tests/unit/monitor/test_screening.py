@@ -252,7 +252,7 @@ async def test_an_unused_group_is_abandoned_only_after_a_day_of_observation(obse
     assert found.status is (GroupStatus.WARN if expected is Problem.UNUSED else GroupStatus.ABANDONED)
 
 
-async def test_a_group_near_the_log_start_is_read_in_full_until_it_is_safe(sweep: Sweep) -> None:
+async def test_a_group_near_the_log_start_is_read_in_full_until_no_loss_is_predicted(sweep: Sweep) -> None:
     """The groups in `near_log_start` are read in full, because retention may soon delete records they have not read."""
     sweep.read(rows((5, 9)))
     sweep.screening.judge("g", compared=LogStartCheck(0, near=True))
