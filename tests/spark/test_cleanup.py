@@ -146,7 +146,11 @@ def test_offset_expiry_starts_at_the_last_commit_or_when_a_group_becomes_empty(s
     }
 
 
-def test_gold_table_cleanup_lists_unused_groups_from_decoded_records_alone(spark: SparkSession) -> None:
+def test_the_cleanup_table_lists_unused_groups_that_only_decoded_records_show(spark: SparkSession) -> None:
+    """No polls were recorded, so all rows come from the decoded records of `__consumer_offsets`.
+
+    The table contains neither the group `gone`, which was deleted, nor the group `busy`, which has a member.
+    """
     commits = [
         ("simple", 3, 0.0), ("left", 1, 0.0), ("left", 2, 1.0), ("busy", 1, 0.0), ("gone", 1, 0.0),
         ("gone", None, 2.0), ("empty", 5, 0.0),
