@@ -98,7 +98,7 @@ async def test_a_group_with_an_empty_id_can_exist(live: Live) -> None:
         assert outcome.ok
 
 
-async def test_describing_a_group_deleted_after_listing_returns_not_found(live: Live) -> None:
+async def test_describing_a_group_that_was_deleted_after_the_listing_returns_not_found(live: Live) -> None:
     """The client has cached the group's type, but must not conclude from the cache that the group still exists."""
     live.cluster.commit("soon-deleted", {("orders", 0): 1})
     async with connect([live.bootstrap]) as admin:

@@ -351,7 +351,9 @@ def _properties(path: Path) -> dict[str, str]:
     return dict(read_properties(path))
 
 
-async def test_kafkas_reset_tool_restores_offsets_from_the_csv_backup(live: Live, folder: StateFolder) -> None:
+async def test_the_kafka_consumer_groups_tool_restores_offsets_from_the_csv_backup(
+    live: Live, folder: StateFolder
+) -> None:
     """`kafka-consumer-groups --reset-offsets --from-file` restores exactly the offsets that were deleted."""
     offsets = {("orders", 0): 11, ("orders", 2): 33, ("trimmed", 0): 60}
     cluster: Cluster = live.cluster

@@ -44,7 +44,7 @@ def column(output: str, number: int = 0) -> list[str]:
     return [row[number] for row in rows if row[0] != "GROUP"]
 
 
-def test_kafka_groups_tool_lists_groups_of_every_type(cluster: SimulatorProcess) -> None:
+def test_the_kafka_groups_tool_lists_groups_of_every_type(cluster: SimulatorProcess) -> None:
     rows = [line.split() for line in run(cluster, "GroupsCommand", "--list").splitlines()]
     kinds = {row[0]: tuple(row[1:]) for row in rows if len(row) > 1}
     assert kinds["payments.settle"] == ("Classic", "consumer")
@@ -57,7 +57,7 @@ def test_kafka_groups_tool_lists_groups_of_every_type(cluster: SimulatorProcess)
     assert set(column(shares)) == {name for name, kind in kinds.items() if kind[0] == "Share"}
 
 
-def test_kafka_consumer_groups_tool_lists_states_and_types(cluster: SimulatorProcess) -> None:
+def test_the_kafka_consumer_groups_tool_lists_states_and_types(cluster: SimulatorProcess) -> None:
     empty = run(cluster, "ConsumerGroupCommand", "--list", "--state", "Empty", "--type")
     rows = {line.split()[0]: line.split()[-2:] for line in empty.splitlines() if line}
     assert rows["test-group"] == ["Classic", "Empty"]
@@ -65,7 +65,7 @@ def test_kafka_consumer_groups_tool_lists_states_and_types(cluster: SimulatorPro
     assert "payments.settle" not in rows
 
 
-def test_kafka_consumer_groups_tool_describes_the_offsets_of_every_group(cluster: SimulatorProcess) -> None:
+def test_the_kafka_consumer_groups_tool_describes_the_offsets_of_every_group(cluster: SimulatorProcess) -> None:
     output = run(cluster, "ConsumerGroupCommand", "--describe", "--all-groups")
     assert "Error" not in output
     rows = [line.split() for line in output.splitlines()]
@@ -78,7 +78,7 @@ def test_kafka_consumer_groups_tool_describes_the_offsets_of_every_group(cluster
     assert never[0][3] == "-"
 
 
-def test_kafka_consumer_groups_tool_describes_members_and_states(cluster: SimulatorProcess) -> None:
+def test_the_kafka_consumer_groups_tool_describes_members_and_states(cluster: SimulatorProcess) -> None:
     members = run(cluster, "ConsumerGroupCommand", "--describe", "--all-groups", "--members", "--verbose")
     assert "Error" not in members
     assert sum(line.startswith("payments.settle ") for line in members.splitlines()) == 4
@@ -90,7 +90,7 @@ def test_kafka_consumer_groups_tool_describes_members_and_states(cluster: Simula
     assert "Stable" in line
 
 
-def test_kafka_share_groups_tool_describes_groups(cluster: SimulatorProcess) -> None:
+def test_the_kafka_share_groups_tool_describes_groups(cluster: SimulatorProcess) -> None:
     offsets = run(cluster, "ShareGroupCommand", "--describe", "--group", "fraud.review", "--verbose")
     starts = {line.split()[2]: line.split()[4] for line in offsets.splitlines() if line.startswith("fraud.review")}
     assert [starts[partition] == "-" for partition in "012345"] == [False, True, False, False, True, False]
@@ -99,7 +99,7 @@ def test_kafka_share_groups_tool_describes_groups(cluster: SimulatorProcess) -> 
     assert {"Stable", "Empty"} <= set(column(run(cluster, "ShareGroupCommand", "--list", "--state"), 1))
 
 
-def test_kafka_streams_groups_tool_describes_groups(cluster: SimulatorProcess) -> None:
+def test_the_kafka_streams_groups_tool_describes_groups(cluster: SimulatorProcess) -> None:
     offsets = run(cluster, "StreamsGroupCommand", "--describe", "--all-groups", "--verbose")
     assert "clicks.sessionize" in column(offsets)
     members = run(cluster, "StreamsGroupCommand", "--describe", "--group", "rewards.points", "--members", "--verbose")

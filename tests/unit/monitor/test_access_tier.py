@@ -62,7 +62,9 @@ async def test_after_a_grant_the_lag_is_marked_as_incomplete_until_offsets_are_r
         await until(monitor, lambda snapshot: facts.lag_total(snapshot, "orders") == LagTotal(7, 0, 1))
 
 
-async def test_refresh_reads_the_permissions_immediately(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refresh_reads_the_permissions_immediately(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ages: asyncio.Queue[float] = asyncio.Queue()
 
     async def access(*, max_age: float, timeout: float) -> Access:

@@ -57,7 +57,7 @@ async def test_lost_records_are_counted_at_each_read_without_progress() -> None:
     assert [row.lost if row is not None else None for row in found] == [None, 4, 4]
 
 
-async def test_a_group_near_the_log_start_gets_a_health_verdict_without_a_problem() -> None:
+async def test_a_group_near_the_log_start_gets_a_health_verdict_even_without_a_problem() -> None:
     admin = ScriptedAdmin()
     admin.add("g", "consumer")
     admin.commits["g"] = (CommittedOffset("t-g", 0, 10),)

@@ -106,7 +106,8 @@ async def test_the_start_time_of_a_stop_is_known_if_progress_was_seen_before_it(
     assert (found.kind, found.since, found.since_seen) == (Problem.STOP, stopped_at, True)
 
 
-async def test_an_hourly_commit_counts_as_a_stop_only_until_the_interval_is_known(sweep: Sweep) -> None:
+async def test_a_group_that_commits_hourly_counts_as_stopped_only_at_first(sweep: Sweep) -> None:
+    """After two commits, kgtui knows the commit interval of the group, and expects no commit within the next hour."""
     found = []
     for minute in range(200):
         hour = minute // 60
