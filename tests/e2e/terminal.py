@@ -34,10 +34,7 @@ PROGRAM = str(Path(sys.executable).with_name("kgtui"))
 """Path of the installed program that the tests start."""
 
 TIMEOUT = 60.0
-"""Default of the maximum time to wait for a text on the screen, in seconds.
-
-It is long, because the machine may be busy.
-"""
+"""Default maximum time to wait for a text on the screen, in seconds. It is long, because the machine may be busy."""
 
 _PAUSE = 0.03
 """Time between two reads of the screen while a method waits for a text, in seconds."""
@@ -57,7 +54,7 @@ _PROMPT = re.compile(r"^<(\d+) (\d+)>\s*$")
 def clean_environment(folder: Path) -> dict[str, str]:
     """Return the environment variables for a program whose home folder is `folder`.
 
-    They contain no settings of the user who runs the tests.
+    The variables contain no settings of the user who runs the tests.
     """
     return {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
@@ -74,7 +71,7 @@ class Terminal:
 
     Attributes:
         folder: home folder of the programs in the terminal.
-        size: number of columns and number of rows of the terminal when it is started.
+        size: columns and rows of the terminal when it is started. `resize` does not change this attribute.
     """
 
     def __init__(
@@ -138,7 +135,7 @@ class Terminal:
         self._tmux("send-keys", "-l", "--", text)
 
     def keys(self, *names: str) -> None:
-        """Press keys.
+        """Press the keys `names`, one after the other.
 
         `names` are the names that tmux uses, such as `Enter`, `Escape`, `Down`, `PPage`, `C-c` and `d`.
         """
@@ -176,7 +173,7 @@ class Terminal:
         return self._asked("pane_title")
 
     def clipboard(self) -> str:
-        """Return the text that was last copied with the escape sequence OSC 52; return `""` if nothing was copied."""
+        """Return the text that was last copied with the escape sequence OSC 52; empty if nothing was copied."""
         shown = subprocess.run(
             ["tmux", "-L", self._name, "show-buffer"], check=False, capture_output=True, timeout=TIMEOUT
         )
@@ -200,7 +197,11 @@ class Terminal:
         return screen
 
     def wait_until_gone(self, text: str, timeout: float = TIMEOUT) -> str:
-        """Wait until `text` is no longer on the screen, and return the screen's text."""
+        """Wait until `text` is no longer on the screen, and return the screen's text.
+
+        Raises:
+            AssertionError: `text` was still on the screen after `timeout` seconds.
+        """
         screen = self._until(lambda screen: text not in screen, timeout)
         if screen is None:
             raise AssertionError(f"{text!r} was still on the screen after {timeout:g} s. The screen:\n{self._framed()}")

@@ -66,7 +66,7 @@ def test_a_silent_broker_affects_only_the_groups_of_this_broker(ui: Ui, cluster_
 
 
 def test_a_slow_broker_does_not_delay_the_response_to_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """A broker responds after 8 s. In at least one of eight attempts, the keys left and right must act within 7 s."""
+    """A broker takes 8 s to respond. In at least one of eight attempts, the keys left and right must act within 7 s."""
     cluster_with_faults.control("latency", node=2, seconds=8.0)
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("Home", "Down")
@@ -82,8 +82,11 @@ def test_a_slow_broker_does_not_delay_the_response_to_keys(ui: Ui, cluster_with_
     ui.remove_filter()
 
 
-def test_the_groups_of_a_stopped_broker_remain_in_the_tree(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """Other brokers coordinate the groups until the stopped broker is started again."""
+def test_no_group_is_missing_after_a_broker_was_restarted(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+    """While the broker is stopped, other brokers coordinate its groups.
+
+    After the restart, the header shows the same number of groups as before the broker was stopped.
+    """
     groups = groups_in_header(ui.terminal.screen())
     cluster_with_faults.control("kill", node=3)
     ui.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, FAULT_TIMEOUT)
@@ -96,11 +99,13 @@ def test_the_groups_of_a_stopped_broker_remain_in_the_tree(ui: Ui, cluster_with_
 
 
 def groups_in_header(screen: str) -> str:
+    """Return the number of groups that the header shows, as text."""
     return next(part for part in screen.split("\n")[0].split(" · ") if "group" in part).split()[0]
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
 def test_polling_continues_after_damaged_responses(ui: Ui, cluster_with_faults: SimulatorProcess, kind: str) -> None:
+    """Each broker damages three responses. kgtui then sends further requests until all brokers have responded again."""
     for node in range(1, 6):
         cluster_with_faults.control("damage", node=node, kind=kind, times=3)
     served = cluster_with_faults.control("stats")["requests"]["1"]

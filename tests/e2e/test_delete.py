@@ -19,7 +19,7 @@ EMPTY_GROUPS = {120: "tmp-debug-anna", 80: "console-consumer-11877"}
 
 
 def audit_entries(ui: Ui, group: str) -> list[str]:
-    """Return the entries of the audit log about `group`, oldest first."""
+    """Return the entries of the audit log about `group`, as JSON texts, oldest first."""
     (log,) = ui.terminal.state.glob("audit*")
     written = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     return [json.dumps(record) for record in written if group in json.dumps(record)]
@@ -28,8 +28,7 @@ def audit_entries(ui: Ui, group: str) -> list[str]:
 def test_an_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
     """The dialog shows which data is lost and the path of the backup.
 
-
-    Afterwards, the backup exists, the audit log has an entry, and the group is no longer listed.
+    After the deletion, the backup exists, the audit log has entries about the group, and the group is no longer listed.
     """
     terminal = ui.terminal
     group = EMPTY_GROUPS[terminal.size[0]]
@@ -54,7 +53,7 @@ def test_an_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
 
 
 def test_canceling_the_delete_dialog_deletes_nothing(ui: Ui) -> None:
-    """The Cancel button has the focus first, so pressing enter right after `d` deletes nothing."""
+    """The Cancel button has the focus when the dialog opens, so that pressing enter right after `d` deletes nothing."""
     ui.select("perf-test-2025-11")
     ui.terminal.keys("d")
     ui.terminal.wait_for("To confirm, type the group id")
@@ -74,11 +73,8 @@ def test_deletion_of_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_the_deletion_of_marked_groups_is_confirmed_by_typing_their_number(ui: Ui) -> None:
-    """The plan lists allowed and refused groups separately.
-
-    The user must type the number of groups that may be deleted.
-    """
+def test_the_delete_dialog_for_marked_groups_asks_for_their_number(ui: Ui) -> None:
+    """Three groups are marked. The dialog refuses the live group, and says for the other two how safe a deletion is."""
     terminal = ui.terminal
     ui.filter("/^(mirror-checkpoints|flink-savepoint-7|customers.sync)$/", shown=3)
     terminal.keys("*")

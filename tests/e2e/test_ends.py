@@ -54,7 +54,6 @@ def test_the_program_exits_after_the_signals_of_a_closing_terminal(
 def test_the_program_exits_when_its_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
     """If the terminal is not the controlling terminal, as in some containers, the program gets no signal.
 
-
     The program must notice that the terminal is gone. It must neither read end of file in a loop nor wait forever to
     write to the terminal.
     """
@@ -83,7 +82,7 @@ def test_the_program_exits_when_its_terminal_is_closed(tmp_path: Path, cluster: 
 
 
 def test_ctrl_z_suspends_the_program_and_fg_redraws_the_screen(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """The user can work in the shell while the program is suspended."""
+    """While the program is suspended, the terminal has its normal modes, so that the user can work in the shell."""
     ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
     ui.start()
     terminal.keys("C-z")
@@ -108,8 +107,8 @@ def test_kgtui_demo_stops_the_simulator_when_the_terminal_ui_closes(terminal: Te
     terminal.wait_for("none")
 
 
-def test_kgtui_ls_exits_without_an_error_if_its_pipe_is_closed(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """If the pipe's reader exits early, as in `kgtui ls | head`, the program prints no error and exits with 0."""
+def test_kgtui_ls_prints_no_error_if_its_pipe_is_closed(terminal: Terminal, cluster: SimulatorProcess) -> None:
+    """The reader of the pipe exits early, as in `kgtui ls | head`. kgtui prints nothing on standard error."""
     terminal.enter(f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said | head -1")
     assert terminal.status() == 0
     assert "GROUP" in terminal.screen()

@@ -47,8 +47,11 @@ def test_the_tree_escapes_control_characters_in_group_ids(ui: Ui) -> None:
 
 
 @pytest.mark.parametrize("found_by", ID_BY_FILTER)
-def test_every_pane_escapes_group_ids_and_copies_them_exactly(ui: Ui, found_by: str) -> None:
-    """The key `y` copies the exact id, or a quoted form that a shell parses into the exact id."""
+def test_the_overview_escapes_group_ids_and_the_key_y_copies_them_exactly(ui: Ui, found_by: str) -> None:
+    """The key `y` copies the exact id, or a quoted form that a shell parses into the exact id.
+
+    The panes Members, Assignments and Offsets, which are opened before, must not change the window title.
+    """
     group, terminal = ID_BY_FILTER[found_by], ui.terminal
     assert group in hostile_group_ids()
     ui.select(found_by)

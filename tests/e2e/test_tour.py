@@ -30,7 +30,7 @@ def listed_groups(cluster: SimulatorProcess, folder: Path) -> list[str]:
 
 
 def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
-    """Ids that the screen cuts off or escapes are not compared."""
+    """Only group ids that the screen shows unchanged are compared: short ids without special characters."""
     ids = listed_groups(cluster, tmp_path)
     terminal = ui.terminal
     # Look for the number of groups in the row of the cluster, because a narrow header shows problems instead of this
@@ -42,8 +42,7 @@ def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorPro
     terminal.keys("End")
     last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
     terminal.keys("Home")
-    # While the screen is redrawn, its last lines can still show the end of the tree, so wait until these lines are
-    # gone.
+    # While the screen is redrawn, the last lines can still show the end of the tree. Wait until these lines are gone.
     names = names_shown(terminal.wait_for(lambda screen: "audit.sink" in screen and last not in names_shown(screen)))
     terminal.keys("NPage")  # the first page down only moves the cursor to the last line
     for _ in ids:
@@ -83,7 +82,8 @@ def test_an_invalid_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_every_pane_opens_after_its_key_is_pressed(ui: Ui) -> None:
+def test_the_number_keys_open_the_panes_of_a_group(ui: Ui) -> None:
+    """The keys 1, 2, 3, 4 and 6 open the panes Overview, Members, Assignments, Offsets and Config."""
     ui.select("iot.aggregate")
     ui.pane("1", "ConsumerGroupDescribe")
     ui.pane("2", "aggregate-6")
@@ -106,7 +106,7 @@ def test_the_key_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_the_keys_b_and_s_change_the_trees_grouping_and_sort_order(ui: Ui) -> None:
+def test_the_keys_b_and_s_change_the_grouping_and_the_sort_order(ui: Ui) -> None:
     """Pressing `b` repeatedly selects each grouping in turn; `s` does the same with sort orders.
 
     After the last grouping or sort order, the first one is selected again.
@@ -181,7 +181,7 @@ def test_the_command_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
     ui.terminal.keys("Home")
 
 
-def test_the_key_y_copies_the_group_id_and_shift_y_a_kafka_command(ui: Ui) -> None:
+def test_the_key_y_copies_the_group_id_and_shift_y_copies_a_kafka_command(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.terminal.keys("y")
     ui.terminal.wait_for(lambda _: ui.terminal.clipboard() == "iot.aggregate")

@@ -1,4 +1,4 @@
-"""For an address without a Kafka cluster, the terminal UI says what is wrong and what to do."""
+"""If no Kafka cluster responds at the given address, the terminal UI says what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -96,7 +96,10 @@ async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = No
 
 @pytest.mark.parametrize("side", ["http", "tls"])
 async def test_a_port_without_a_plaintext_kafka_listener_is_reported(tmp_path: Path, side: str) -> None:
-    """The port belongs to a web server or to a TLS listener."""
+    """kgtui connects without TLS to a web server or to a server that expects TLS.
+
+    The screen says what kind of server responds, and suggests to check `security.protocol`.
+    """
     context = None
     if side == "tls":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
