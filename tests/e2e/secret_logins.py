@@ -39,7 +39,7 @@ class Login:
         address: address of the broker's listener for this login.
         secrets: kind of secret → text of the secret.
         variables: environment variables to which the properties refer, or which the login's libraries read.
-        created: function that returns the secrets that the login created, such as tokens: kind of secret → texts.
+        created: function that returns the secrets that the login created, such as tokens, as kind of secret → texts.
     """
 
     address: str
@@ -261,7 +261,10 @@ def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
 
 _SESSION_KEY = re.compile(rb"\0[\x11-\x14]\0\0\0[\x10\x20](.{16})", re.DOTALL)
-"""Matches a session key in a ticket cache: its encryption type, length and first 16 bytes. The bytes are captured."""
+"""Matches the encryption type, the length and the first 16 bytes of a session key in a ticket cache.
+
+The 16 bytes are captured.
+"""
 
 
 def _aws_profile(broker: Secure, folder: Path, _: ExitStack) -> Login:
@@ -300,7 +303,7 @@ def _msk(options: str) -> dict[str, str]:
 
 
 def _aws_variables(folder: Path) -> dict[str, str]:
-    """Return environment variables that let botocore read only files in `folder` and never use the network."""
+    """Return environment variables with which botocore reads only files in `folder`, and uses no metadata service."""
     return {
         "AWS_CONFIG_FILE": str(folder / "config"),
         "AWS_SHARED_CREDENTIALS_FILE": str(folder / "credentials"),

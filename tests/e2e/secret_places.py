@@ -130,7 +130,7 @@ def run(prepared: Prepared, tools: Tools, *words: str, address: str = "", expect
     """
     where = ("--bootstrap-server", address or prepared.login.address, "--command-config", str(prepared.config))
     # Global options precede the command, because subcommands such as `lake status` do not accept them. `kgtui groups`
-    # has only its own options.
+    # accepts only the options of Kafka's script after the command, so it gets neither `--debug` nor `--timeout`.
     line = (*words, *where) if words[0] == "groups" else (*where, "--debug", "--timeout", "20", *words)
     with everything_logged() as log:
         code = main(line)
@@ -142,7 +142,7 @@ def run(prepared: Prepared, tools: Tools, *words: str, address: str = "", expect
 
 
 def in_outputs_and_logs(prepared: Prepared, tools: Tools) -> None:
-    """Run three commands that succeed and one that fails; search their outputs and logs."""
+    """Run three commands that succeed and one that fails; search their outputs and logs for secrets."""
     for words in (
         ("ls", "--format", "json"),
         ("show", GROUP, "--format", "table"),
@@ -175,7 +175,7 @@ COMMANDS = (
 
 
 def in_all_outputs_and_recordings(prepared: Prepared, tools: Tools) -> None:
-    """Run all commands in all formats; search their outputs and logs, and the files of a recording."""
+    """Run all commands in all formats; search their outputs and logs, and the files of a recording, for secrets."""
     tools.monkeypatch.setattr(requirements, "_SERVER_TIMEOUT", 0.2)
     for words in COMMANDS:
         is_open = words[0] in ("insights", "report", "check", "pipeline") or prepared.is_restricted
@@ -188,7 +188,7 @@ def in_all_outputs_and_recordings(prepared: Prepared, tools: Tools) -> None:
 
 
 def in_tracebacks_and_crash_reports(prepared: Prepared, tools: Tools) -> None:
-    """Search a crash report, and tracebacks of failed logins with their local variables."""
+    """Search a crash report, and tracebacks of failed logins, for secrets. The tracebacks contain local variables."""
     properties = filled_in(read_properties(prepared.config), "file", prepared.config.parent)
 
     for address in (prepared.wrong_address, "127.0.0.1:1"):
@@ -228,7 +228,10 @@ sys.exit(main(sys.argv[1:]))
 
 
 def in_screens_exports_and_processes(prepared: Prepared, _: Tools) -> None:
-    """Search the terminal UI's screens, exports, crash report and recording, the clipboard, and the process list."""
+    """Run the terminal UI, and search for secrets in everything that it shows and writes.
+
+    These are its screens, exports, crash report and recording, the clipboard, and the process list.
+    """
     words = ("--debug", "--bootstrap-server", prepared.login.address, "--command-config", str(prepared.config))
     with Terminal(prepared.home) as terminal:
         _export_variables(prepared, terminal)
@@ -320,7 +323,10 @@ def content(file: Path) -> bytes:
 
 
 def in_spark_plans(prepared: Prepared, tools: Tools) -> None:
-    """Search the plans of a Spark query that reads `__consumer_offsets` with the login, and the output of Spark."""
+    """Search the plans of a Spark query, and the output of Spark, for secrets.
+
+    The query reads `__consumer_offsets` with the login.
+    """
     from kgtui.pipeline.sources import OffsetsTopic, stream_topic
 
     properties = filled_in(read_properties(prepared.config), "file", prepared.config.parent)
@@ -339,4 +345,4 @@ PLACES: dict[str, Callable[[Prepared, Tools], None]] = {
     "screens, exports and processes": in_screens_exports_and_processes,
     "Spark plans": in_spark_plans,
 }
-"""Maps each group of places to the function that runs kgtui and asserts that the places contain no secret."""
+"""Maps the name of each group of places to the function that runs kgtui and asserts that they contain no secret."""

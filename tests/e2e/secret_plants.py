@@ -1,4 +1,4 @@
-"""Faults that let kgtui show a secret in one place, to prove that the search of this place finds the secret."""
+"""Functions that make kgtui show a secret in one place, to prove that the search of this place finds the secret."""
 
 from __future__ import annotations
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 BROKER_TIMEOUT = 30.0
 LIVE_ROLES = ("classic", "static", "connect", "sr", "consumer", "mixed")
-"""Roles of the classic and consumer groups that are tested. Tests find share and streams groups by their type."""
+"""Roles (keys of `tests.brokers.groups.expected`) of the classic and consumer groups that are tested.
+
+Share and streams groups are not listed here, because the test finds them by their type.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +85,7 @@ def test_a_user_without_permissions_sees_which_permission_to_request(secure_brok
     assert terminal.status() == 0
 
 
-def test_a_user_with_permissions_for_one_team_sees_only_the_teams_groups(
+def test_a_user_with_permissions_for_one_team_sees_no_groups_of_other_teams(
     secure_broker: Secure, terminal: Terminal
 ) -> None:
     login = str(secure_broker.command_config("team"))
@@ -93,12 +96,10 @@ def test_a_user_with_permissions_for_one_team_sees_only_the_teams_groups(
     assert terminal.status() == 0
 
 
-def test_the_overview_names_the_missing_permission_on_the_groups_topic(
-    secure_broker: Secure, terminal: Terminal
-) -> None:
-    """The user may describe the group, but not its topic.
+def test_the_overview_names_the_missing_permission_on_a_topic(secure_broker: Secure, terminal: Terminal) -> None:
+    """The user has DESCRIBE on the group, but not on the topic that the group reads.
 
-    ConsumerGroupDescribe needs DESCRIBE on each topic of the group.
+    ConsumerGroupDescribe needs DESCRIBE on every topic of the group.
     """
     login = str(secure_broker.command_config("groupsonly"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
@@ -114,7 +115,10 @@ def test_the_overview_names_the_missing_permission_on_the_groups_topic(
 def test_refresh_shows_permissions_that_changed_while_the_program_runs(
     secure_broker: Secure, terminal: Terminal
 ) -> None:
-    """The user may describe all groups. During a part of the test, the user may also describe all topics."""
+    """The user has DESCRIBE on all groups. During a part of the test, the user also has DESCRIBE on all topics.
+
+    The lag of a group is shown only during this part.
+    """
     login = str(secure_broker.command_config("changing"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
     ui.start()
@@ -130,7 +134,7 @@ def test_refresh_shows_permissions_that_changed_while_the_program_runs(
 
 
 def test_the_offsets_pane_says_that_offsets_may_be_hidden(secure_broker: Secure, terminal: Terminal) -> None:
-    """The user may describe the group, but not the topic in which the group has a committed offset."""
+    """The user has DESCRIBE on the group, but not on the topic in which the group has a committed offset."""
     login = str(secure_broker.command_config("groupsonly"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
     ui.start()

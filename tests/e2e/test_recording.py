@@ -39,7 +39,8 @@ def lake(newest_live: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-def test_kgtui_ls_and_show_print_equal_values_for_a_recording_and_its_brokers(newest_live: Live, lake: str) -> None:
+def test_kgtui_ls_prints_equal_values_for_a_recording_and_its_brokers(newest_live: Live, lake: str) -> None:
+    """With the option `--lake`, `kgtui show` also finds every group in the recording."""
     where = ("--bootstrap-server", newest_live.bootstrap)
     fields = ("group", "type", "state", "coordinator", "lag", "members")
     live, recorded = (json_of("ls", "--lag", "--members", *of) for of in (where, ("--lake", lake)))
@@ -55,7 +56,7 @@ def test_kgtui_ls_and_show_print_equal_values_for_a_recording_and_its_brokers(ne
 
 
 def test_kgtui_check_finds_stopped_groups_in_a_recording(newest_live: Live, lake: str) -> None:
-    """Groups with lag committed no offsets during the recording, so their verdict must be STOP."""
+    """No group committed offsets during the recording, so the cause must be STOP for every group with lag."""
     ran = kgtui("check", "--lake", lake, "--for", "10s", "--commit-interval", "0.1s", "--all", "--format", "json")
     found = json.loads(ran.stdout)
     groups = {row["group"]: row for row in found["groups"]}

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from tests.e2e.secret_plants import Patch
 
 FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
-"""Groups of places that every test run searches with every login.
+"""Names of the groups of places that every test run searches with every login.
 
-Other groups of places take many seconds per login.
+The search of any other group of places takes many seconds per login.
 """
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
@@ -128,7 +128,7 @@ from tests.e2e import secret_plants
 secret_plants.{plant}(setattr, Path(__file__).with_name("planted").read_text())
 sys.exit(main(sys.argv[1:]))
 """
-"""A program that starts kgtui with one of the faults in `secret_plants`."""
+"""A program that starts kgtui after a function in `secret_plants` has made kgtui show a secret."""
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,7 @@ sys.exit(main(sys.argv[1:]))
 def test_the_search_for_secrets_fails_if_kgtui_shows_a_password(
     prepared: Prepared, places: str, plant: Callable[[Patch, str], None], tools: Tools
 ) -> None:
+    """`plant` makes kgtui show the password in one place, which the search must find."""
     secret = prepared.login.secrets["JAAS password"]
     plant(tools.monkeypatch.setattr, secret)
     program = prepared.config.with_name("planting.py")

@@ -1,4 +1,4 @@
-"""The ten questions that somebody on call asks, each answered with at most three keys on a real broker.
+"""Test that the screen answers ten questions of a person on call after at most three keys, with a real broker.
 
 `tests.brokers.troubled_groups` creates the groups. Each test prints how many keys it pressed, and the time from the
 last key to the answer. `pytest -rP` shows what the tests print. A typed name or filter does not count as a key.
@@ -29,10 +29,16 @@ if TYPE_CHECKING:
 
 MOST_KEYS = 3
 ANSWER_TIMEOUT = 60.0
-"""Maximum time from the last key to the answer, in seconds. On an idle machine, every answer takes less than 2 s."""
+"""Maximum time that a test waits for the answer after the last key, in seconds.
+
+On an idle machine, every answer appears within 2 s.
+"""
 
 OBSERVED_TIMEOUT = 300.0
-"""Maximum time until kgtui has detected the problem of a group, in seconds. The slowest detection takes 60 s."""
+"""Maximum time that a test waits until kgtui has detected the problem of a group, in seconds.
+
+On an idle machine, kgtui detects every problem within 60 s.
+"""
 
 CLOCK = r"\d\d:\d\d"
 
@@ -44,7 +50,7 @@ class Question(NamedTuple):
     """A question, and how the screen answers it.
 
     Attributes:
-        keys: the keys to press. A text with the prefix `text:` is typed, and does not count.
+        keys: the keys to press. A text with the prefix `text:` is typed, and is not counted as a key.
         answer: regular expressions that the screen must match, in any order.
         needs: regular expression that the screen matches when kgtui has observed the groups for long enough; empty if
             the question can be asked immediately.
@@ -63,7 +69,7 @@ class Question(NamedTuple):
     narrow_answer: tuple[str, ...] | None = None
 
     def on(self, size: tuple[int, int]) -> Question:
-        """Return the question as it is asked in a terminal of this size."""
+        """Return the question with the keys and the answer for a terminal of this size."""
         if size == WIDE:
             return self
         keys = self.keys if self.narrow_keys is None else self.narrow_keys
@@ -76,7 +82,7 @@ class Question(NamedTuple):
 
 
 def about(group: str, *keys: str) -> tuple[str, ...]:
-    """Return the keys that select a group by its name, followed by `keys`."""
+    """Return the keys that select the group with the id `group`, followed by `keys`."""
     return ("/", f"text:{group}", "Enter", *keys)
 
 
@@ -186,7 +192,10 @@ def connected(scene: TroubledGroups) -> tuple[str, ...]:
 def screens(
     scene: TroubledGroups, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[tuple[int, int], Terminal]]:
-    """Yield size → terminal in which the terminal UI runs. All terminal UIs observe the groups from the beginning."""
+    """Yield terminal size → terminal in which the terminal UI runs.
+
+    All three terminal UIs are started before the first test, so that each of them observes the groups for long enough.
+    """
     with ExitStack() as stack:
         terminals = {
             size: stack.enter_context(Terminal(tmp_path_factory.mktemp("home"), size=size))
@@ -231,7 +240,7 @@ def test_the_first_screen_with_groups_shows_their_problems_in_the_header(
 def test_each_of_ten_on_call_questions_is_answered_with_at_most_three_keys(
     scene: TroubledGroups, screens: dict[tuple[int, int], Terminal], question: Question, size: tuple[int, int]
 ) -> None:
-    """The keys are pressed on the main screen, with the cursor in the first row."""
+    """Before the first key is pressed, the main screen is shown, and the cursor is in the first row."""
     screen, asked = screens[size], question.on(size)
     assert asked.counted <= MOST_KEYS
     for terminal in {screens[WIDE], screen}:

@@ -98,7 +98,7 @@ async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = No
 async def test_a_port_without_a_plaintext_kafka_listener_is_reported(tmp_path: Path, side: str) -> None:
     """kgtui connects without TLS to a web server or to a server that expects TLS.
 
-    The screen says what kind of server responds, and suggests to check `security.protocol`.
+    The screen says what kind of server responds, and names the property `security.protocol` as the setting to check.
     """
     context = None
     if side == "tls":

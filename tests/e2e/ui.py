@@ -34,14 +34,14 @@ class Ui:
 
     @property
     def is_in_start_state(self) -> bool:
-        """Whether the screen shows the tree with its default grouping, and without a dialog, a filter or marks."""
+        """Whether the screen shows the tree with its default grouping, and without dialog, filter or marked groups."""
         lines = self.terminal.screen().rstrip("\n").split("\n")
         if len(lines) < 4 or HINT not in lines[1] or "q quit" not in lines[-1] or "marked" in lines[0]:
             return False
         return bool(re.match(r" by type, state +count +lag ", f"{lines[2]} ")) and "LIVE" in lines[0]
 
     def restore_start_state(self) -> None:
-        """Start the program again if the screen is not in the start state."""
+        """Restart the program unless `is_in_start_state` is true."""
         if self.is_in_start_state:
             return
         if not self.terminal.at_prompt():
@@ -91,7 +91,7 @@ class Ui:
         return self.terminal.wait_for(lambda screen: named.search(screen) and "described by" in screen)
 
     def pane(self, key: str, text: str) -> str:
-        """Open the pane of the key `key`, and wait until the pane contains `text`; return the screen's text."""
+        """Press `key`, which opens a pane, and wait until `text` is on the screen; return the screen's text."""
         self.terminal.keys(key)
         return self.terminal.wait_for(text)
 
@@ -109,7 +109,11 @@ class Ui:
 
 
 def _complete(screen: str) -> bool:
-    """Return whether all brokers have responded. A narrow header shows the number of problems instead of brokers."""
+    """Return whether all brokers have responded.
+
+    A narrow header shows the number of problems instead of the number of brokers. In this case, return whether the
+    number of problems is shown.
+    """
     found = re.search(r"LIVE · (?:read-only · )?brokers (\d+)/(\d+) · [\d,]+ group", screen)
     return found[1] == found[2] if found is not None else bool(re.search(r"LIVE · .*\d+ (more|problem)", screen))
 
