@@ -8,8 +8,8 @@ stopped at the end of the test run::
                                 .produce(), .commit(), .admin; tests may create and delete their own groups
     broker                      runs the test once with each of these two brokers, and with `--full` also with
                                 brokers of the versions in `tests.jars.FULL_BROKER_VERSIONS`
-    live_431, live_392          `Live`: the same brokers with live groups of every type, which
-                                tests must not change
+    live_431, live_392          `Live`: the same brokers with live groups of every type. The groups keep their members
+                                and offsets during the test run, and tests must not change them
     live                        runs the test once with the live groups on each broker that `broker` uses
     newest_live                 runs the test with the live groups on the 4.3.1 broker, and with `--full` once with
                                 the live groups of each version

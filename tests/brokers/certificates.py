@@ -71,9 +71,10 @@ def make_certificates(folder: Path) -> Certificates:
 
 
 def make_stores(certificates: Certificates, password: str, folder: Path | None = None) -> None:
-    """Create Java key stores and a trust store with the password `password`, by default in the certificates' folder.
+    """Create Java key stores and a trust store, which are protected with `password`.
 
-    The folder must not contain such stores yet.
+    They are created in `folder`, or in the folder of the certificates if `folder` is None. This folder must not contain
+    such stores yet.
 
     ================  ==========================================================================
     `client.p12`      PKCS #12: the client's key and both certificates, created by openssl

@@ -30,6 +30,14 @@ START_TIMEOUT = 240.0
 class Cluster:
     """A cluster of brokers of one Kafka version, which runs from `start` to `stop`.
 
+    Args:
+        nodes: number of brokers.
+        protocols: listener name → security protocol; None for a single plaintext listener. The first listener must
+            accept clients without a login.
+        extra: additional properties of all brokers, such as an authorizer.
+        format_arguments: additional arguments of `kafka-storage.sh format`.
+        jvm: additional JVM options of the brokers.
+
     Attributes:
         version: Kafka version, such as `4.3.1`.
         bootstrap: addresses of the plaintext listeners, `host:port,…`.
@@ -67,7 +75,7 @@ class Cluster:
         """Format the log directories, start the brokers, and wait until all of them respond.
 
         Raises:
-            JavaFailedError: a broker does not respond; the message contains the end of its log.
+            JavaFailedError: a broker does not respond; the message contains the end of the broker's log.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -78,9 +86,9 @@ class Cluster:
             raise
 
     def restart(self, node: int) -> None:
-        """Start broker `node` again with the same data and ports. Its process must have ended.
+        """Start broker `node` again with the same data and ports, and return before the broker responds.
 
-        Do not wait for a response.
+        The broker's previous process must have ended.
         """
         self.nodes[node - 1].stop()
         config = str(self.folder / f"server-{node}.properties")
@@ -116,9 +124,9 @@ class Cluster:
         return self._admin
 
     def client_config(self, **more: Any) -> dict[str, Any]:
-        """Return the configuration of a librdkafka client for this cluster, which logs nothing to standard error.
+        """Return the configuration of a librdkafka client for this cluster.
 
-        `more` are additional settings.
+        The client logs nothing to standard error. `more` are additional settings.
         """
         return {"bootstrap.servers": self.bootstrap, "log_level": 0, **more}
 
@@ -140,7 +148,7 @@ class Cluster:
         deleted.result(30)
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Delete all records of a partition whose offsets are lower than `before`."""
+        """Delete the records with offsets lower than `before` from a partition."""
         (deleted,) = self.admin.delete_records([TopicPartition(topic, partition, before)]).values()
         deleted.result(30)
 
@@ -160,7 +168,7 @@ class Cluster:
             raise TimeoutError(f"{left} records of {topic}-{partition} were not acknowledged")
 
     def produce_at(self, topic: str, timestamps: Iterable[int], partition: int = 0) -> None:
-        """Append one record per timestamp in the given order. Timestamps are in milliseconds since the epoch."""
+        """Append one record per timestamp in the given order. Timestamps are milliseconds since the Unix epoch."""
         producer = Producer(self.client_config(**{"queue.buffering.max.messages": 10_000_000}))
         for timestamp in timestamps:
             producer.produce(topic, b"x", b"key", partition=partition, timestamp=timestamp)

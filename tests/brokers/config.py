@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-# Ports that `free_ports` has already returned, so that it does not return them again. Such a port seems free until its
-# broker has started, which takes seconds.
+# Ports that `free_ports` has already returned. It must not return them again, although they seem free until the brokers
+# that use them have started, which takes seconds.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
 
@@ -57,7 +57,10 @@ def free_ports(count: int) -> list[int]:
 
 
 def choose_ports(nodes: int, listeners: Sequence[str]) -> list[Ports]:
-    """Choose free ports for each node of a cluster."""
+    """Choose free ports for each node of a cluster, and return them in ascending order of the node ids.
+
+    `listeners` are the names of the listeners of each node.
+    """
     each = len(listeners) + 1
     ports = free_ports(nodes * each)
     chunks = [ports[i : i + each] for i in range(0, len(ports), each)]
@@ -114,8 +117,8 @@ def server_properties(
 
 
 def _of_release_3() -> dict[str, str]:
-    # KIP-848 groups are disabled by default in Kafka 3.9. Their heartbeat interval must be set for the whole broker,
-    # because Kafka 3.9 has no group configs.
+    # In Kafka 3.9, KIP-848 groups are disabled by default. The heartbeat interval of these groups must be set for the
+    # whole broker, because Kafka 3.9 has no group configs.
     return {
         "group.coordinator.rebalance.protocols": "classic,consumer",
         "group.consumer.heartbeat.interval.ms": "500",

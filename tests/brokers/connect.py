@@ -79,8 +79,8 @@ class Worker:
                 answer = self._ask("GET", f"connectors/{CONNECTOR}/status")
                 if [task["state"] for task in answer["tasks"]] == ["RUNNING"]:
                     return
-            # While the worker starts, it does not listen; while its group rebalances, it returns HTTP errors. urllib
-            # raises a subclass of OSError in both cases.
+            # While the worker starts, connections are refused. While its group rebalances, the worker returns HTTP errors.
+            # In both cases, urllib raises a subclass of OSError.
             except OSError as error:
                 answer = error
             time.sleep(0.1)

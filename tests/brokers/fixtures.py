@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def named(kind: str, version: str) -> str:
-    """Return the name of a fixture, such as `live_431` for the kind `live` and the version `4.3.1`."""
+    """Return the name of a broker (kind `broker`) or of a set of live groups (kind `live`), such as `live_431`."""
     return f"{kind}_{version.replace('.', '')}"
 
 
@@ -39,13 +39,20 @@ def only_full(version: str) -> list[pytest.MarkDecorator]:
 
 LIVE = tuple(named("live", version) for version in BROKER_VERSIONS)
 NAMES = (*LIVE, "secure_broker", *(named("broker", version) for version in BROKER_VERSIONS))
-"""Names of the brokers and sets of live groups that are started together, the slowest first."""
+"""Names of the fixtures whose brokers are started at the same time if any test needs them.
+
+They are submitted in this order, in which those that take longest to start come first. `live_431` and `live_392` also
+create groups on the brokers `broker_431` and `broker_392`.
+"""
 
 _FULL_VERSION = {named(kind, version): version for version in FULL_BROKER_VERSIONS for kind in ("live", "broker")}
-"""Name of a broker or set of live groups that only `tests/run --full` starts → its Kafka version."""
+"""Name of a broker or of a set of live groups, such as `live_440` → its Kafka version.
+
+The dictionary contains only the versions that only `tests/run --full` starts.
+"""
 
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
-"""Fixture that runs a test once per Kafka version → what it provides: a broker (`broker`) or live groups (`live`)."""
+"""Maps each fixture that runs a test once per Kafka version to the kind of what the test gets: `broker` or `live`."""
 
 _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version in ALL_BROKER_VERSIONS]
 
@@ -55,8 +62,9 @@ _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Run all tests with real brokers in one worker of pytest-xdist, so that each broker is started only once.
 
-    Tests that also use Spark run in the worker for Spark, so that only one JVM with Spark is started.
-    Tests are sorted by the version in `FULL_BROKER_VERSIONS`, because brokers of these versions run one at a time.
+    Tests that also use Spark run in the worker for Spark, so that only one JVM with Spark is started. Tests that use a
+    version in `FULL_BROKER_VERSIONS` run last and are sorted by version, because only brokers of one of these versions
+    run at a time.
     """
     for item in items:
         if requested_by(item):
@@ -88,9 +96,9 @@ def requested_by(item: pytest.Item) -> set[str]:
 
 
 class Brokers:
-    """Starts brokers and sets of live groups in the background. A broker is not started again while it is running.
+    """Starts brokers and sets of live groups in the background. A broker that is already running is not started again.
 
-    Valid names are those in `NAMES` and in `_FULL_VERSION`.
+    The methods accept the names in `NAMES` and in `_FULL_VERSION`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -114,7 +122,7 @@ class Brokers:
     def get(self, name: str) -> Any:
         """Wait until the broker or the set of live groups `name` is ready, and return it.
 
-        If its version is one of `FULL_BROKER_VERSIONS`, brokers of the other versions in this tuple are stopped first.
+        If its Kafka version is in `FULL_BROKER_VERSIONS`, first stop the brokers of the other versions in this tuple.
         """
         if name in _FULL_VERSION:
             self._stop_others(_FULL_VERSION[name])
@@ -201,14 +209,14 @@ def broker(request: pytest.FixtureRequest, brokers: Brokers) -> Cluster:
 
 @pytest.fixture(scope="session")
 def live_431(brokers: Brokers) -> Live:
-    """Return the live groups on the 4.3.1 broker, which are of every type."""
+    """Return the live groups on the 4.3.1 broker. There are groups of every type."""
     live: Live = brokers.get("live_431")
     return live
 
 
 @pytest.fixture(scope="session")
 def live_392(brokers: Brokers) -> Live:
-    """Return the live groups on the 3.9.2 broker, which are of every type that Kafka 3.9.2 supports."""
+    """Return the live groups on the 3.9.2 broker. There are groups of every type that Kafka 3.9.2 supports."""
     live: Live = brokers.get("live_392")
     return live
 
@@ -225,7 +233,10 @@ def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
     params=[BROKER_VERSIONS[0], *(pytest.param(v, marks=pytest.mark.full) for v in ALL_BROKER_VERSIONS[1:])],
 )
 def newest_live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Return live groups for a slow test: those on the 4.3.1 broker. With `--full`, run the test once per broker."""
+    """Return the live groups on the 4.3.1 broker. With `--full`, run the test once per Kafka version.
+
+    This fixture is for tests that are too slow to run with two versions in every test run.
+    """
     live: Live = brokers.get(named("live", request.param))
     return live
 

@@ -35,9 +35,10 @@ TIMEOUT = 60.0
 
 
 def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: int, aborted: int) -> None:
-    """Commit two offsets in partition 0 of `topic`, each in its own transaction.
+    """Send the offsets `committed` and `aborted` for partition 0 of `topic`, each in its own transaction.
 
-    The transaction of `committed` is committed. After it, the transaction of `aborted` is aborted.
+    The transaction with the offset `committed` is committed. The transaction with the offset `aborted` follows, and is
+    aborted.
     """
     consumer = Consumer(cluster.client_config(**{"group.id": group}))
     producer = Producer(cluster.client_config(**{"transactional.id": f"{group}-producer"}))
@@ -73,7 +74,10 @@ def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> I
 
 
 def commit_with_retention(cluster: Cluster, group: str, topic: str, offset: int, retention: timedelta) -> None:
-    """Commit `offset` in partition 0. The request contains a retention time, as in clients before Kafka 2.1."""
+    """Commit `offset` in partition 0 of `topic`, so that the broker deletes the offset after `retention`.
+
+    Only requests of clients before Kafka 2.1 contain a retention time.
+    """
     partition = OffsetCommitRequestPartition(
         partition_index=i32(0), committed_offset=i64(offset), committed_metadata="expires"
     )

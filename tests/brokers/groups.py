@@ -33,7 +33,7 @@ HOSTILE_IDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveGroup:
-    """Expected properties of one live group. They do not change while the tests run."""
+    """Expected properties of one live group. These properties do not change while the tests run."""
 
     id: str
     type: str
@@ -91,9 +91,9 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def expected(version: str) -> dict[str, LiveGroup]:
-    """Return the groups that `Live` creates on a broker of Kafka `version`, by role.
+    """Return role → group, for the groups that `Live` creates on a broker of Kafka `version`.
 
-    Tests refer to each group by its role, such as `classic` or `empty`.
+    A role, such as `classic` or `empty`, is the name by which tests refer to a group.
     """
     # Brokers before Kafka 4.2 support only version 0 of DescribeShareGroupOffsets, whose response has no lag.
     share_lag = 5 if numbers(version) >= (4, 2) else None

@@ -63,9 +63,9 @@ class Kdc:
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """Environment variables for the Kerberos library.
+        """Environment variables for the Kerberos library, which name this KDC and the default ticket cache.
 
-        They name this KDC, and a ticket cache that is empty at first.
+        The file of this cache does not exist until a program stores a ticket in it.
         """
         return {
             "KRB5_CONFIG": str(self.config),
@@ -141,6 +141,7 @@ class Kdc:
         return cache
 
     def keys(self, keytab: Path) -> list[bytes]:
+        """Return all keys in a keytab."""
         listed = self._run("klist", "-k", "-K", str(keytab))
         return [bytes.fromhex(key) for key in re.findall(r"\(0x([0-9a-f]+)\)", listed)]
 

@@ -1,7 +1,7 @@
 """Principals with which tests check the README's table of permissions, on a broker with an authorizer.
 
 For each line of the table, `PERMISSIONS` contains a principal that has only the permissions in this line. For each
-permission, it contains a principal that lacks this permission and has all other permissions in the table.
+permission in the table, `PERMISSIONS` contains a principal that has all other permissions, but lacks this permission.
 
 Permissions for a single group apply to `GROUP`, or to `DELETED_GROUP` for the operation DELETE. Permissions for a
 single topic apply to `TOPIC`.

@@ -38,6 +38,8 @@ LONG = i32Timedelta.parse(timedelta(minutes=30))
 
 
 class Listed(NamedTuple):
+    """Type, protocol type and state of a group in a response to ListGroups."""
+
     type: str
     protocol: str
     state: str
@@ -52,7 +54,7 @@ class Connection:
         self._client_id = client_id
 
     def send(self, request: Any) -> None:
-        """Send a request, which is an object of kio, without waiting for the response."""
+        """Send a request, an instance of one of kio's request classes, without waiting for the response."""
         buffer = BytesIO()
         header = request.__header_schema__(
             request_api_key=request.__api_key__,
@@ -99,7 +101,11 @@ class Connection:
 
 
 def list_groups(address: str) -> dict[str, Listed]:
-    """Return the list rows of all groups that the brokers at `address` (`host:port,…`) coordinate, by group id."""
+    """Return group id → type, protocol type and state of the group, as ListGroups returns them.
+
+    `address` contains the addresses of all brokers (`host:port,…`), because each broker lists only the groups that it
+    coordinates.
+    """
     groups: dict[str, Listed] = {}
     for broker in address.split(","):
         connection = Connection(broker)
@@ -112,12 +118,12 @@ def list_groups(address: str) -> dict[str, Listed]:
 
 
 def wait_for_states(address: str, expected: dict[str, str], timeout: float) -> dict[str, Listed]:
-    """List the groups repeatedly until each group in `expected` has its expected state. Return the last list.
+    """List the groups repeatedly until each group in `expected` has its expected state.
 
-    `expected` maps group ids to states.
+    `expected` maps group ids to states. Return the result of the last `list_groups`.
 
     Raises:
-        TimeoutError: after `timeout` seconds, some groups have another state; the message names these groups.
+        TimeoutError: after `timeout` seconds, some groups do not have their expected states; the message names them.
     """
     deadline = time.monotonic() + timeout
     while True:

@@ -19,7 +19,7 @@ class TopicRecord(NamedTuple):
     partition: int
     offset: int
     timestamp: int
-    """Timestamp of the record, in milliseconds since the epoch."""
+    """Timestamp of the record, in milliseconds since the Unix epoch."""
     key: bytes | None
     value: bytes | None
 

@@ -77,7 +77,7 @@ class Java:
                 raise self.failed(f"the process did not print {line!r} within {timeout:.0f} s")
 
     def failed(self, what: str) -> JavaFailedError:
-        """Return an error whose message contains `what`, the state of the process and the end of its log."""
+        """Return an error with the message `what`, the state of the process and the end of the process's log."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.2)
         state = "running" if self.running else f"ended with {self._process.returncode}"

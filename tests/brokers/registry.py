@@ -19,7 +19,7 @@ MEMBER_ID_REQUIRED = 79
 
 
 class Registry:
-    """A group member that joins a group in the same way as a schema registry. No registry is started."""
+    """A group member that joins a group in the same way as a schema registry. It is not a real schema registry."""
 
     def __init__(self, address: str, group: str, host: str, port: int) -> None:
         self.identity = {

@@ -55,7 +55,7 @@ PASSWORDS = {
 """Maps principals to passwords. The docstrings of `Secure` and `kgtui_permissions` describe the principals."""
 
 SESSION, LONG_SESSION = 2.0, 10.0
-"""Lifetime of a session on one connection, in seconds. A client must log in again before the session expires (KIP-368).
+"""Lifetimes of SASL sessions, in seconds. Before its session expires, a client must log in again (KIP-368).
 
 `LONG_SESSION` applies to SCRAM-SHA-256 and OAUTHBEARER at the address `Secure.sasl_tls`. `SESSION` applies to both
 mechanisms at the address `Secure.sasl`, and to GSSAPI at both addresses. Sessions with other mechanisms do not expire.
@@ -72,28 +72,34 @@ COMMITS = {
     "team-a-and-b": {("team-a-events", 0): 10, ("team-b-events", 0): 3},
     "team-b-app": {("team-b-events", 0): 7},
 }
-"""Maps ids of simple groups on the broker to committed offsets. Each topic has one partition with 10 records."""
+"""Maps the id of each simple group on the broker to its committed offsets: (topic, partition) → offset.
+
+Each of these topics has one partition with 10 records.
+"""
 
 FORBIDDEN = "payroll.export"
-"""Id of a group that the principal `oncall` may not describe."""
+"""Id of a group for which an ACL denies DESCRIBE to the principal `oncall`."""
 
 LIVE_GROUP = "team-a-live"
-"""Id of a KIP-848 group, whose only member reads the topic `team-a-events` and has committed the offset 8."""
+"""Id of a KIP-848 group. Its only member subscribes to the topic `team-a-events`, and has committed the offset 8."""
 
 
 class Secure:
-    """A Kafka 4.3.1 broker that requires a login. Its principals have these permissions:
+    """A Kafka 4.3.1 broker with an authorizer, and with listeners that require a login.
+
+    The principals have these permissions, and `kgtui_permissions` describes further principals:
 
     ==============  ===================================================================================
     `admin`         a super user
     `viewer`        DESCRIBE on the cluster, all groups and all topics; no DELETE permission
     `team`          READ, DESCRIBE and DELETE on groups `team-a-*`, DESCRIBE on topics `team-a-*`
     `groupsonly`    DESCRIBE on all groups, no permissions on topics
-    `denied`        DESCRIBE on the cluster, all groups and all topics, but denied on topic `team-b-events`
+    `denied`        DESCRIBE on the cluster, all groups, and all topics except `team-b-events`, for which an ACL denies
+                    DESCRIBE
     `changing`      DESCRIBE on the cluster and all groups; tests add permissions on topics and remove them again
     `unsure`        DESCRIBE on all groups and all topics, but not on the cluster, so that ACLs cannot be read
-    `oncall`        DESCRIBE and DESCRIBE_CONFIGS on everything, and DELETE on all groups, but denied on group
-                    `payroll.export`
+    `oncall`        DESCRIBE and DESCRIBE_CONFIGS on the cluster and all topics, DELETE on all groups, and DESCRIBE on
+                    all groups except `payroll.export`, for which an ACL denies DESCRIBE
     `nobody`        no permissions
     `CN=tls-client` the principal of the client certificate on the TLS listener: DESCRIBE on all groups
     ==============  ===================================================================================
@@ -108,7 +114,7 @@ class Secure:
         msk: `host:port` for SASL_PLAINTEXT, with OAUTHBEARER and any token, for example one that is signed for Amazon
             MSK.
         certificates: the certificates, which `start` creates.
-        signing_key: private key of the identity provider, whose public key the broker knows.
+        signing_key: private key for signing tokens, as an identity provider does. The broker knows the public key.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -77,7 +77,7 @@ def test_live_streams_groups_have_their_expected_lag(live_431: Live) -> None:
 
 
 def test_each_principal_sees_only_the_groups_that_it_may_describe(secure_broker: Secure) -> None:
-    """A broker with an authorizer leaves out forbidden groups from its list, without an error."""
+    """The response to ListGroups leaves out forbidden groups, and contains no error."""
 
     def groups_for(principal: str, mechanism: str, *, tls: bool) -> set[str]:
         address = secure_broker.sasl_tls if tls else secure_broker.sasl

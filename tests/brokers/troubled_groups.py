@@ -41,14 +41,15 @@ PARTITIONS = 12
 """Number of partitions of the topic `payments`, which three members of the group `STOPPED` own."""
 
 STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 1_800, 7_200
-"""Three durations in seconds, as they are when the groups are created.
+"""Three durations, in seconds.
 
-They are the age of the oldest unread record of the group `STOPPED`, the time until the oldest unread record of the
-group `EXPIRING` expires, and the retention time of the topic that `EXPIRING` reads.
+`STOPPED_FOR` is the age of the oldest unread record of the group `STOPPED` when the group is created. `EXPIRES_IN` is
+the time until the oldest unread record of the group `EXPIRING` expires, at the same moment. `RETENTION` is the
+retention time of the topic that `EXPIRING` reads.
 """
 
 BACKLOG, DRAINED_PER_SECOND = 200_000, 200
-"""Number of records that the group `DRAINING` has not read when it is created, and number that it reads per second."""
+"""Number of records that the group `DRAINING` has to read, and number of records that it reads per second."""
 
 TIMEOUT = 60.0
 _STEP = 1.0  # time between two commits of the group `DRAINING`, in seconds
@@ -73,7 +74,10 @@ class TroubledGroups:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Create topics and groups. Start a thread that commits offsets, and one that lets a member join and leave."""
+        """Create topics and groups.
+
+        Start a thread that commits offsets, and a thread that lets a member join and leave again and again.
+        """
         try:
             self._make_topics()
             self._make_empty_groups()
@@ -100,6 +104,7 @@ class TroubledGroups:
             self.cluster.delete_topic(topic)
 
     def delete_group(self) -> None:
+        """Delete the group `DELETED`."""
         delete_groups(self.cluster, DELETED)
 
     def _make_topics(self) -> None:
@@ -160,7 +165,7 @@ class TroubledGroups:
         )
 
     def _make_progress(self) -> None:
-        """Commit higher and higher offsets for `DRAINING`, and write records that `STOPPED` does not read."""
+        """Repeatedly commit a higher offset for `DRAINING`, and write a record that `STOPPED` does not read."""
         for step in range(1, BACKLOG):
             if self._ending.wait(_STEP):
                 return

@@ -13,11 +13,12 @@ import org.apache.kafka.connect.cli.ConnectDistributed;
 
 /**
  * Runs groups of consumers and a Connect worker in one JVM: {@code ConsumerGroups BOOTSTRAP WORKER.PROPERTIES TOPIC
- * GROUP...}. It is for 3.9 brokers: librdkafka cannot join their KIP-848 groups, because they support only version 0 of
- * the heartbeat request.
- * A group is written as {@code id=protocols=offset}, such as {@code mixed=consumer,classic=70}: it gets one member per
- * protocol, and commits this offset for each partition. With {@code =leave} at the end, its members leave again. The program
- * prints {@code READY id} for each group and keeps the members alive until standard input ends.
+ * GROUP...}. The program is for Kafka 3.9 brokers. librdkafka cannot join KIP-848 groups on these brokers, because they
+ * support only version 0 of the heartbeat request.
+ * GROUP has the form {@code id=protocols=offset}, such as {@code mixed=consumer,classic=70}. The group gets one member
+ * per protocol, and the members commit this offset for each partition of TOPIC. If {@code =leave} follows, the members
+ * then leave the group. The program prints {@code READY id} for each group, and keeps the members alive until standard
+ * input is closed.
  */
 public final class ConsumerGroups {
     public static void main(String[] args) throws Exception {
@@ -69,7 +70,7 @@ public final class ConsumerGroups {
         }
     }
 
-    /** Polls once. If the group has a newer epoch, the poll fails, and the next one succeeds. */
+    /** Polls once. If the member's epoch is older than the group's, the poll fails, and the next poll succeeds. */
     private static void poll(KafkaConsumer<String, String> member) {
         try {
             member.poll(Duration.ofMillis(50));

@@ -9,9 +9,9 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /**
- * Creates Empty groups: {@code EmptyConsumerGroups BOOTSTRAP TOPIC OFFSET GROUP=PROTOCOL...}. One member joins each group
- * with the protocol {@code classic} or {@code consumer}, commits OFFSET for every partition of TOPIC, and leaves. The program
- * prints {@code READY} and exits.
+ * Creates Empty groups: {@code EmptyConsumerGroups BOOTSTRAP TOPIC OFFSET GROUP=PROTOCOL...}, where PROTOCOL is
+ * {@code classic} or {@code consumer}. One member joins each group with this protocol, commits OFFSET for every partition
+ * of TOPIC, and leaves. The program then prints {@code READY} and exits.
  */
 public final class EmptyConsumerGroups {
     public static void main(String[] args) {

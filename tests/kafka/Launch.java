@@ -11,15 +11,16 @@ import org.apache.kafka.common.security.oauthbearer.OAuthBearerToken;
 import org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallback;
 
 /**
- * Runs classes one after the other in this JVM; on the command line they are separated by {@code --then}. The last class
- * is run by its method {@code main}. The classes before it are run by {@code execute}, as {@code StorageTool} has it: it
- * returns an exit code, and the next class starts if the code is 0. The JVM exits when standard input is closed, so that
- * it never outlives its parent process.
+ * Runs programs one after the other in this JVM. Each program is a class name with arguments, and {@code --then}
+ * separates the programs on the command line. Of the last program, the method {@code main} is called. Of each other
+ * program, such as {@code StorageTool}, the method {@code execute} is called, which returns an exit code. The next program
+ * starts only if this code is 0; otherwise, the JVM exits with the code. The JVM also exits when standard input is closed,
+ * so that it never outlives its parent process.
  */
 public final class Launch {
     public static void main(String[] args) throws Exception {
         endWithStandardInput();
-        // Kafka finds classes in this file by their names only with the class loader of this file.
+        // Kafka must use the class loader of this file to find the classes in this file, such as AnyToken, by name.
         Thread.currentThread().setContextClassLoader(Launch.class.getClassLoader());
         List<String> program = new ArrayList<>();
         for (String arg : args) {
@@ -52,7 +53,7 @@ public final class Launch {
                 while (System.in.read() != -1) {
                 }
             } catch (java.io.IOException closed) {
-                // an error is treated like the end of the input
+                // A read error has the same effect as the end of the input: the JVM exits.
             }
             Runtime.getRuntime().halt(0);
         });
@@ -60,7 +61,10 @@ public final class Launch {
         watcher.start();
     }
 
-    /** Accepts every token of OAUTHBEARER, as a token of the user {@code admin}. A signed URL of AWS is no JWT. */
+    /**
+     * Accepts every OAUTHBEARER token as a token of the user {@code admin}. Kafka's own handlers accept only JSON Web
+     * Tokens, but the tokens for Amazon MSK are signed URLs.
+     */
     public static final class AnyToken implements AuthenticateCallbackHandler {
         @Override
         public void configure(Map<String, ?> configs, String mechanism, List<AppConfigurationEntry> entries) {

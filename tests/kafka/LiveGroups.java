@@ -29,9 +29,9 @@ import org.apache.kafka.streams.state.Stores;
  * Runs a Connect worker, and groups of the types that are named on the command line, in one JVM:
  * {@code LiveGroups BOOTSTRAP WORKER.PROPERTIES [share] [streams]}. Share groups need the topics {@code jobs} and
  * {@code idle-jobs}, streams groups need {@code words} and {@code stopped-words}. The topics must be empty, each with
- * {@value #PARTITIONS} partitions. Each group reads {@value #READ} records of each partition; then {@value #LEFT} more
- * records are produced that it does not read. The program prints {@code READY} and the type when the groups of a type are
- * ready, and keeps its members alive until standard input ends.
+ * {@value #PARTITIONS} partitions. Each group reads {@value #READ} records of each partition. The program then produces
+ * {@value #LEFT} more records per partition, which the group does not read. The program prints {@code READY} and a type
+ * when the groups of this type are ready, and keeps the members alive until standard input is closed.
  */
 public final class LiveGroups {
     static final int FIRST_READ = 6;

@@ -6,9 +6,9 @@ import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 
 /**
- * Runs a streams group that never commits, because its tasks are paused before they read a record. It is for tests with
- * Kafka 4.2 and later: {@code PausedStreams BOOTSTRAP GROUP TOPIC}. The program prints {@code READY} when the tasks are
- * assigned, and leaves the group when standard input is closed.
+ * Runs a streams group that never commits, because its tasks are paused before they read a record: {@code PausedStreams
+ * BOOTSTRAP GROUP TOPIC}. The brokers must support streams groups, as in Kafka 4.2 and later. The program prints
+ * {@code READY} when the tasks are assigned, and leaves the group when standard input is closed.
  */
 public final class PausedStreams {
     public static void main(String[] args) throws Exception {

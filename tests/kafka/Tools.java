@@ -10,9 +10,10 @@ import java.util.Scanner;
 import org.apache.kafka.common.utils.Exit;
 
 /**
- * Runs Kafka's command line tools one after the other in one JVM. A line of standard input has a main class and its
- * arguments, each in base64 after a colon. The output line has the exit status, and the standard output and standard error
- * of the tool, both in base64 after a colon.
+ * Runs Kafka's command line tools one after the other in one JVM. Each line of standard input contains the main class of a
+ * tool and the arguments of the tool. Each of these words is a colon followed by the word in base64. For each tool, the
+ * program writes one line with the exit status, and with the standard output and the standard error of the tool, each as
+ * a colon followed by the text in base64.
  */
 public final class Tools {
     private static final class Left extends Error {

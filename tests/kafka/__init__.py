@@ -1,1 +1,1 @@
-"""A downloader of Kafka's jars for the tests, and Java programs that are members of groups."""
+"""A downloader of Kafka's jars for the tests, and Java programs that run brokers, tools and members of groups."""

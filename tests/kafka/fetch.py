@@ -48,8 +48,8 @@ Its third argument says whether to download the jars' dependencies, too.
 def broker_coordinates(version: str) -> list[Coordinate]:
     """Return the coordinates of the jars for a broker of Kafka `version`.
 
-    If Maven Central has Kafka's tools of this version, their jars are included.
-    For the versions in `jars.BROKER_VERSIONS`, the jars for a Connect worker and a Streams program are included.
+    If Maven Central has Kafka's tools of this version, the jar of the tools is included. For a version in
+    `jars.BROKER_VERSIONS`, the jars for a Connect worker and a Streams program are included, too.
     """
     tools = ("kafka-tools",) if jars.tools_version(version) == version else ()
     clients = CLIENT_ARTIFACTS if version in jars.BROKER_VERSIONS else ()
@@ -97,7 +97,10 @@ def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
 
 
 def with_maven(coordinates: Iterable[Coordinate], into: Path, transitive: bool) -> None:
-    """Download jars into the folder `into` with `mvn dependency:copy-dependencies`."""
+    """Download jars into the folder `into` with `mvn dependency:copy-dependencies`.
+
+    If `transitive` is true, also download the dependencies of the jars.
+    """
     project = into / "pom.xml"
     # If `transitive` is false, Maven runs once per jar, because a Maven project cannot depend on several versions of
     # one artifact, such as kafka-clients.
@@ -172,7 +175,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"Maven or Ivy found no jars for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
-            # Delete slf4j-reload4j, a dependency of Kafka 3.9. Kafka's tools would warn about two SLF4J backends.
+            # Delete slf4j-reload4j, a dependency of Kafka 3.9, because Kafka's tools warn if there are two backends.
             second.unlink()
         partial.chmod(0o755)
         try:

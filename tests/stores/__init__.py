@@ -1,4 +1,4 @@
-"""Tests of lakes in object stores, and the S3 server on the loopback interface that the tests use.
+"""Tests of lakes (folders with the tables of a recording) in object stores, and a local S3 server for these tests.
 
 | module | contents |
 |---|---|

@@ -1,7 +1,7 @@
 """An S3 server in memory, which listens on the loopback interface: `python -m tests.stores.s3_server`.
 
-The program prints its port, and exits when its standard input is closed. It is moto's server with faults: a request
-`PUT /-/NAME` switches on the fault with this name, and `DELETE /-/` switches off all faults.
+The program prints its port, and exits when its standard input is closed. It runs moto's S3 server, and can simulate
+faults: a request `PUT /-/NAME` switches on the fault with this name, and `DELETE /-/` switches off all faults.
 
 | fault | effect |
 |---|---|

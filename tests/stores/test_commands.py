@@ -1,4 +1,7 @@
-"""Tests that commands read lakes in an S3 server with storage options from `config.toml` and the environment."""
+"""Tests of the addresses of lakes, and of storage options for lakes in an S3 server.
+
+Storage options are read from `config.toml` and from environment variables.
+"""
 
 from __future__ import annotations
 
@@ -71,12 +74,14 @@ AWS_REGION = "us-east-1"
         ("s3a:/bucket", "names no bucket: write it as s3a://BUCKET/FOLDER"),
     ],
 )
-def test_uri_that_cannot_be_a_lake_is_refused(uri: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_uri_that_cannot_be_a_lake_is_refused_with_a_reason(
+    uri: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["lake", "status", uri]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_file_uri_names_a_local_lake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_uri_names_a_local_lake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     builder = RecordingBuilder(tmp_path / "my lake")
     builder.poll(poll_of(), START)
     builder.flush()

@@ -1,4 +1,4 @@
-"""Tests that the recorder writes into an S3 server, and what it reports if something is wrong with the server."""
+"""Tests that the recorder writes into an S3 server, and that its errors say what is wrong with the server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def record(uri: str) -> list[str]:
 
 
 async def error_of_recorder(uri: str) -> str:
-    """Return the message of the `LakeError` with which the recorder ends."""
+    """Run a recorder, which must fail with a `LakeError`, and return the message of the error."""
     with pytest.raises(LakeError) as caught:
         await Recorder(ScriptedMonitor(scripted()), scripted(), uri, FAST).run()
     assert "\x1b" not in str(caught.value)
@@ -49,7 +49,7 @@ async def error_of_recorder(uri: str) -> str:
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3a"])
-async def test_lake_in_s3_can_be_recorded_read_and_maintained(bucket: Bucket, scheme: str) -> None:
+async def test_a_lake_in_s3_can_be_recorded_read_and_maintained(bucket: Bucket, scheme: str) -> None:
     uri = bucket.uri("some/lake", scheme)
     async with recording(uri) as (recorder, messages):
         await until(lambda: recorder.status.polls >= 3)
@@ -68,7 +68,7 @@ async def test_lake_in_s3_can_be_recorded_read_and_maintained(bucket: Bucket, sc
     assert after.at().lag("pay").lag == 5
 
 
-async def test_second_recorder_of_a_lake_in_s3_is_refused(bucket: Bucket) -> None:
+async def test_a_second_recorder_of_a_lake_in_s3_is_refused(bucket: Bucket) -> None:
     async with recording(bucket.uri()) as (recorder, _):
         await until(lambda: recorder.status.polls >= 1)
         with pytest.raises(RefusedError, match=f"process {os.getpid()} on .* already records into s3a://"):
@@ -77,13 +77,13 @@ async def test_second_recorder_of_a_lake_in_s3_is_refused(bucket: Bucket) -> Non
     assert await record(bucket.uri()) == []
 
 
-async def test_recorder_takes_over_the_lock_of_a_dead_process_and_reports_its_crash(bucket: Bucket) -> None:
+async def test_the_recorder_takes_the_lock_of_a_dead_process_and_reports_the_crash(bucket: Bucket) -> None:
     await record(bucket.uri())
     write_holder(bucket, socket.gethostname(), dead_pid())
     assert any("crashed" in message for message in await record(bucket.uri()))
 
 
-async def test_lock_of_another_machine_can_be_taken_only_when_it_is_stale(
+async def test_the_lock_of_another_machine_can_be_taken_only_when_it_is_stale(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await record(bucket.uri())
@@ -94,7 +94,7 @@ async def test_lock_of_another_machine_can_be_taken_only_when_it_is_stale(
     assert any("process 1 on elsewhere) crashed" in message for message in await record(bucket.uri()))
 
 
-async def test_recorder_stops_when_another_process_has_taken_its_lock(bucket: Bucket) -> None:
+async def test_the_recorder_stops_when_another_process_has_taken_its_lock(bucket: Bucket) -> None:
     recorder = Recorder(ScriptedMonitor(scripted()), scripted(), bucket.uri(), FAST)
     task = asyncio.create_task(recorder.run())
     await until(lambda: recorder.status.polls >= 1)
@@ -115,7 +115,7 @@ def test_only_one_of_two_processes_takes_a_lock_that_both_found_stale(bucket: Bu
     assert second.write(found.holder, None) is None
 
 
-def test_lock_is_kept_if_a_renewal_succeeded_but_its_response_was_lost(bucket: Bucket) -> None:
+def test_a_lock_is_kept_if_the_response_to_a_successful_renewal_was_lost(bucket: Bucket) -> None:
     LakeFolder.of(bucket.uri()).prepare()
     file = store_lock.ConditionalFile(lock_path(bucket))
     holder = Holder("here", 1, 1.0)
@@ -126,7 +126,8 @@ def test_lock_is_kept_if_a_renewal_succeeded_but_its_response_was_lost(bucket: B
 
 
 @pytest.mark.parametrize("fault", ["ignore-conditions", "reject-conditions"])
-def test_store_without_conditional_writes_does_not_enforce_the_lock(bucket: Bucket, fault: str) -> None:
+def test_a_store_without_conditional_writes_does_not_enforce_the_lock(bucket: Bucket, fault: str) -> None:
+    """The lock file is still written, so a second recorder that reads the file is refused."""
     bucket.switch_on(fault)
     lock, second = recorder_lock(lock_path(bucket)), recorder_lock(lock_path(bucket))
     lock.take()
@@ -138,32 +139,32 @@ def test_store_without_conditional_writes_does_not_enforce_the_lock(bucket: Buck
     assert not lock_path(bucket).exists()
 
 
-async def test_recorder_warns_once_that_a_store_does_not_enforce_the_lock(bucket: Bucket) -> None:
+async def test_the_recorder_warns_once_that_a_store_does_not_enforce_the_lock(bucket: Bucket) -> None:
     bucket.switch_on("ignore-conditions")
     (message,) = await record(bucket.uri())
     assert message.startswith(f"nothing enforces that only one process records into {bucket.uri()}")
 
 
-async def test_recorder_error_explains_that_the_store_lacks_conditional_writes(bucket: Bucket) -> None:
+async def test_the_recorder_error_says_that_the_store_lacks_conditional_writes(bucket: Bucket) -> None:
     bucket.switch_on("reject-conditions")
     assert "AWS_S3_LOCKING_PROVIDER" in await error_of_recorder(bucket.uri())
 
 
-async def test_recorder_error_explains_that_the_permission_to_write_is_missing(bucket: Bucket) -> None:
+async def test_the_recorder_error_says_that_the_write_permission_is_missing(bucket: Bucket) -> None:
     bucket.switch_on("refuse-writes")
     message = await error_of_recorder(bucket.uri())
     assert message.startswith(f"{bucket.uri()} cannot be written: the store refuses the access")
     assert "s3:PutObject" in message
 
 
-async def test_recorder_error_explains_that_the_bucket_does_not_exist(bucket: Bucket) -> None:
+async def test_the_recorder_error_says_that_the_bucket_does_not_exist(bucket: Bucket) -> None:
     uri = "s3a://no-such-bucket/lake"
     assert "the store has no bucket or container with this name" in await error_of_recorder(uri)
     with pytest.raises(LakeError, match="no bucket"):
         RecordingReader(uri)
 
 
-async def test_recorder_error_for_missing_credentials_names_the_variables_to_set(
+async def test_the_recorder_error_for_missing_credentials_names_the_variables_to_set(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
@@ -173,17 +174,18 @@ async def test_recorder_error_for_missing_credentials_names_the_variables_to_set
     assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in await error_of_recorder(bucket.uri())
 
 
-async def test_recorder_error_explains_that_the_store_does_not_answer(
+async def test_the_recorder_error_says_that_the_store_does_not_answer(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", ADDRESS_WITHOUT_SERVER)
     assert "the store does not answer" in await error_of_recorder(bucket.uri())
+    # Without AWS_ALLOW_HTTP, the error names this variable instead.
     monkeypatch.delenv("AWS_ALLOW_HTTP")
     # Use another bucket name, because this test has already opened the first bucket with AWS_ALLOW_HTTP.
     assert "AWS_ALLOW_HTTP" in await error_of_recorder(f"s3a://other-{bucket.name}/lake")
 
 
-async def test_recorder_loses_nothing_if_the_store_stops_answering_for_a_while(
+async def test_the_recorder_loses_nothing_if_the_store_stops_answering_for_a_while(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(store.DEFAULT_OPTIONS, "max_retries", "0")
@@ -201,7 +203,7 @@ async def test_recorder_loses_nothing_if_the_store_stops_answering_for_a_while(
     check_polls(bucket.uri())
 
 
-async def test_lake_of_a_newer_version_in_s3_is_refused(bucket: Bucket) -> None:
+async def test_a_lake_of_a_newer_version_in_s3_is_refused(bucket: Bucket) -> None:
     marker = LakeFolder.of(bucket.uri()).path / MARKER
     assert isinstance(marker, store.StorePath)
     marker.write_bytes(b'{"format": "kgtui lake", "version": 99}')
@@ -217,5 +219,5 @@ def lock_path(bucket: Bucket) -> store.StorePath:
 
 
 def write_holder(bucket: Bucket, host: str, pid: int) -> None:
-    """Write a lock file that names a process as the holder."""
+    """Write a lock file that names the process `pid` on the machine `host` as the holder of the lock."""
     lock_path(bucket).write_bytes(json.dumps({"host": host, "pid": pid, "since": 1.0}).encode())

@@ -1,4 +1,4 @@
-"""The pipeline runs on a lake in an S3 server."""
+"""Tests that the pipeline runs on a lake in an S3 server."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def run_pipeline(uri: str, records: Path) -> str:
 
 @pytest.mark.full
 @pytest.mark.timeout(1_800)
-def test_pipeline_computes_all_tables_of_a_lake_in_s3(bucket: Bucket, tmp_path: Path) -> None:
+def test_the_pipeline_computes_all_tables_of_a_lake_in_s3(bucket: Bucket, tmp_path: Path) -> None:
+    """A second run and a compaction of the tables do not change the numbers of rows."""
     (tmp_path / "records").mkdir()
     sample_data.write_records(tmp_path / "records")
     uri = bucket.uri(scheme="s3")
@@ -65,7 +66,7 @@ def test_pipeline_computes_all_tables_of_a_lake_in_s3(bucket: Bucket, tmp_path: 
 
 
 def rows(uri: str) -> dict[str, int | None]:
-    """Return the title of each table → number of its rows."""
+    """Return title of a table → number of rows; None if the number of rows is unknown."""
     tables = maintenance.status(uri).tables
     assert all(not table.error for table in tables), tables
     return {table.table.title: table.contents.rows for table in tables if table.contents is not None}
