@@ -33,7 +33,7 @@ BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule re
 
 
 def isolate_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Hide the AWS settings of this machine, and disable the EC2 metadata service, so that tests never call it.
+    """Hide the AWS settings of this machine, and prevent requests to the EC2 metadata service.
 
     AWS settings are then read only from the files `config` and `credentials` in `folder`.
     """

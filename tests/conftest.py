@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-# Hypothesis must not fail a test because its examples run slowly, as other tests may keep the machine busy.
+# Hypothesis must not fail a test because the examples run slowly. Other tests may keep the machine busy.
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", settings.get_profile("random"), derandomize=True, database=None)
 
@@ -42,9 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def chance(pytestconfig: pytest.Config) -> random.Random:
-    """Return a random number generator with the same seed in every run; with `--full`, with a random seed.
+    """Return a random number generator. It has the same seed in every run, except that `--full` chooses a random seed.
 
-    The seed is printed, so that the output of a failed test contains it.
+    The seed is printed, so that the output of a failed test contains the seed.
     """
     seed = random.SystemRandom().randrange(10**6) if pytestconfig.getoption("--full") else 1
     sys.stdout.write(f"seed {seed}\n")

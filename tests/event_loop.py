@@ -21,9 +21,9 @@ _FACTORS = (1, 6, 36)
 def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
     """Return a decorator that repeats a failed test with longer timeouts, because the machine may have been too busy.
 
-    It is for tests in which some work must end within a short timeout, but other work must not. The test gets the
-    timeout in seconds as its argument `timeout`. The second timeout is 6 times as long as the first, and the third
-    36 times. The decorated test fails if it fails with all three timeouts.
+    The decorator is for tests in which some work must end within a short timeout, but other work must take longer. The
+    test gets the timeout in seconds as its argument `timeout`. The second timeout is 6 times as long as the first, and
+    the third is 36 times as long. The decorated test fails only if it fails with all three timeouts.
     """
 
     def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
@@ -47,10 +47,10 @@ def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]],
 
 @asynccontextmanager
 async def counting_waits() -> AsyncIterator[Callable[[], float]]:
-    """Yield a function that returns how long the event loop has waited since the block began, in seconds.
+    """Yield a function that returns the time since the beginning of the `with` block, in seconds.
 
-    The function counts sleeps of 20 ms. On a busy machine, a sleep takes longer, so the result is less than the elapsed
-    time if the process had to wait for the CPU. It is never greater than the elapsed time.
+    The time is measured as the number of completed sleeps of 20 ms. It is never greater than the elapsed time. If the
+    process had to wait for the CPU, it is less, because the sleeps took longer than 20 ms.
     """
     steps = 0
 

@@ -104,7 +104,7 @@ def write_archive(version: str) -> None:
 
 
 def _use_archive(classpath: str) -> list[str]:
-    """Return the JVM options that use the class archive for this class path; `[]` if there is no archive."""
+    """Return the JVM options that use the class archive for this class path; an empty list if there is no archive."""
     version = Path(classpath).parent.name.removeprefix("kafka-")
     if version not in jars.BROKER_VERSIONS or classpath != jars.classpath(version) or not archive(version).is_file():
         return []

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 MOST_FAILURES = 3
+"""Maximum number of failed tests that are repeated. If more tests failed, none is repeated."""
 
 _CACHE = Path(".pytest_cache/v/cache/lastfailed")
 

@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent.parent / "screenshots"
 STARTED = 1_795_000_000.0
-"""Simulated time at which the cluster starts, in seconds since the epoch."""
+"""Simulated time at which the cluster starts, in seconds since the Unix epoch."""
 
 UPTIME = 600.0
 """Simulated time between the start of the cluster and the screenshots, in seconds."""
 
 BETWEEN_READS = 15.0
-"""Simulated time between two reads of all groups by the background sweep, in seconds."""
+"""Simulated time between two background reads of all groups, in seconds."""
 
 READS = 5
-"""Number of reads of all groups before a screenshot, so that the tree has plots of the lag."""
+"""Number of times that all groups are read before a screenshot, so that the tree can plot the lag over time."""
 
 PATIENCE = 60.0
-"""Maximum time to wait until the app has read all groups, in seconds."""
+"""Maximum real time to wait until the app has read all groups once, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,13 +48,14 @@ class ScriptedAdmin:
         shares: id of a share group → start offsets of the group.
         bounds: (topic, partition) → log start and log end offset.
         configs: group id → configs of the group.
-        times: (topic, partition) → result of `record_times`, for requests with the offset that the result contains.
+        times: (topic, partition) → result of `record_times`. The result is returned only if its offset is requested.
         topic_retention: result of `retention`.
         user_access: result of `access`.
         hidden: group id → topics whose offsets are hidden from the user.
-        broken: node id or group id → `Fault` in every result for this broker or group. For a `ClientError` instead of
-            a `Fault`, results contain the fault NO_ANSWER, and `ScriptedFeed.poll` raises the error.
-        delete_outcomes: group id → outcome of the deletion of the group. All other groups are deleted successfully.
+        broken: node id or group id → `Fault` in every result for this broker or group. If the value is a `ClientError`
+            instead, the results contain the fault NO_ANSWER, and `ScriptedFeed.poll` raises the error.
+        delete_outcomes: group id → outcome of the deletion of the group. Without an entry, an Empty group is deleted,
+            and the outcome for any other group is the error that brokers return.
         calls: `(method, ids)` of each call, in the order of the calls.
         gate: event for which each call waits; None if calls do not wait.
     """
@@ -90,8 +91,8 @@ class ScriptedAdmin:
     ) -> None:
         """Add a group and its `GroupDescription`. `describe` are further fields of the description.
 
-        If `lag` is not None, partition 0 of the topic `t-<group>` has the committed offset 1000, or this start offset
-        for a share group, and a log end offset that results in this lag.
+        If `lag` is not None, the group has the committed offset 1000 in partition 0 of the topic `t-<group>`, and the
+        log end offset is 1000 + `lag`. For a share group, 1000 is the start offset instead.
         """
         protocol = (type if type != "classic" else "consumer") if protocol is None else protocol
         self.groups[group] = Listing(type, protocol, state, coordinator)
@@ -184,9 +185,10 @@ class ScriptedAdmin:
         return replace(answer, hidden=self._hidden_of(answer.rows))
 
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return group id → topics whose offsets are hidden, for groups that may have hidden offsets.
+        """Return group id → topics whose offsets are hidden, for the groups that may have hidden offsets.
 
-        If the user may describe only some topics, all groups are included. An empty tuple means unknown topics.
+        If the user lacks DESCRIBE on some topics, the result contains all of `groups`. An empty tuple means that the
+        hidden topics are unknown.
         """
         hides = self.user_access.hides_topics
         return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}

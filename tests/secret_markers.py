@@ -27,9 +27,9 @@ UNUSED = {
     "producer.sasl.jaas.config": ("password of a producer", 'a.B required password="{}";'),
     "our.own.password": ("unknown property", "{}"),
 }
-"""Client properties with a secret: name → (kind of secret, value in which `{}` stands for the secret).
+"""Client properties that contain a secret: name → (kind of secret, value in which `{}` stands for the secret).
 
-A login does not use these properties.
+`add_unused` adds those that a login does not use to the properties of the login.
 """
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 SECRET = "cl1ent-S3cret/+"
+"""Client secret in the client properties that `TokenServer.properties` returns."""
 
 
 def unsigned_token(**claims: Any) -> str:
@@ -49,8 +50,8 @@ class TokenServer:
             it returns False, the response is the error `invalid_grant`.
         signed_with: private key and key id for signing tokens; None for tokens without a signature.
         pause: delay before the response, in seconds.
-        drip: None to send the response immediately. Otherwise, its bytes are sent one by one with pauses of 20 ms,
-            either from the status line (`status`) or from the body (`body`).
+        drip: which bytes of the response are sent one by one with pauses of 20 ms: all bytes (`status`, because the
+            status line comes first), only the body (`body`), or none (None).
         received: header fields and form fields of each request.
     """
 

@@ -79,7 +79,7 @@ class Worker:
                 answer = self._ask("GET", f"connectors/{CONNECTOR}/status")
                 if [task["state"] for task in answer["tasks"]] == ["RUNNING"]:
                     return
-            # While the worker starts, connections are refused. While its group rebalances, the worker returns HTTP errors.
+            # While the worker starts, it refuses connections. While its group rebalances, it returns HTTP errors.
             # In both cases, urllib raises a subclass of OSError.
             except OSError as error:
                 answer = error

@@ -16,9 +16,9 @@ from tests import jars
 
 
 def ranges_in(jar: Path) -> Ranges:
-    """Return API key → `(lowest version, highest version)` from a `kafka-clients` jar.
+    """Return API key → (lowest version, highest version), as the message schemas in a `kafka-clients` jar say.
 
-    APIs that kgtui does not use and unstable versions are left out.
+    Only the APIs that kgtui uses are included. Versions that Kafka marks as unstable are left out.
     """
     ranges: Ranges = {}
     with zipfile.ZipFile(jar) as archive:
