@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty configuration folder. The environment variables of kgtui are removed for the test."""
+    """Return an empty configuration folder, to which `KGTUI_CONFIG_DIR` refers.
+
+    All other environment variables whose names begin with `KGTUI_` are unset during the test.
+    """
     for name in list(os.environ):
         if name.startswith("KGTUI_"):
             monkeypatch.delenv(name)
@@ -45,7 +48,9 @@ def write(folder: Path, text: str) -> None:
     ],
     ids=["nested", "digits", "default", "command_config", "bootstrap"],
 )
-def test_config_file_with_extreme_or_empty_values_is_refused_by_name(folder: Path, text: str, message: str) -> None:
+def test_extreme_or_empty_values_in_the_configuration_file_are_refused_with_a_reason(
+    folder: Path, text: str, message: str
+) -> None:
     assert load_error(folder, text).startswith(message)
 
 
@@ -65,7 +70,7 @@ def test_all_settings_of_the_configuration_file_have_defaults() -> None:
     assert settings.ui == config.UiSettings(theme="", interval=2.0, ascii=False, utc=False)
 
 
-def test_configuration_file_with_all_settings_is_read(folder: Path) -> None:
+def test_a_configuration_file_with_settings_of_every_kind_is_read(folder: Path) -> None:
     write(
         folder,
         """
@@ -143,18 +148,20 @@ def test_configuration_file_with_all_settings_is_read(folder: Path) -> None:
         ),
     ],
 )
-def test_configuration_error_names_the_file_the_key_and_the_expected_value(folder: Path, text: str, says: str) -> None:
+def test_a_configuration_error_names_the_file_the_key_and_the_expected_value(
+    folder: Path, text: str, says: str
+) -> None:
     assert load_error(folder, text) == says
 
 
-def test_error_about_a_newer_file_version_says_to_upgrade(folder: Path) -> None:
+def test_the_error_about_a_newer_file_version_says_to_upgrade_kgtui(folder: Path) -> None:
     says = load_error(folder, "version = 3\n[something_new]\nx = 1")
     assert says.startswith("version 3 of the format is newer than version 2, the newest that this kgtui can read: ")
     assert "upgrade kgtui" in says
 
 
 @pytest.mark.parametrize("version", ["", "version = 1\n"])
-def test_old_configuration_key_colour_is_read_as_color(folder: Path, version: str) -> None:
+def test_the_old_configuration_key_colour_is_read_as_color(folder: Path, version: str) -> None:
     write(folder, f"{version}[clusters.prod]\nbootstrap = 'a:9092'\ncolour = 'red'\n")
     assert config.load().clusters["prod"].color == "red"
 
@@ -197,10 +204,10 @@ CLUSTERS = """
 """
 
 
-def test_cluster_is_chosen_by_option_then_variable_then_default_then_localhost(
+def test_the_cluster_is_chosen_by_option_variable_default_and_then_localhost(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`Target.source` names the option, the variable or the file that chose the cluster."""
+    """The first of these sources that is set chooses the cluster, and `Target.source` names this source."""
     assert config.resolve(config.load()) == config.Target("localhost:9092", ("localhost:9092",), source=ASSUMED)
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\nsecurity.protocol=SSL\n", encoding="latin-1")
@@ -216,7 +223,9 @@ def test_cluster_is_chosen_by_option_then_variable_then_default_then_localhost(
     assert config.resolve(settings, Namespace(cluster="test")).seeds == ("test:9092",)
 
 
-def test_address_together_with_the_name_of_a_cluster_is_rejected(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_together_with_the_name_of_a_cluster_is_rejected(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(folder, CLUSTERS)
     settings = config.load()
     with pytest.raises(ConfigError, match="--bootstrap-server and --cluster name two clusters"):
@@ -227,13 +236,13 @@ def test_address_together_with_the_name_of_a_cluster_is_rejected(folder: Path, m
         config.resolve(settings)
 
 
-def test_unknown_cluster_error_lists_the_configured_clusters(folder: Path) -> None:
+def test_the_error_about_an_unknown_cluster_lists_the_configured_clusters(folder: Path) -> None:
     write(folder, CLUSTERS)
     with pytest.raises(ConfigError, match=r"--cluster: there is no cluster 'prd'; the clusters in .* are: prod, test"):
         config.resolve(config.load(), Namespace(cluster="prd"))
 
 
-def test_option_and_variable_can_make_a_cluster_read_only_but_never_writable(
+def test_an_option_or_a_variable_can_make_a_cluster_read_only_but_not_writable(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(folder, CLUSTERS)
@@ -246,13 +255,13 @@ def test_option_and_variable_can_make_a_cluster_read_only_but_never_writable(
     assert config.resolve(settings).read_only
 
 
-def test_address_of_a_configured_cluster_selects_the_settings_of_that_cluster(folder: Path) -> None:
+def test_the_address_of_a_configured_cluster_selects_the_settings_of_that_cluster(folder: Path) -> None:
     write(folder, CLUSTERS)
     target = config.resolve(config.load(), Namespace(bootstrap_server="prod-2:9092"))
     assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")
 
 
-def test_option_command_config_replaces_all_properties_of_a_configured_cluster(folder: Path, tmp_path: Path) -> None:
+def test_the_option_command_config_replaces_all_properties_of_a_cluster(folder: Path, tmp_path: Path) -> None:
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\n")
     other = tmp_path / "other.properties"
@@ -292,11 +301,11 @@ def test_invalid_broker_addresses_are_rejected(text: str, says: str) -> None:
     assert "S3cret" not in str(caught.value)
 
 
-def test_list_of_valid_broker_addresses_is_split_at_commas() -> None:
+def test_a_list_of_broker_addresses_is_split_at_commas() -> None:
     assert config.parse_bootstrap(" a:1 ,[::1]:9092,,10.0.0.1:65535", "x") == ("a:1", "[::1]:9092", "10.0.0.1:65535")
 
 
-def test_warning_about_an_unused_property_names_its_line_and_what_is_used_instead(
+def test_the_warning_about_an_unused_property_names_the_line_and_the_reason(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = folder / "client.properties"
@@ -334,7 +343,7 @@ def test_warning_about_an_unused_property_names_its_line_and_what_is_used_instea
     assert config.resolve(config.load(), flags).properties.warnings == common
 
 
-def test_secrets_appear_in_no_repr_and_no_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_in_settings_appear_in_no_repr_and_no_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, "[clusters.prod]\nbootstrap='a:1'\nssl.key.password='hunter2'")
     settings = config.load()
     target = config.resolve(settings, Namespace(cluster="prod"))

@@ -1,4 +1,7 @@
-"""Tests of references to Kafka's config providers in Java properties. The contract tests compare them with Kafka."""
+"""Tests of references to Kafka's config providers, such as `${file:PATH:KEY}`, in Java properties.
+
+The tests in `tests/contract` compare how kgtui and Kafka replace such references.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +57,15 @@ def value(folder: Path, text: str, **more: str) -> str:
 def test_references_to_declared_config_providers_are_replaced_with_values(
     folder: Path, text: str, expected: str
 ) -> None:
-    """As in Kafka, references to other providers and the references `${NAME}` and `file:PATH` are left unchanged."""
+    """As in Kafka, references to undeclared providers are left unchanged.
+
+    If any provider is declared, kgtui's own references `${NAME}` and `file:PATH` are left unchanged, too.
+    """
     assert value(folder, text) == expected
 
 
-def test_references_in_properties_are_left_unchanged_without_config_providers(folder: Path) -> None:
+def test_references_to_config_providers_are_left_unchanged_if_none_is_declared(folder: Path) -> None:
+    """kgtui's own reference `${NAME}` to an environment variable is replaced."""
     assert filled_in({"a": "${env:PASS}", "b": "${PASS}"}, "x", folder) == {"a": "${env:PASS}", "b": "hunter2"}
 
 
@@ -77,7 +84,9 @@ def test_references_in_properties_are_left_unchanged_without_config_providers(fo
         ("${dir:.:../word}", "'../word' is not the name of a file in ."),
     ],
 )
-def test_error_about_a_config_provider_reference_names_the_property(folder: Path, text: str, says: str) -> None:
+def test_the_error_about_an_invalid_reference_names_the_property_and_the_problem(
+    folder: Path, text: str, says: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         value(folder, text)
     assert str(caught.value).startswith("client.properties: client.id: ")
@@ -85,7 +94,7 @@ def test_error_about_a_config_provider_reference_names_the_property(folder: Path
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_provider_parameters_limit_which_files_and_variables_may_be_read(folder: Path) -> None:
+def test_parameters_of_a_config_provider_limit_the_files_and_variables_it_reads(folder: Path) -> None:
     allowed = {"config_providers_env_param_allowlist_pattern": "PA.*", "config_providers_file_param_allowed_paths": "."}
     allowed = {key.replace("allowlist_pattern", "allowlist.pattern"): text for key, text in allowed.items()}
     assert value(folder, "${env:PASS}${file:secrets.properties:other}", **allowed) == "hunter2x"
@@ -109,7 +118,7 @@ def test_provider_parameters_limit_which_files_and_variables_may_be_read(folder:
         ),
     ],
 )
-def test_error_names_the_config_provider_that_cannot_be_used(
+def test_the_error_names_the_config_provider_that_cannot_be_used(
     folder: Path, properties: dict[str, str], says: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -21,20 +21,20 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_error_about_missing_kafka_jars_names_the_command_that_downloads_them() -> None:
+def test_the_error_about_missing_kafka_jars_names_the_command_that_downloads_them() -> None:
     with pytest.raises(jars.JarsMissingError, match="run tests/run"):
         jars.classpath("4.3.1")
     with pytest.raises(jars.JarsMissingError, match=r"known versions are 2\.4\.1"):
         jars.clients_jar("1.0.0")
 
 
-def test_class_path_of_a_kafka_version_has_every_jar_of_its_folder(cache: Path) -> None:
+def test_the_class_path_of_a_kafka_version_has_every_jar_in_its_folder(cache: Path) -> None:
     (cache / "kafka-4.3.1").mkdir()
     assert jars.classpath("4.3.1") == f"{cache}/kafka-4.3.1/*"
 
 
-def test_interrupted_download_of_jars_leaves_no_incomplete_folder(cache: Path) -> None:
-    """Otherwise, a later run would use the incomplete folder as if it were complete."""
+def test_an_interrupted_download_of_jars_leaves_no_incomplete_folder(cache: Path) -> None:
+    """A later run would use an incomplete folder as if it were complete."""
 
     def stops_halfway(coordinates: object, into: Path, transitive: bool) -> None:
         (into / "half.jar").write_bytes(b"")
@@ -60,7 +60,7 @@ def test_maven_and_ivy_files_name_the_same_jars_and_versions() -> None:
         assert f'org="{group}" name="{artifact}" rev="{version}"' in module
 
 
-def test_maven_file_excludes_all_dependencies_if_transitive_is_false() -> None:
+def test_the_maven_file_excludes_all_dependencies_if_transitive_is_false() -> None:
     """Only the named jars are fetched, because a Maven repository may lack their dependencies."""
     coordinates = fetch.spark_coordinates()
     assert fetch.pom(coordinates, transitive=False).count("<exclusion><groupId>*</groupId>") == len(coordinates)
@@ -75,14 +75,17 @@ def test_maven_file_excludes_all_dependencies_if_transitive_is_false() -> None:
     ],
     ids=["maven", "ivy"],
 )
-def test_error_of_a_failed_download_names_the_jar_that_does_not_exist(output: str) -> None:
+def test_the_error_of_a_failed_download_names_the_jar_that_does_not_exist(output: str) -> None:
     message = fetch.failure(["mvn", "-B"], f"a line\n{output}\nmany other lines")
     assert re.fullmatch(r"The jar repository does not have org\.apache\.kafka.kafka-tools.*9\.9\.9\.", message), message
     assert fetch.failure(["mvn", "-B"], "Connection refused") == "mvn -B … failed:\nConnection refused"
 
 
 def test_full_test_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A normal test run fetches two versions. If Maven Central lacks a version's tools, only its broker is fetched."""
+    """A normal test run fetches two versions.
+
+    Maven Central lacks the tools of Kafka 4.4.0, so only the broker of this version is fetched.
+    """
 
     archives: list[str] = []
 
@@ -105,7 +108,7 @@ def test_full_test_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.Mo
     assert sorted(archives) == ["3.9.2", "3.9.2", "4.3.1", "4.3.1"]
 
 
-def test_error_about_missing_jars_of_a_full_test_run_names_the_option() -> None:
+def test_the_error_about_missing_jars_of_a_full_test_run_names_the_option_full() -> None:
     with pytest.raises(jars.JarsMissingError, match="run tests/run --full once"):
         jars.classpath("4.4.0")
 

@@ -1,4 +1,4 @@
-"""Tests of `tests/java.py`, which starts the Java programs of other tests."""
+"""Tests of `tests/java.py`, which compiles and starts the Java programs that other tests need."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kafka_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return jar
 
 
-def test_java_program_is_compiled_again_only_after_a_change(tmp_path: Path, kafka_jar: Path) -> None:
+def test_a_java_program_is_compiled_again_only_after_a_change(tmp_path: Path, kafka_jar: Path) -> None:
     source = tmp_path / "Hello.java"
     source.write_text(PROGRAM)
     first = java.compiled(str(kafka_jar), source)
@@ -51,7 +51,7 @@ def test_java_program_is_compiled_again_only_after_a_change(tmp_path: Path, kafk
     assert len(list((tmp_path / "programs").iterdir())) == 2
 
 
-def test_class_archive_is_used_only_with_the_jars_for_which_it_was_written(tmp_path: Path, kafka_jar: Path) -> None:
+def test_a_class_archive_is_used_only_with_the_jars_for_which_it_was_written(tmp_path: Path, kafka_jar: Path) -> None:
     source = tmp_path / "Hello.java"
     source.write_text(PROGRAM)
     archive = java.archive("4.3.1")
@@ -65,7 +65,7 @@ def test_class_archive_is_used_only_with_the_jars_for_which_it_was_written(tmp_p
 
 
 @pytest.mark.parametrize("version", jars.BROKER_VERSIONS)
-def test_jvm_accepts_the_class_archive_of_each_broker_version(version: str, tmp_path: Path) -> None:
+def test_the_jvm_accepts_the_class_archive_of_each_broker_version(version: str, tmp_path: Path) -> None:
     assert java.archive(version).is_file(), "run tests/run --setup, which writes the archive"
     log, tool = tmp_path / "classes.log", "kafka.tools.StorageTool"
     command = java.command(jars.classpath(version), SOURCES / "Launch.java", [f"-Xlog:class+load:file={log}"])

@@ -1,6 +1,6 @@
 """Tests of imports: which modules a new process loads, and that there are no import cycles.
 
-The contracts in `[tool.importlinter]` check the import statements between packages.
+The rules in `[tool.importlinter]` of `pyproject.toml` check which packages import which other packages.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HEAVY = {
     "ssl",
     "textual",
 }
-"""Modules that take long to import. `kgtui --version` and `kgtui --help` must not import them."""
+"""Modules that take long to import. `kgtui --version` and `kgtui --help` must not import them, except rich."""
 
 PACKAGES = sorted(m.name for m in pkgutil.iter_modules(kgtui.__path__) if m.ispkg)
 
@@ -71,7 +71,7 @@ def test_importing_basic_modules_loads_no_module_that_takes_long_to_import(modul
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help"])
-def test_options_version_and_help_load_no_module_that_takes_long_to_import(argument: str) -> None:
+def test_the_options_version_and_help_load_no_module_that_takes_long_to_import(argument: str) -> None:
     program = f"""
 import contextlib, io
 from kgtui.cli import main
@@ -82,7 +82,7 @@ assert "kgtui" in out.getvalue()
     assert not loaded_by(program) & HEAVY - {"rich"}
 
 
-def test_importing_the_app_does_not_load_hidden_panes_and_dialogs() -> None:
+def test_importing_the_app_does_not_load_panes_and_dialogs_that_open_later() -> None:
     loaded = loaded_by("import kgtui.tui.app")
     assert "kgtui.tui.screens.main" in loaded
     behind = {f"kgtui.tui.panes.{name}" for name in ("members", "assignments", "offsets", "history", "config")}
@@ -113,7 +113,7 @@ def test_only_the_packages_client_admin_and_commands_load_aiokafka(package: str)
     assert "aiokafka" not in loaded_by_package(package)
 
 
-def test_model_and_protocol_load_neither_asyncio_nor_sockets() -> None:
+def test_the_packages_model_and_protocol_load_neither_asyncio_nor_sockets() -> None:
     for package in ("model", "protocol"):
         assert not loaded_by_package(package) & {"asyncio", "socket", "ssl", "selectors"}, package
 
@@ -125,10 +125,10 @@ def test_importing_kgtui_loads_no_package_of_an_extra_outside_the_pipeline() -> 
         assert not loaded_by_package(package) & (extras - {"pyspark"} if package == "pipeline" else extras), package
 
 
-def test_pipeline_loads_only_packages_that_spark_executors_have() -> None:
-    """Executors get kgtui's packages `pipeline`, `protocol`, `model` and `lake`.
+def test_the_pipeline_loads_only_packages_that_spark_executors_have() -> None:
+    """Executors get kgtui's packages `pipeline`, `lake`, `protocol` and `model`, and two modules.
 
-    Of third-party packages, they have only PySpark and Arrow.
+    The only third-party packages that executors have are PySpark and Arrow.
     """
     loaded = loaded_by_package("pipeline")
     assert "pyspark" in loaded
@@ -162,7 +162,7 @@ def test_every_package_has_a_docstring(package: str) -> None:
 
 
 def imports_between_modules() -> dict[str, set[str]]:
-    """Return which modules of kgtui each module imports, also inside functions and for type checking only."""
+    """Return module → the modules of kgtui that it imports, also inside functions and only for type checking."""
     root = Path(kgtui.__file__).parent
     sources = {
         ".".join(("kgtui", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"): path

@@ -45,7 +45,7 @@ del PACKAGES[""]  # The docstring of kgtui has no table, because CONTRIBUTING.md
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_table_in_a_package_docstring_has_one_row_per_module(package: str) -> None:
+def test_the_table_in_a_package_docstring_has_one_row_per_module(package: str) -> None:
     expected, rows = modules(PACKAGES[package]), module_table(docstring(PACKAGES[package]))
     if rows is None:
         assert len(expected) <= MOST_WITHOUT_TABLE, f"kgtui.{package} needs a table of its modules in its docstring"

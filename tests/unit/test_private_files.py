@@ -26,7 +26,7 @@ def test_replacing_a_file_gives_it_mode_0600_and_leaves_no_temporary_file(tmp_pa
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_failed_replacement_keeps_the_old_file_and_leaves_no_temporary_file(
+def test_a_failed_replacement_keeps_the_old_file_and_leaves_no_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "page.html"
@@ -47,7 +47,7 @@ def test_failed_replacement_keeps_the_old_file_and_leaves_no_temporary_file(
     [lambda path: os.close(open_private(path, os.O_RDWR | os.O_CREAT)), lambda path: RecorderLock(path).take()],
     ids=["open_private", "lock of a lake"],
 )
-def test_file_that_is_a_symbolic_link_is_not_opened(tmp_path: Path, write: Callable[[Path], None]) -> None:
+def test_a_file_that_is_a_symbolic_link_is_not_opened(tmp_path: Path, write: Callable[[Path], None]) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("kept")
     link.symlink_to(target)

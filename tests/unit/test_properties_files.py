@@ -14,7 +14,11 @@ from kgtui.errors import ConfigError
 from kgtui.private_files import LARGEST_INPUT
 
 
-def test_properties_files_are_read_as_kafkas_tools_read_them(tmp_path: Path) -> None:
+def test_properties_files_are_read_in_the_same_way_as_by_kafka(tmp_path: Path) -> None:
+    """As an exception, a key that cannot be the name of a property is replaced with the number of its line.
+
+    The error about a file that cannot be read says what is wrong.
+    """
     file = tmp_path / "client.properties"
     file.write_bytes(
         b"# comment\n! also\nclient.id : kgtui\\\n    -two\nssl.key.password=\xe4\\u00df \nempty=\n"
@@ -45,7 +49,7 @@ PEM = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIE+h/N\nabcdefghijklmnopqr
 @pytest.mark.parametrize(
     ("text", "line"), [(PEM, 1), (f"acks=1\n\n{PEM}", 3), (f"security.protocol=SSL\nssl.keystore.key={PEM}", 3)]
 )
-def test_pem_file_instead_of_properties_is_rejected_without_showing_its_lines(
+def test_a_pem_file_instead_of_properties_is_rejected_without_showing_its_lines(
     tmp_path: Path, text: str, line: int
 ) -> None:
     file = tmp_path / "client.properties"
@@ -56,7 +60,7 @@ def test_pem_file_instead_of_properties_is_rejected_without_showing_its_lines(
     assert not any(part in str(caught.value) for part in PEM.splitlines())
 
 
-def test_part_of_a_pem_file_in_properties_is_rejected_with_its_line_number(tmp_path: Path) -> None:
+def test_a_part_of_a_pem_file_in_properties_is_rejected_with_its_line_number(tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     body = "MC4CAQAwBQYDK2VwBCIEIGh/Nabcdefghijklmnopqrstuvwxvalue/ABCDEFGH="
     file.write_text(f"client.id=x\n{body}\n")
@@ -66,13 +70,15 @@ def test_part_of_a_pem_file_in_properties_is_rejected_with_its_line_number(tmp_p
 
 
 @pytest.mark.parametrize("name", ["bootstap.servers", "sals.mechanism", "securty.protocol", "schema.registry.urll"])
-def test_property_names_with_a_typo_are_shown(tmp_path: Path, name: str) -> None:
+def test_property_names_with_a_typo_are_kept(tmp_path: Path, name: str) -> None:
+    """They look like names of properties, so they are not replaced with line numbers, and warnings can show them."""
     file = tmp_path / "client.properties"
     file.write_text(f"{name}=1\n")
     assert set(config.read_properties(file)) == {name}
 
 
 def test_properties_are_read_only_from_regular_files_and_shell_pipes(tmp_path: Path) -> None:
+    """A named pipe, `/dev/zero` and a file with more than 1,000,000 bytes are refused. `/dev/null` counts as empty."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, Path("/dev/zero")):
@@ -90,8 +96,11 @@ def test_properties_are_read_only_from_regular_files_and_shell_pipes(tmp_path: P
     os.close(read)
 
 
-def test_invalid_property_name_is_reported_only_by_its_line_number(tmp_path: Path) -> None:
-    """Warnings show unknown keys. A key that cannot be a property name may be part of a secret, so it is not shown."""
+def test_an_invalid_property_name_is_replaced_with_its_line_number(tmp_path: Path) -> None:
+    """Warnings show unknown keys. A key that cannot be a property name may be part of a secret.
+
+    Such a key is therefore replaced with the number of its line.
+    """
     file = tmp_path / "client.properties"
     lines = (
         "# comment", "client.id=a\\", "  b", "MC4CAQAwBQYDK2VwBCIE", "custom.Name=1",
@@ -103,6 +112,7 @@ def test_invalid_property_name_is_reported_only_by_its_line_number(tmp_path: Pat
 
 
 def filled(tmp_path: Path, text: str) -> dict[str, str]:
+    """Return the client properties in `text`, after kgtui has replaced references to variables and files."""
     file = tmp_path / "client.properties"
     file.write_text(text, encoding="latin-1")
     return config.resolve(config.load(), Namespace(command_config=str(file))).properties
@@ -118,10 +128,10 @@ def test_secrets_in_properties_are_read_from_environment_variables_and_files(
     assert properties == {"ssl.key.password": "a-frösch-b", "ssl.keystore.password": "s3cret ${HOME}"}
 
 
-def test_url_of_a_token_file_is_not_replaced_with_the_token(tmp_path: Path) -> None:
-    """The URL names the file for Kafka's own login.
+def test_the_url_of_a_token_file_is_not_replaced_with_the_token(tmp_path: Path) -> None:
+    """In `sasl.oauthbearer.token.endpoint.url`, Kafka itself expects a URL that begins with `file:`.
 
-    In other properties, `file:PATH` is kgtui's syntax for a reference.
+    In any other property, `file:PATH` is a reference that kgtui replaces with the content of the file.
     """
     token = tmp_path / "token"
     token.write_text("S3cret")
@@ -143,7 +153,7 @@ def test_secrets_are_escaped_in_jaas_config(tmp_path: Path, monkeypatch: pytest.
     assert parse_jaas(jaas["sasl.jaas.config"]).options["password"].reveal() == 'f\\"1;'
 
 
-def test_error_about_a_secret_names_the_missing_variable_or_file(tmp_path: Path) -> None:
+def test_the_error_about_a_secret_names_the_missing_variable_or_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"ssl\.key.password: the environment variable NOT_SET_AT_ALL is not set"):
         filled(tmp_path, "ssl.key.password=${NOT_SET_AT_ALL}")
     with pytest.raises(ConfigError, match=r"ssl\.key.password: .*none: No such file or directory"):

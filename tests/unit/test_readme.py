@@ -46,8 +46,8 @@ def commands_in_readme() -> list[list[str]]:
     return found
 
 
-async def test_python_example_in_the_readme_runs() -> None:
-    """The example runs unchanged, except for the address, in a new process on a simulated cluster."""
+async def test_the_python_example_in_the_readme_runs() -> None:
+    """The example runs in a new process on a simulated cluster. Only the address in the example is replaced."""
     (code,) = (block for block in fenced(TEXT, "python") if LAKE not in block)
     assert code.count('"localhost:9092"') == 1
     async with simulated_live_groups.simulator("4.4") as cluster:
@@ -67,7 +67,7 @@ async def test_python_example_in_the_readme_runs() -> None:
     }
 
 
-def test_duckdb_and_polars_examples_in_the_readme_print_rows_of_a_lake(tmp_path: Path) -> None:
+def test_the_duckdb_and_polars_examples_in_the_readme_print_rows_of_a_lake(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     listings = {"pay": Listing("consumer", "consumer", "Stable", 1), "old": Listing("classic", "consumer", "Empty", 1)}
     recording.poll(PollResult(listings, {}, {}, {}, {}), START)
@@ -98,7 +98,7 @@ def test_generated_tables_in_the_readme_are_current(mark: str) -> None:
     assert with_tables(TEXT) == TEXT
 
 
-def test_filter_table_in_the_readme_has_every_term_with_a_valid_example() -> None:
+def test_the_filter_table_in_the_readme_has_every_term_with_a_valid_example() -> None:
     rows = [line for line in between(TEXT, "filter").splitlines() if line.startswith("| `")]
     examples = [re.findall(r"`([^`]*)`", line) for line in rows]
     assert examples == [[row.term, row.example] for row in HELP]
@@ -109,8 +109,8 @@ def test_filter_table_in_the_readme_has_every_term_with_a_valid_example() -> Non
 
 
 @pytest.mark.parametrize("words", commands_in_readme(), ids=" ".join)
-def test_commands_in_the_readme_are_accepted_by_the_parsers_of_kgtui(words: list[str]) -> None:
-    """The parsers accept the options and the filters of each command line."""
+def test_kgtui_accepts_the_options_and_filters_of_commands_in_the_readme(words: list[str]) -> None:
+    """Each command line is only parsed. No command is run."""
     if words[:1] == ["groups"]:
         assert "list" in read_options(words[1:], OPTIONS)
         return
@@ -121,7 +121,7 @@ def test_commands_in_the_readme_are_accepted_by_the_parsers_of_kgtui(words: list
 
 
 def test_commands_in_the_readme_are_found_and_unknown_options_rejected() -> None:
-    """Otherwise, the test that parses the commands in the README could pass without checking any command."""
+    """This proves that the test that parses the commands in the README checks these commands, and can fail."""
     assert {"demo", "ls", "show", "delete", "backups", "audit", "doctor", "groups"} <= {
         w[0] for w in commands_in_readme()
     }
@@ -139,8 +139,11 @@ def test_configuration_examples_in_the_readme_are_valid(tmp_path: Path, monkeypa
     assert settings.keys == {"refresh": "f5"}
 
 
-def test_configuration_example_in_the_readme_has_every_key_and_variable() -> None:
-    """The table of a cluster may also contain Java properties, whose names contain a dot."""
+def test_the_readme_names_every_configuration_key_and_variable() -> None:
+    """The keys are in the configuration example, and the variables are anywhere in the README.
+
+    Keys with a dot are names of Java properties, and are not compared.
+    """
     keys, config = fenced(TEXT, "toml")
     example = tomllib.loads(config + keys)
     clusters = {key for cluster in example["clusters"].values() for key in cluster if "." not in key}
@@ -159,13 +162,13 @@ def test_links_in_the_readme_have_existing_targets() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_table_of_api_calls_in_the_readme_names_every_groupadmin_method() -> None:
+def test_the_table_of_api_calls_in_the_readme_names_every_groupadmin_method() -> None:
     rows = re.findall(r"^\| `[^|]*\| (`[^|]*)\|$", TEXT[TEXT.index("| Java's Admin |") :], re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     calls = {name for name, _ in inspect.getmembers(GroupAdmin, inspect.isfunction) if not name.startswith("_")}
     assert named == calls - {"close"}
 
 
-def test_readme_names_every_package() -> None:
+def test_the_readme_names_every_package() -> None:
     named = set(re.findall(r"^\| `kgtui/(\w+)` \|", TEXT, re.MULTILINE))
     assert named == {path.parent.name for path in (ROOT / "kgtui").glob("*/__init__.py")}
