@@ -242,7 +242,7 @@ def test_the_error_about_an_unknown_cluster_lists_the_configured_clusters(folder
         config.resolve(config.load(), Namespace(cluster="prd"))
 
 
-def test_an_option_or_a_variable_can_make_a_cluster_read_only_but_not_writable(
+def test_options_and_variables_can_make_a_cluster_read_only_but_not_writable(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(folder, CLUSTERS)

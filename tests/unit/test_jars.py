@@ -108,7 +108,7 @@ def test_full_test_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.Mo
     assert sorted(archives) == ["3.9.2", "3.9.2", "4.3.1", "4.3.1"]
 
 
-def test_the_error_about_missing_jars_of_a_full_test_run_names_the_option_full() -> None:
+def test_the_error_about_missing_jars_names_the_option_full_if_needed() -> None:
     with pytest.raises(jars.JarsMissingError, match="run tests/run --full once"):
         jars.classpath("4.4.0")
 

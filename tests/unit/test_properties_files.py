@@ -60,7 +60,7 @@ def test_a_pem_file_instead_of_properties_is_rejected_without_showing_its_lines(
     assert not any(part in str(caught.value) for part in PEM.splitlines())
 
 
-def test_a_part_of_a_pem_file_in_properties_is_rejected_with_its_line_number(tmp_path: Path) -> None:
+def test_a_line_of_a_pem_file_in_properties_is_rejected_by_line_number(tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     body = "MC4CAQAwBQYDK2VwBCIEIGh/Nabcdefghijklmnopqrstuvwxvalue/ABCDEFGH="
     file.write_text(f"client.id=x\n{body}\n")
@@ -131,7 +131,7 @@ def test_secrets_in_properties_are_read_from_environment_variables_and_files(
 def test_the_url_of_a_token_file_is_not_replaced_with_the_token(tmp_path: Path) -> None:
     """In `sasl.oauthbearer.token.endpoint.url`, Kafka itself expects a URL that begins with `file:`.
 
-    In any other property, `file:PATH` is a reference that kgtui replaces with the content of the file.
+    In a property whose name does not end with `.url`, kgtui replaces `file:PATH` with the content of the file.
     """
     token = tmp_path / "token"
     token.write_text("S3cret")
