@@ -82,7 +82,10 @@ class FaultyLink:
         self.stall()
 
     async def resume(self) -> None:
-        """End all faults: accept connections, and forward all data without delay, first the data that was held back."""
+        """End all faults: accept connections, and forward all data without delay.
+
+        Data that was held back is forwarded first.
+        """
         self._delay = 0.0
         self._cut_after = None
         self._open.set()

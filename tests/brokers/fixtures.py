@@ -41,7 +41,7 @@ LIVE = tuple(named("live", version) for version in BROKER_VERSIONS)
 NAMES = (*LIVE, "secure_broker", *(named("broker", version) for version in BROKER_VERSIONS))
 """Names of the fixtures whose brokers are started at the same time if any test needs them.
 
-They are submitted in this order, in which those that take longest to start come first. `live_431` and `live_392` also
+The fixtures that take longest to start come first, because they are started in this order. `live_431` and `live_392`
 create groups on the brokers `broker_431` and `broker_392`.
 """
 
@@ -122,7 +122,8 @@ class Brokers:
     def get(self, name: str) -> Any:
         """Wait until the broker or the set of live groups `name` is ready, and return it.
 
-        If its Kafka version is in `FULL_BROKER_VERSIONS`, first stop the brokers of the other versions in this tuple.
+        If the Kafka version of `name` is in `FULL_BROKER_VERSIONS`, first stop the brokers of all other versions in
+        `FULL_BROKER_VERSIONS`.
         """
         if name in _FULL_VERSION:
             self._stop_others(_FULL_VERSION[name])

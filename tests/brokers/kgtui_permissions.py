@@ -1,7 +1,8 @@
 """Principals with which tests check the README's table of permissions, on a broker with an authorizer.
 
 For each line of the table, `PERMISSIONS` contains a principal that has only the permissions in this line. For each
-permission in the table, `PERMISSIONS` contains a principal that has all other permissions, but lacks this permission.
+permission in the table, `PERMISSIONS` contains a principal that lacks this permission and all permissions that include
+it, and has all other permissions.
 
 Permissions for a single group apply to `GROUP`, or to `DELETED_GROUP` for the operation DELETE. Permissions for a
 single topic apply to `TOPIC`.
@@ -68,7 +69,7 @@ def only(line: str) -> str:
 
 
 def without(permission: Permission) -> str:
-    """Return the name of the principal that has every permission in the table except `permission`."""
+    """Return the name of the principal that lacks `permission`, and has the other permissions in the table."""
     return f"without-{permission.operation}-{permission.resource}-{'any' if permission.name == '*' else 'one'}"
 
 

@@ -34,7 +34,7 @@ NOT_READY = {14, 15, 16, 27}
 """Error codes after which requests are repeated: the coordinator is loading or has moved, or the group rebalances."""
 
 LONG = i32Timedelta.parse(timedelta(minutes=30))
-"""Session timeout of 30 minutes, the broker's maximum. With it, members need not send heartbeats during a test run."""
+"""Session timeout of 30 minutes, the broker's maximum, so that members need not send heartbeats during a test run."""
 
 
 class Listed(NamedTuple):

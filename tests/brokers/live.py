@@ -1,6 +1,6 @@
 """Run groups of every type on a real broker.
 
-These groups are live: their members stay in the groups during the tests.
+These live groups keep their members and offsets while the tests run. Some of the groups have no members.
 """
 
 from __future__ import annotations

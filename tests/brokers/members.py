@@ -16,8 +16,8 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # `Members` stops polling a consumer when the consumer has got its partitions. With a shorter interval, the consumer
-    # would then leave the group.
+    # `Members` stops polling a consumer when the consumer has got its partitions. If this setting were smaller, the
+    # consumer would then leave the group after the configured time.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }

@@ -1,6 +1,6 @@
 """Places where kgtui could show a secret, such as outputs, logs and files.
 
-`test_secrets` calls one function per group of places. Each function runs kgtui and searches the places of its group.
+`test_secrets` calls one function per group of places. The function runs kgtui and searches these places for secrets.
 """
 
 from __future__ import annotations
@@ -345,4 +345,7 @@ PLACES: dict[str, Callable[[Prepared, Tools], None]] = {
     "screens, exports and processes": in_screens_exports_and_processes,
     "Spark plans": in_spark_plans,
 }
-"""Maps the name of each group of places to the function that runs kgtui and asserts that they contain no secret."""
+"""Maps the name of each group of places to the function that searches it.
+
+The function runs kgtui and asserts that the places contain no secret.
+"""

@@ -37,7 +37,7 @@ def ui_on_real_broker(live_431: Live, tmp_path_factory: pytest.TempPathFactory) 
 def test_live_groups_are_shown_and_cannot_be_deleted(live_431: Live, ui_on_real_broker: Ui) -> None:
     """The terminal UI shows the state, the members and the lag of each live group.
 
-    After `d`, it says why it refuses the deletion.
+    After the key `d`, the terminal UI says why it refuses the deletion.
     """
     groups = [live_431[role] for role in LIVE_ROLES]
     groups += [g for g in live_431.groups.values() if g.type in {"share", "streams"} and g.state == "Stable"]

@@ -1,8 +1,8 @@
 """No secret of a login is shown anywhere: in outputs, logs, tracebacks, screens, files, processes or Spark plans.
 
-Each login in `LOGINS` is a set of client properties for logging in to a real broker. Each properties file
-also has secrets of all other kinds, which kgtui must ignore or refuse without showing them. Each function in `PLACES`
-runs kgtui and searches several places for all of these secrets.
+Each login in `LOGINS` is a set of client properties for logging in to a real broker. Each properties file also contains
+secrets that the login does not need. kgtui must ignore or refuse these without showing them. Each function in `PLACES`
+runs kgtui and searches several places for all secrets in the properties file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ The search of any other group of places takes many seconds per login.
 """
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
-"""Pairs of a login and a group of places. Every test run searches these places with this login, too."""
+"""Additional pairs of a login and a group of places that every test run searches with this login."""
 
 SPARK = (
     pytest.mark.xdist_group("spark"),

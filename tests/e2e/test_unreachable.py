@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgtui.simulator import SimulatorProcess
 
 CLUSTER_START_TIMEOUT = 45.0
-"""Maximum time between the start of a cluster and its appearance on the screen, in seconds.
+"""Maximum time from the start of a cluster until its groups are on the screen, in seconds.
 
 The time includes the longest pause between two attempts to connect, which is 30 s.
 """
@@ -60,9 +60,9 @@ def test_the_start_screen_accepts_another_address_after_a_failure(
 
 
 def test_the_reason_for_an_unreachable_cluster_is_shown_until_a_broker_responds(terminal: Terminal) -> None:
-    """The screen shows the address, the reason and advice.
+    """While no broker responds, the screen shows the address, the reason and advice.
 
-    When a broker responds, the screen shows the groups instead.
+    As soon as a broker responds, the screen shows the groups.
     """
     port = free_port()
     terminal.start("--interval", "0.5", "--bootstrap-server", f"127.0.0.1:{port}")

@@ -39,9 +39,9 @@ Coordinate = tuple[str, str, str]
 """Maven coordinates of a jar: group id, artifact id and version."""
 
 Resolver = Callable[[Iterable[Coordinate], Path, bool], None]
-"""Function that downloads jars into a folder.
+"""Function that downloads jars.
 
-Its third argument says whether to download the jars' dependencies, too.
+Its arguments are the coordinates of the jars, the folder, and whether to download the dependencies of the jars, too.
 """
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def write_config(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write `config.toml` into a folder, and let kgtui use it."""
+    """Write `config.toml` into a folder, and make this folder kgtui's configuration folder."""
     (folder / "config.toml").write_text(text)
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(folder))
     parser._storage_options.cache_clear()

@@ -169,7 +169,8 @@ async def test_the_recorder_error_for_missing_credentials_names_the_variables_to
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    # Clients without credentials call the machine's metadata service, so replace its address by one without a server.
+    # Clients without credentials call the machine's metadata service. The test replaces the address of this service,
+    # so that no server listens there.
     monkeypatch.setenv("AWS_METADATA_ENDPOINT", ADDRESS_WITHOUT_SERVER)
     assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in await error_of_recorder(bucket.uri())
 

@@ -71,7 +71,7 @@ def test_a_line_of_a_pem_file_in_properties_is_rejected_by_line_number(tmp_path:
 
 @pytest.mark.parametrize("name", ["bootstap.servers", "sals.mechanism", "securty.protocol", "schema.registry.urll"])
 def test_property_names_with_a_typo_are_kept(tmp_path: Path, name: str) -> None:
-    """They look like names of properties, so they are not replaced with line numbers, and warnings can show them."""
+    """Such names look like names of properties, so they are not replaced with line numbers. Warnings can show them."""
     file = tmp_path / "client.properties"
     file.write_text(f"{name}=1\n")
     assert set(config.read_properties(file)) == {name}

@@ -1,4 +1,4 @@
-"""The README is correct: its example runs, its tables are generated, its commands parse, and its links exist."""
+"""Tests that the README is correct: examples run, tables are up to date, commands can be parsed, and links exist."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_kgtui_accepts_the_options_and_filters_of_commands_in_the_readme(words: 
 
 
 def test_commands_in_the_readme_are_found_and_unknown_options_rejected() -> None:
-    """This proves that the test that parses the commands in the README checks these commands, and can fail."""
+    """If no command were found or every option were accepted, the test of the commands in the README could not fail."""
     assert {"demo", "ls", "show", "delete", "backups", "audit", "doctor", "groups"} <= {
         w[0] for w in commands_in_readme()
     }
