@@ -30,20 +30,22 @@ _TIMEOUT = 800.0
 
 
 class BackgroundRuns:
-    """Runs the pipeline in background processes, either to the end or in series of runs that are killed.
+    """Runs the pipeline in background processes.
 
-    A method that returns the result of a run waits until this run has ended.
+    In a series of runs, all runs except the last are killed before they end, and the next run continues in the same
+    lake. A method that returns the result of a run or series waits until this run or series has ended.
 
     Args:
         folder: folder in which the lakes of all runs are created.
-        recording: a lake with a recording. Every run works on a copy of this lake.
-        records: folder with files of records, which every run reads.
-        connect_url: URL of the Spark Connect server for the last run of each series, which is not killed. The runs
-            before it are killed, so each of them starts Spark in its own JVM.
+        recording: a lake with a recording. Each single run, and each series of runs, begins with a copy of this lake.
+        records: folder with Parquet files of `__consumer_offsets` records, which every run reads.
+        connect_url: URL of the Spark Connect server that the last run of each series uses. All other runs of a series
+            start Spark in their own JVMs, because they are killed.
 
     Attributes:
-        cluster_python_starts: how many times the standalone cluster's worker has started its own `python3`.
-        cluster_executors: how many executors the standalone cluster's worker has started.
+        cluster_python_starts: how many times the worker of the standalone cluster has started its own `python3`. This
+            number, and `cluster_executors`, are 0 until the run on the cluster has ended.
+        cluster_executors: how many executors the worker of the standalone cluster has started.
     """
 
     def __init__(self, folder: Path, recording: Path, records: Path, connect_url: str) -> None:
@@ -57,21 +59,22 @@ class BackgroundRuns:
     def start(self, *kills: int) -> None:
         """Start one run on a standalone cluster, and one series of runs for each number in `kills`.
 
-        The run on the cluster is not killed. Each number in `kills` says how many runs of its series are killed. The
-        last run of each series is not killed, so that the series completes a lake.
+        The run on the cluster is not killed. Each number in `kills` says how many runs of one series are killed. One
+        more run of this series is not killed, and completes the lake.
         """
         self._uninterrupted = self._pool.submit(self._run_on_cluster)
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
 
     def killed(self, kills: int) -> tuple[list[Path], int]:
-        """Return the lakes of the series with `kills` killed runs, and how many of these runs were in fact killed.
+        """Return the lakes of the series in which `kills` runs should be killed, and how many runs were killed.
 
-        A run may end before it can be killed. All lakes are complete, because the last run of a lake was not killed.
+        If a run ends before it is killed, its lake is complete, and the next run begins with a new lake. All returned
+        lakes are complete, because the last run in each lake was not killed.
         """
         return self._killed[kills].result()
 
     def uninterrupted(self) -> Path:
-        """Return the lake of the run on the standalone cluster, which was not killed."""
+        """Return the lake of the run on the standalone cluster. This run was not killed."""
         assert self._uninterrupted is not None
         return self._uninterrupted.result()
 
@@ -86,8 +89,8 @@ class BackgroundRuns:
         lakes = [self._new_lake(f"killed-{kills}")]
         for number in range(kills):
             # Runs 0, 2, 4, … are killed before or while they read records. Runs 1, 3, 5, … are killed while they decode
-            # records or compute gold tables. Runs 1, 2, 5, 6, … use a Spark Connect server, so that even in a series of
-            # two runs, one decodes records through such a server.
+            # records or compute gold tables. Runs 1, 2, 5, 6, … use a Spark Connect server. So even if only two runs
+            # are killed, one of them decodes records through such a server.
             steps = STEPS[2:] if number % 2 else STEPS[:2]
             target = ("local[2]",) if number % 4 in (1, 2) else ()
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *target):
@@ -104,7 +107,11 @@ class BackgroundRuns:
         return lake
 
     def with_killed_executors(self, *steps: str) -> Path:
-        """Run on a standalone cluster, and kill one executor when each of the steps begins. Return the lake."""
+        """Run the pipeline on a standalone cluster, and return the lake. Kill one executor when each step begins.
+
+        Args:
+            steps: names of the steps, as in `STEPS`, at whose beginning an executor is killed.
+        """
         return self._pool.submit(self._run_with_killed_executors, steps).result()
 
     def _run_with_killed_executors(self, steps: tuple[str, ...]) -> Path:
@@ -128,9 +135,12 @@ class BackgroundRuns:
         return shutil.copytree(self._recording, self._folder / name)
 
     def _kill_after(self, step: str, seconds: float, lake: Path, *target: str) -> bool:
-        """Kill a run and its JVM, `seconds` after the run has begun the step `step`.
+        """Start a run; kill the run and its JVM `seconds` seconds after the run has begun the step `step`.
 
-        Return True if the run was killed, and False if it ended before that.
+        Return True if the run was killed, and False if it ended before it could be killed.
+
+        Args:
+            target: argument `target` of `pipeline_program`, or nothing.
         """
         program = self._start_program(lake, *target)
         try:

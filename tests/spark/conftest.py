@@ -24,10 +24,10 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run all Spark tests in one xdist worker, so that all of them share one JVM.
+    """Run all Spark tests in one xdist worker, so that they share one JVM.
 
-    Tests that wait for background runs are moved to the end, and the other Spark tests to the beginning, so that the
-    background runs begin as early as possible.
+    Tests that wait for background runs of the pipeline are moved to the end, and all other Spark tests to the
+    beginning, so that the background runs begin as early as possible.
     """
     for item in items:
         if HERE in item.path.parents:
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 # The timeout is longer than in other tests, because Spark is slow while other tests use the CPU.
                 item.add_marker(pytest.mark.timeout(900))
 
-            # PySpark leaves sockets open, so that Python issues a ResourceWarning, which must not fail a test.
+            # PySpark leaves sockets open, so Python issues ResourceWarnings. These must not make a test fail.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
     items.sort(key=lambda item: (_waits_for_background_runs(item), HERE not in item.path.parents))
@@ -65,7 +65,10 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def start_brokers_early(request: pytest.FixtureRequest) -> None:
-    """Start the brokers, and begin to create groups on them, so that no test has to wait for the groups."""
+    """Start the brokers that the selected Spark tests need, and begin to create groups on these brokers.
+
+    This is done before the first test, so that no test has to wait for the groups.
+    """
     needed = set().union(*(requested_by(item) for item in request.session.items if HERE in item.path.parents))
     if needed:
         brokers: Brokers = request.getfixturevalue("brokers")
@@ -82,7 +85,7 @@ def background_runs(
     record_files: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[BackgroundRuns]:
-    """Start runs of the pipeline in background processes before the first test, if a selected test needs them."""
+    """Start runs of the pipeline in background processes before the first test, if a selected test needs the runs."""
     runs = BackgroundRuns(tmp_path_factory.mktemp("runs"), recording, record_files, connect_url(spark))
     waiting = [item for item in request.session.items if _waits_for_background_runs(item)]
     kills = sorted(item.callspec.params["kills"] for item in waiting if hasattr(item, "callspec"))

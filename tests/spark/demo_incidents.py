@@ -1,4 +1,4 @@
-"""Compute the findings that the demo must have, from the file that tells the simulator which incidents to simulate."""
+"""Compute the findings that `kgtui pipeline demo` must report, from the file with the incidents to simulate."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ if TYPE_CHECKING:
 
 HOUR = 3_600.0
 LONG_UNUSED = 24 * HOUR
-"""Time without members and commits after which a group is reported as unused, in seconds."""
+"""A group without members and without commits is reported as unused after this time, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """A finding that the demo must have.
+    """A simulated problem of one group, which the demo must report as a finding.
 
     Attributes:
-        begin: seconds since the epoch; None if the incident began before the simulated history.
-        end: seconds since the epoch; None if the incident goes on at the end of the simulated history.
-        seconds: number of seconds until the group has caught up (DRAIN) or until records are lost (AT_RISK); None if
-            there is no such time.
+        kind: kind of the finding.
+        group: id of the group.
+        begin: time in seconds since the epoch; None if the incident began before the simulated history.
+        end: time in seconds since the epoch; None if the incident continues at the end of the simulated history.
+        seconds: time from the end of the simulated history until the group has caught up (kind DRAIN) or until unread
+            records are deleted (kind AT_RISK), in seconds; None if the group will never catch up, and for other kinds.
     """
 
     kind: Kind
@@ -39,14 +41,14 @@ class Incident:
 
 
 def incidents(plan: HistoryPlan) -> tuple[list[Incident], set[str]]:
-    """Return the findings that the demo must have, and the groups that must not have any finding."""
+    """Return the findings that the demo must report, and the ids of the groups for which it must report nothing."""
     data = _with_times(read_toml(INCIDENTS), plan)
     found = [incident for group in data["groups"] for incident in _of_group(group, data["topics"], plan)]
     return found, {group["id"] for group in data["groups"]} - {incident.group for incident in found}
 
 
 def _with_times(value: Any, plan: HistoryPlan) -> Any:
-    """Replace each TOML table that describes a time with this time, in seconds since the start of the history."""
+    """Replace each TOML table in `value` that describes a time with this time, in seconds since the history began."""
     if isinstance(value, list):
         return [_with_times(item, plan) for item in value]
     if not isinstance(value, dict):
@@ -76,9 +78,10 @@ def _of_group(group: dict[str, Any], topics: dict[str, Any], plan: HistoryPlan) 
 
 
 def _of_speeds(name: str, speeds: list[tuple[float, float]], kept: float, plan: HistoryPlan) -> Iterator[Incident]:
-    """Return the incidents of a group whose reading speed changes.
+    """Yield the incidents that follow from changes of a group's reading speed; nothing if `speeds` is empty.
 
     Args:
+        name: id of the group.
         speeds: (time, speed) of each change. The time is in seconds since the start of the history. The speed is the
             number of records read per record written.
         kept: retention time of the topic, in seconds.

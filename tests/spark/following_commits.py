@@ -1,4 +1,4 @@
-"""Writes rows of silver `commits` for the offsets that a simulated cluster has when it is polled."""
+"""Write rows of the silver table `commits` that match the offsets which polls of a simulated cluster show."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ PARTITIONS = 3
 
 
 class FollowingCommits:
-    """Collects commits of the groups of a `Cluster`, and writes them to silver `commits`.
+    """Collects offset commits of the groups in a simulated `Cluster`, and writes them to the silver table `commits`.
 
-    Each group has its commits in one partition of `__consumer_offsets`.
+    All commits of one group are in the same partition of `__consumer_offsets`.
     """
 
     def __init__(self, lake: SparkLake, random: Random, cluster: Cluster) -> None:
@@ -36,12 +36,15 @@ class FollowingCommits:
         self._rows: list[dict[str, Any]] = []
 
     def add(self, at: int, step: int, *, tombstones: float = 0.01) -> None:
-        """Add up to three commits per partition, which a poll at `at` shows. Share groups have no commits.
+        """Add 0, 1 or 3 commits of the current offset for each partition of each group.
+
+        The share group is left out, because share groups do not commit offsets. The commits are made between the
+        previous poll and the poll at `at`.
 
         Args:
-            at: time of the poll in milliseconds since the epoch.
-            step: time since the poll before, in milliseconds.
-            tombstones: fraction of the commits that are tombstones instead.
+            at: time of the poll, in milliseconds since the epoch.
+            step: time between the previous poll and this poll, in milliseconds.
+            tombstones: fraction of the commits, from 0 to 1, that are replaced with tombstones.
         """
         for group, (topic, partition) in self._cluster.positions:
             if group != "shared":
@@ -53,11 +56,11 @@ class FollowingCommits:
     def commit(
         self, group: str, topic: str, partition: int, committed_at: int, written_at: int, *, is_tombstone: bool = False
     ) -> None:
-        """Add a commit of the group's current position, or a tombstone. Times are milliseconds since the epoch.
+        """Add a commit of the group's current offset in a partition, or a tombstone.
 
         Args:
-            committed_at: time of the commit.
-            written_at: time of its record.
+            committed_at: time of the commit, in milliseconds since the epoch.
+            written_at: timestamp of the commit's record in `__consumer_offsets`, in milliseconds since the epoch.
         """
         record_partition = len(group) % PARTITIONS
         written = datetime.fromtimestamp(written_at / 1000, UTC)
@@ -71,10 +74,11 @@ class FollowingCommits:
         self._offsets[record_partition] += 1
 
     def write(self, *, late: float = 0.0, group: str | None = None) -> None:
-        """Write the added rows, except for a random fraction `late` of them, which the next call writes.
+        """Write the added rows. Some of these rows can be held back until the next call.
 
         Args:
-            group: the group whose rows are written; None for all groups. The next call writes the others.
+            late: fraction of the rows, from 0 to 1, that are held back. They are chosen at random.
+            group: id of a group, if the rows of all other groups should be held back; None otherwise.
         """
         held = [row for row in self._rows if self._random.random() < late or group not in (None, row["group"])]
         rows = [row for row in self._rows if row not in held]
@@ -84,7 +88,7 @@ class FollowingCommits:
 
 
 def without_group(result: PollResult, group: str) -> PollResult:
-    """Return the result of a poll in which the broker did not list a group."""
+    """Return a copy of a poll's result without one group, as if the brokers had not listed this group."""
     parts: dict[str, Any] = {
         name: {other: value for other, value in getattr(result, name).items() if other != group}
         for name in ("listings", "descriptions", "committed", "share")

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 def main(lake: str, records: str, target: str = "") -> None:
     """Run the pipeline, and print the name of each step on standard output when the step begins.
 
-    A run on an existing Spark Connect server (`sc://`) or standalone cluster (`spark://`) is never killed. All other
-    runs read one file per batch, so that they can be killed between two batches.
+    Most runs read only one file per batch, so that tests can kill them between two batches. Runs on an existing Spark
+    Connect server (`sc://`) or on a standalone cluster (`spark://`) are never killed, so their batches have no limit.
 
     Args:
         lake: folder of the lake.
-        records: folder with files of records.
+        records: folder with Parquet files of `__consumer_offsets` records.
         target: `sc://HOST:PORT`, `spark://HOST:PORT`, `local[N]` for a Spark Connect server in this run's own JVM, or
             empty for Spark without a server.
     """
@@ -41,18 +41,21 @@ def main(lake: str, records: str, target: str = "") -> None:
     try:
         run(spark, Path(lake), Path(records), target)
     finally:
-        # Without this call, Python would wait forever for the Spark Connect server when it exits after an error.
+        # Without this call, Python would not exit after an error, but wait forever for the Spark Connect server.
         spark.stop()
 
 
 def run(spark: SparkSession, lake: Path, records: Path, target: str) -> None:
-    """Run all steps, and print the name of each step on standard output. The arguments are the same as for `main`."""
+    """Run all steps of the pipeline, and print the name of each step on standard output.
+
+    `lake`, `records` and `target` have the same meaning as in `main`.
+    """
     sources = Sources(records=records, max_files=None if target.startswith(("sc:", "spark:")) else 1)
     new = new_lake(spark, lake)
     run_once(new, sources, partial(update_gold, on_progress=print_step), print_step)
     if target.startswith("spark:"):
-        # Without the decoder in Java, Spark needs Python and kgtui's code on the executors. This line checks that the
-        # executors can run this code.
+        # Executors normally decode records in Java. Without the Java decoder, they use Python and kgtui's own code.
+        # This line checks that the executors can run kgtui's code in Python.
         assert new.read(COORDINATOR_RECORDS).limit(10).transform(decode_records).count() == 10
     print_step("done")
 

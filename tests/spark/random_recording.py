@@ -13,7 +13,10 @@ _GROUPS, _PARTITIONS = 4, 2
 
 
 def random_recording(random: Random, polls: int) -> RecordedTables:
-    """Return a recording with a poll every 20 seconds on average, a few gaps, and a keyframe every ten polls."""
+    """Return a recording of `polls` polls, with 20 seconds between two polls on average, and a few gaps.
+
+    Every tenth poll is a keyframe, which stores the state of all groups and not only changes.
+    """
     return _Cluster(random).record(polls)
 
 
@@ -82,7 +85,7 @@ class _Cluster:
             self._tables.member(f"g{group}", member)
 
     def _change_partitions(self, group: int, keyframe: bool) -> None:
-        """Change a group's offsets at random. Group 2 reads slowly and group 3 never, so that their time lags grow."""
+        """Change a group's offsets at random. The time lags of group 2 (slow) and group 3 (reads nothing) grow."""
         for index in range(_PARTITIONS):
             most = (1_000, 1_000, 5, 0)[group]
             reads = self._random.random() < 0.5

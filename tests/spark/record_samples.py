@@ -82,8 +82,8 @@ def check_decoded(
     Args:
         position: partition and offset of the record, or only the offset.
         key, value: key and value of the record.
-        tables: name of each silver table → dict from positions to rows. These positions have the same form as
-            `position`.
+        tables: maps the name of each silver table to a dict with its rows. The keys of this dict are positions in the
+            same form as `position`.
     """
     expected = decode(key, value)
     quarantined = tables[QUARANTINE.name].get(position)

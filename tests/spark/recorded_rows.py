@@ -1,6 +1,6 @@
-"""Build DataFrames of recorded tables for tests. Columns that a test does not set have default values.
+"""Build DataFrames of the tables of a recording for tests. Columns that a test does not set have default values.
 
-Times are given as seconds after `START`.
+Tests give times in seconds after `START`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def ms(seconds: float) -> int:
 
 
 def at(seconds: float) -> datetime:
-    """Convert seconds after `START` to a timestamp."""
+    """Convert seconds after `START` to a `datetime` in UTC."""
     return datetime.fromtimestamp(START + seconds, UTC)
 
 
@@ -46,7 +46,10 @@ def frame(spark: SparkSession, table: Table, rows: Iterable[Mapping[str, Any]]) 
 
 @dataclass
 class RecordedTables:
-    """Collects rows of recorded tables. `poll` begins a new poll, and the other methods add rows to the latest poll."""
+    """Collects rows of the tables of a recording.
+
+    `poll` begins a new poll. `group`, `member`, `commit`, `partition_gone` and `fault` add a row to the latest poll.
+    """
 
     polls: list[dict[str, Any]] = field(default_factory=list)
     groups: list[dict[str, Any]] = field(default_factory=list)
@@ -97,7 +100,10 @@ class RecordedTables:
     def fault(
         self, scope: str = "offsets", *, group: str | None = None, broker: int | None = None, gone: bool = False
     ) -> None:
-        """Add a row to the table `faults`. If `gone` is true, the row says that the fault has ended."""
+        """Add a row to the table `faults`, which has errors in reading the cluster.
+
+        If `gone` is true, the row says that the error no longer occurs.
+        """
         row = {"scope": scope, "group": group, "broker": broker, "name": "NO_ANSWER", "gone": gone}
         self._add(self.faults, row)
 

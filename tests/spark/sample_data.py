@@ -46,7 +46,7 @@ class Cluster:
         return self.result()
 
     def result(self) -> PollResult:
-        """Return the result of a poll at which nothing was written or consumed since the poll before."""
+        """Return the result of a poll in the current state. Unlike `poll`, this method writes and consumes nothing."""
         bounds = {tp: PartitionBounds(0, end) for tp, end in self.ends.items()}
         listed = {
             group: Listing("share" if group == "shared" else "consumer", "consumer", "Stable", 1) for group in GROUPS
@@ -67,10 +67,11 @@ class Cluster:
 
 
 def record(recording: RecordingBuilder, cluster: Cluster, start: int, polls: int, *, gap: str = "") -> None:
-    """Record polls every ten seconds, with a keyframe every three minutes and a flush every minute.
+    """Record one poll every ten seconds, with a keyframe every three minutes and a flush every minute.
 
     Args:
         start: time of the first poll, in milliseconds since the epoch.
+        polls: number of polls.
         gap: reason for the gap before the first poll; empty if there is no gap.
     """
     for number in range(polls):
@@ -88,7 +89,7 @@ def record_seven_minutes(lake: Path | str) -> None:
 
 
 def write_records(folder: Path) -> None:
-    """Write files with `__consumer_offsets` records of all types. The recording does not contain their groups."""
+    """Write files with `__consumer_offsets` records of all types. The groups of these records are not recorded."""
     for number in range(FILES):
         records: list[Record] = [commit(4, f"g{number}-{n}") for n in range(30)]
         records += [*every_record_type(number, 1)[6 + number :: FILES], (b"\x00\x63?", b"")]

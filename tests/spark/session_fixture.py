@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Run a local Spark session with two threads, whose JVM also contains a Spark Connect server."""
+    """Start a local Spark session with two threads. Its JVM also runs a Spark Connect server."""
     # PySpark is imported only if a test needs it, because every test process imports this module.
     from kgtui.pipeline.session import start
     from tests import jars
@@ -26,7 +26,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         warnings.simplefilter("ignore")
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
         patch.setenv("KGTUI_SPARK_MEMORY", "1536m")
-        # The jar of the decoder is compiled into this folder once, and also used by the programs that tests start.
+        # kgtui compiles the jar of its Java decoder into this folder once. The programs that tests start use it too.
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         spill = tmp_path_factory.mktemp("spark")
         # Lower the priority of this process, and of the JVM that it starts, so that tests of the terminal UI in other

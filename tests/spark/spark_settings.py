@@ -59,7 +59,7 @@ CONNECT_SERVER = {
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
     "spark.connect.grpc.binding.port": "0",
 }
-"""Options that start a Spark Connect server in the session's JVM; see `connect_url`."""
+"""Spark options that start a Spark Connect server in the session's JVM. `connect_url` returns the server's URL."""
 
 
 def connect_url(spark: SparkSession) -> str:

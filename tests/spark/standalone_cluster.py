@@ -1,6 +1,6 @@
 """Start a standalone Spark cluster on the loopback interface: a master process and a worker process.
 
-PySpark's own script `spark-class` starts them.
+PySpark's script `spark-class` starts both processes.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _TIMEOUT = 120.0
-"""Maximum waiting time, in seconds, for the master to listen and also for the worker to register."""
+"""Maximum time to wait until the master listens, and then until the worker has registered, in seconds each."""
 
 
 class StandaloneCluster:
     """A Spark master, and a worker that runs two executors with one core each. Use this class as a context manager.
 
-    The worker's `python3` is a script in `folder`, so that its path differs from the driver's Python. Whenever the
-    script runs, it appends a line to the file `python-starts`, and then starts the Python that runs the tests.
+    The worker's `python3` is a script in `folder`, so that the executors' Python has a different path than the
+    driver's Python. Whenever the script runs, it appends a line to the file `python-starts`, and then starts the
+    Python that runs the tests.
 
     Args:
+        folder: folder for the script, the logs and the files of the executors.
         bare: if true, the worker's Python has only its standard library and PySpark (added by Spark), but neither
             pyarrow nor kgtui.
 
@@ -86,7 +88,7 @@ class StandaloneCluster:
         self.close()
 
     def close(self) -> None:
-        """Stop first the worker, which stops its executors, and then the master."""
+        """Stop the worker, and then the master. The worker also stops its executors."""
         for process in reversed(self._processes):
             process.terminate()
             try:

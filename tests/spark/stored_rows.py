@@ -1,4 +1,4 @@
-"""Read the tables of a lake without Spark, which would use about a second of CPU time per small table."""
+"""Read the tables of a lake without Spark, because Spark would use about a second of CPU time per small table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def stored_rows(lake: Path, table: Table) -> list[dict[str, Any]]:
-    """Return all rows of `table` as dicts by column name, sorted by their text; `[]` if the table does not exist."""
+    """Return all rows of `table` as dicts (column name → value), sorted by their `repr`.
+
+    The list is empty if the table does not exist.
+    """
     path = lake / table.layer / table.name
     if not is_table(path):
         return []

@@ -1,4 +1,4 @@
-"""The time at which a backlog began is computed from the time lags in the gold table `lag` since the last gap."""
+"""The start of a backlog is computed from the time lags in the gold table `lag` after the latest recording gap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_the_time_at_which_a_backlog_began_is_computed_from_earlier_time_lags(spark: SparkSession) -> None:
+def test_a_backlog_begins_when_the_time_lag_begins_to_rise(spark: SparkSession) -> None:
+    """All time lags rise from minute 200 on.
+
+    The row of the whole group `g` has a gap before minute 230, so only the time lags after this gap are used.
+    """
     series = (("g", "t", 0, 0), ("g", "t", 1, 700), ("g", None, None, 0), ("h", "t", 0, 9))
     lag = [
         {"group": group, "topic": topic, "partition": partition, "covered_to": at(60 * minute),
