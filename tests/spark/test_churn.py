@@ -1,6 +1,6 @@
 """The gold table `churn` has rebalances per hour, computed from recordings and from `__consumer_offsets` records.
 
-Each row also has the duration of the rebalances and the number of topic records that they delay.
+Each row also says how long the group was in rebalances, and how many topic records waited during the rebalances.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 
 def record_members(tables: RecordedTables, group: str, present: str, before: str) -> None:
-    """Add rows of `members` to the latest poll: all members at a keyframe; otherwise, members that joined or left.
+    """Add rows to the table `members` for the latest poll, as the recorder does.
+
+    If the poll is a keyframe, all members are added; otherwise, only the members that joined or left.
 
     Args:
         present: members at the latest poll. Each character is a member id.
-        before: members at the poll before the latest poll.
+        before: members at the previous poll.
     """
     keyframe = tables.polls[-1]["poll"] == tables.keyframe
     for name in sorted(set(present) | set(before)):
@@ -56,7 +58,8 @@ def test_gold_table_churn_counts_rebalances_per_hour_from_polls_and_decoded_reco
             record_members(tables, "flaps", now, before)
             present = now
         tables.commit("flaps", "t", 0, 0, 0, owner="a" if "a" in present else "b")
-    # The recording has only six minutes of the last hour. Three rebalances in them do not show that the group flaps.
+    # The recording has only six minutes of the last hour. Three rebalances in six minutes are too few to report that
+    # the group flaps (rebalances again and again).
     for second, now in ((14_400, "abc"), (14_520, "bc"), (14_640, "abc"), (14_760, "bc")):
         tables.poll(second, keyframe=second == 14_400, gap="recorder stopped" if second == 14_400 else None)
         if second == 14_400:
@@ -84,7 +87,7 @@ def test_gold_table_churn_counts_rebalances_per_hour_from_polls_and_decoded_reco
         ("flaps", at(3_600), 0, 2, 0, 0, 0, 0, 300.0, None, 2_700.0, 0.0, False, "recorded", None, None, at(6_900)),
         ("flaps", at(14_400), 3, 0, None, 1, 2, 3, 0.0, None, 360.0, 30.0, False, "recorded",
          at(14_520), at(14_760), at(14_760)),
-        # This group has no recording, so `covered_to` is the time of its last decoded rebalance.
+        # Group `records` is not in the recording, so `covered_to` is the time of its last decoded rebalance.
         ("records", at(10_800), 7, None, 7, 7, 0, 14, 28.0, None, None, 7.0, True, "silver",
          at(10_800), at(13_800), at(13_800)),
     ]  # fmt: skip

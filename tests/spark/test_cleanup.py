@@ -1,6 +1,7 @@
-"""The gold table `cleanup` lists unused groups, and families, which are groups whose ids have the same prefix.
+"""The gold table `cleanup` lists unused groups, and families in which all groups are unused.
 
-It is computed from recordings, from decoded records, or from both.
+A family contains all groups whose ids have the same prefix. The table is computed from polls in a recording, from
+decoded `__consumer_offsets` records, or from both.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def silver_tables(
     All times are in days after `START`.
 
     Args:
-        commits: tuples (group, committed offset, time).
+        commits: tuples (group, committed offset, time). A tombstone has the committed offset None.
         events: tuples (group, type, value of the column `about`, member id, number of members, whether the record is a
             tombstone, time).
     """
@@ -62,11 +63,15 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return the argument `days` of `decoded_activity`: one row, for the day that ends `day` days after `START`."""
+    """Return the argument `days` of `decoded_activity`: one row, whose time `at` is `day` days after `START`."""
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
-def test_gold_table_cleanup_lists_unused_groups_and_prefixes_of_their_ids(spark: SparkSession) -> None:
+def test_gold_table_cleanup_lists_unused_groups_and_families_of_unused_groups(spark: SparkSession) -> None:
+    """Family `old.*` is listed, because both its groups are unused. Family `new.*` is not listed.
+
+    Group `new.b`, which belongs to `new.*`, is in use.
+    """
     tables = RecordedTables()
     for day in (0.5, 1.5, 3.5):
         tables.poll(day * DAYS, keyframe=True, gap=None if day == 0.5 else "recorder stopped")
@@ -94,7 +99,7 @@ def test_gold_table_cleanup_lists_unused_groups_and_prefixes_of_their_ids(spark:
     silver = silver_tables(spark, [("alone", 9, -3.0)], [])
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).cache()
-    # No offsets can be hidden in group `alone`, because its commits were decoded.
+    # Missing permissions cannot hide offsets of group `alone`, because its commits were decoded from records.
     assert {row["name"]: row["offsets_may_be_hidden"] for row in rows.collect()} == {
         "old.*": True, "old.a": True, "old.b": False, "new.a": False, "alone": False, "share": None
     }  # fmt: skip
@@ -112,10 +117,10 @@ def test_gold_table_cleanup_lists_unused_groups_and_prefixes_of_their_ids(spark:
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_offset_expiry_starts_at_the_last_commit_or_when_a_group_becomes_empty(spark: SparkSession) -> None:
-    """Polls do not show a commit that repeats the previous offset.
+def test_offsets_expire_a_week_after_the_last_commit_or_after_the_group_became_empty(spark: SparkSession) -> None:
+    """Polls do not show a commit of an offset that was already committed before.
 
-    Without decoded commits, kgtui therefore assumes that a group committed until it became Empty.
+    If no commits were decoded from records, kgtui therefore assumes that a group committed until it became Empty.
     """
     tables = RecordedTables()
     for day in (0.5, 1.0, 1.5, 3.5):
@@ -133,15 +138,16 @@ def test_offset_expiry_starts_at_the_last_commit_or_when_a_group_becomes_empty(s
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).select("name", F.unix_millis("expires_at")).collect()
     assert dict(map(tuple, rows)) == {
-        # Without decoded commits, the offsets of a consumer group expire one week after the group became Empty (day
-        # 1.5).
+        # Only polls show group `polled`. Its offsets expire one week after the group became Empty, on day 1.5.
         "polled": ms(1.5 * DAYS + WEEK),
-        # With decoded commits, the offsets expire one week after the group's last commit, which was on day 1.
+        # The commits of group `decoded` were decoded from records. Its offsets expire one week after the last commit,
+        # which was on day 1.
         "decoded": ms(1.0 * DAYS + WEEK),
-        # The group has been Empty since day 0.5. A reset that changes its offsets later does not delay the expiry.
+        # Group `classic` has been Empty since day 0.5. Its offsets were reset on day 1.5, but this does not delay the
+        # expiry.
         "classic": ms(0.5 * DAYS + WEEK),
-        # The offsets of a simple group expire one week after the group's last commit, which a poll first showed on day
-        # 1.5.
+        # Group `simple` never has members. Its offsets expire one week after the last commit, which is first shown by
+        # the poll on day 1.5.
         "simple": ms(1.5 * DAYS + WEEK),
     }
 
@@ -177,7 +183,7 @@ def test_the_cleanup_table_lists_unused_groups_that_only_decoded_records_show(sp
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_spark_and_the_tree_find_the_same_prefix_of_each_group_id(spark: SparkSession) -> None:
+def test_spark_and_the_terminal_ui_find_the_same_prefix_of_each_group_id(spark: SparkSession) -> None:
     names = [
         "team-007.settle", "a-b", ".x", "x.", "x", "_a:b", "a.", "a-.", "a:b.c", "na\nme_x", "名.前", "", "--",
         "a-b-c:",

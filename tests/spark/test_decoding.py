@@ -52,8 +52,8 @@ def commits() -> list[Record]:
     records += [commit(4, topicId=UUID(bytes=byte * 16)) for byte in (b"\xfb", b"\xff")]
     key, value = commit(4, topicId=UUID(int=1))
     assert value is not None
-    # The value ends with a topic id that equals 1. Replace its last byte, so that the topic id is 0, which means that
-    # the commit has no topic id.
+    # The value ends with a topic id that equals 1. Set the last byte to 0, so that the topic id is 0. A topic id of 0
+    # means that the commit has no topic id.
     records.append((key, value[:-1] + b"\0"))
     return records + [(key, None) for key, _ in records[::3]]
 
@@ -84,9 +84,9 @@ def code_generation(spark: SparkSession) -> Iterator[None]:
 
 
 def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
-    """Return rows of `coordinator_records` in three Spark partitions.
+    """Return `records` as rows of the bronze table `coordinator_records`.
 
-    The offset of a record is its index in `records`.
+    The record with index `i` in `records` has offset `i`, and is in partition `i % 3` of `__consumer_offsets`.
     """
     return spark.createDataFrame(
         [
@@ -99,7 +99,10 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
 
 @pytest.fixture(params=["java", "java in two passes", "expressions and python"])
 def decoder(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Decode with Java in one pass, with Java in two passes (commits, then other records), or without Java."""
+    """Make Spark decode with Java in one pass, with Java in two passes (commits, then other records), or without Java.
+
+    A test that uses this fixture runs three times.
+    """
     assert has_decoder(spark)
     if request.param == "java in two passes":
         monkeypatch.setattr(KeptRecords, "take", lambda *_: None)

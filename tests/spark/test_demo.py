@@ -34,7 +34,7 @@ TOLERANCE = 2 * POLL
 
 @pytest.mark.full
 @pytest.mark.timeout(1_800)
-def test_findings_of_the_demo_are_the_incidents_of_the_simulator(lake: SparkLake) -> None:
+def test_the_pipeline_demo_reports_exactly_the_simulated_incidents(lake: SparkLake) -> None:
     path = lake.folder.local_path
     history = DemoHistory(days=DAYS, interval=POLL, until=END)
     asyncio.run(record_history(str(path), history, ignore))
@@ -52,7 +52,7 @@ def test_findings_of_the_demo_are_the_incidents_of_the_simulator(lake: SparkLake
 
 
 def check_findings(findings: list[Finding], plan: HistoryPlan) -> None:
-    """Assert that each incident has a finding with the same group, kind, begin and end, and that no others exist."""
+    """Assert that each incident has a finding with its group, kind, begin and end, and that there are no others."""
     expected, healthy = incidents(plan)
     assert len(healthy) >= 20
     assert healthy.isdisjoint(group for finding in findings for group in finding.groups)
@@ -64,11 +64,11 @@ def check_findings(findings: list[Finding], plan: HistoryPlan) -> None:
 
 
 def differences(incident: Incident, finding: Finding) -> list[str]:
-    """Return a text for each time in the finding that differs from the incident."""
+    """Return one text for each time in the finding that differs too much from the time in the incident."""
     name = f"{incident.group} {incident.kind.value}"
     texts = []
     if incident.begin is None:
-        texts += [] if finding.since_at_least else [f"{name} began before the history"]
+        texts += [] if finding.since_at_least else [f"{name}: the finding does not say that it began earlier"]
     elif finding.since is None or abs(finding.since - incident.begin) > TOLERANCE:
         texts.append(f"{name} since {finding.since}, but it began at {incident.begin}")
     if incident.end is not None and (finding.until is None or abs(finding.until - incident.end) > TOLERANCE):
@@ -82,7 +82,13 @@ def differences(incident: Incident, finding: Finding) -> list[str]:
 
 
 def forecast_of(finding: Finding, column: str) -> float | None:
-    """Return the value of a column in the first row of evidence; 0 if records have been lost already."""
+    """Return the time from the end of the history to the forecast event, in seconds; None if no event is forecast.
+
+    The forecast is in the first row of the finding's evidence. If records have been lost already, the result is 0.
+
+    Args:
+        column: `drain_seconds` (the group has caught up) or `loss_seconds` (records are lost).
+    """
     row = dict(zip(finding.evidence.columns, finding.evidence.rows[0], strict=True))
     if row.get("lost"):
         return 0.0

@@ -1,4 +1,4 @@
-"""Each record in the files is ingested and decoded only once, even if files overlap or checkpoints are deleted."""
+"""Records in Parquet files are ingested and decoded only once, even if files overlap or checkpoints are deleted."""
 
 from __future__ import annotations
 
@@ -53,7 +53,11 @@ def test_overlapping_files_and_deleted_checkpoints_cause_no_duplicate_rows(lake:
 
 @pytest.mark.parametrize("later", [0, 86_400_000_000])
 def test_a_record_that_differs_from_the_stored_record_is_rejected(lake: SparkLake, tmp_path: Path, later: int) -> None:
-    """The files come from two clusters, or from a topic that was deleted and created again, perhaps on another day."""
+    """Two files have different records at the same offset.
+
+    This happens if the files come from two clusters, or from a topic that was deleted and created again. The records of
+    the second file are from the same day or from the next day.
+    """
     folder = tmp_path / "records"
     noon = 1_795_262_400_000_000
     write_file(folder, "a.parquet", [commit(4, f"g{number}") for number in range(5)], timestamps=[noon] * 5)
@@ -67,8 +71,8 @@ def test_a_record_that_differs_from_the_stored_record_is_rejected(lake: SparkLak
 
 
 @pytest.mark.full
-def test_decoding_in_many_batches_with_late_records_equals_one_run(lake: SparkLake, tmp_path: Path) -> None:
-    """A batch does not read all stored events, but only the events that its rebalances depend on."""
+def test_decoding_three_files_out_of_order_gives_the_same_rows_as_one_run(lake: SparkLake, tmp_path: Path) -> None:
+    """To compute rebalances, a run does not read all stored events, but only those that the new events need."""
     random = Random(5)
     records: list[Record] = [record for _ in range(2) for record in every_record_type(3, random.randint(0, 9))]
     hour, noon = 3_600_000_000, 1_795_262_400_000_000
@@ -99,8 +103,8 @@ def test_a_missing_folder_and_a_folder_without_record_files_are_rejected(lake: S
         stream_files(lake.spark, tmp_path / "other")
 
 
-def test_records_with_unusual_timestamps_do_not_affect_the_decoding_of_others(lake: SparkLake, tmp_path: Path) -> None:
-    """A wrong clock of one broker must not make all groups look unused."""
+def test_unusual_timestamps_are_clamped_and_gold_tables_ignore_the_future(lake: SparkLake, tmp_path: Path) -> None:
+    """Otherwise, a broker whose clock is years ahead would make the groups of all other brokers look unused."""
     year = 365 * 86_400_000_000
     micros = {-1: 0, -100 * year: 0, 130 * year: 130 * year, 20_000 * year: 253_402_128_000_000_000}
     records = [commit(4, f"g{number}") for number in range(len(micros))]

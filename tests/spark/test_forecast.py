@@ -30,7 +30,7 @@ def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 
     return {**row, **times, "steady_since": at(steady), "unknown": 0 if topic is None else None, **values}
 
 
-def test_gold_table_forecast_says_when_groups_catch_up_and_first_lose_records(spark: SparkSession) -> None:
+def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: SparkSession) -> None:
     rows = []
     for minute in range(60):
         # Add rows for the whole group (None) and for topic `t`. The recording has a gap at minute 30. After the gap,
@@ -39,11 +39,11 @@ def test_gold_table_forecast_says_when_groups_catch_up_and_first_lose_records(sp
             rows.append(lag_row("drains", minute, topic, lag=60_000 - 300 * minute if minute >= 30 else 7,
                                 steady=1_800 if minute >= 30 else 0))  # fmt: skip
             rows.append(lag_row("done", minute, topic, lag=0))
-        # The lag of `ages` falls like the lag of `drains`. Its time lag falls by one second per second.
+        # The lag of group `ages` falls like the lag of `drains`. The time lag of `ages` falls by one second per second.
         if minute >= 30:
             rows.append(lag_row("ages", minute, lag=60_000 - 300 * minute, steady=1_800,
                                 time_lag=10_000.0 - 60 * (minute - 30)))  # fmt: skip
-        # Log start offset of the partition that group `stuck` does not read. It increases by 10,000 every ten minutes.
+        # Group `stuck` reads nothing. The log start offset of its partition increases by 10,000 every ten minutes.
         start = 1_000 * (minute // 10 * 10)
         stuck: dict[str, Any] = {"position": 100_000, "log_end": 200_000 + 600 * minute, "log_start": start,
                    "lead": 100_000 - start, "lost": 0, "lag": 100_000 + 600 * minute,
@@ -56,7 +56,8 @@ def test_gold_table_forecast_says_when_groups_catch_up_and_first_lose_records(sp
         # start offset.
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
-        # The time lag of `later` grows by 0.11 s per second. It would be the retention time (75 min) only in 8.8 h.
+        # The time lag of group `later` grows by 0.11 s per second. It would reach the retention time (75 min) only
+        # after 8.8 h, so the group is not at risk.
         later: dict[str, Any] = {"position": 100_000, "log_end": 235_400, "lag": 135_400, "lost": 0}
         later["time_lag"] = 600 + 6.6 * minute
         rows.append(lag_row("later", minute, "l", **later))
@@ -92,7 +93,7 @@ def baseline_row(group: str, hours_ago: int, lag: float, rate: float | None = No
     return {"group": group, "day": hour.date(), "hour": hour, "hour_of_week": 0, "hours": 0, **values}
 
 
-def test_gold_table_baseline_compares_an_hour_with_the_same_hour_of_earlier_weeks(spark: SparkSession) -> None:
+def test_gold_table_baseline_compares_an_hour_with_earlier_weeks_or_days(spark: SparkSession) -> None:
     rows = [lag_row("weekly", minute, lag=lag, rate_in=9.0) for minute, lag in enumerate((1_000, 400, 500))]
     rows += [lag_row("daily", 0, lag=0), lag_row("new", 0, lag=3), lag_row("weekly", 1, "t", lag=9)]
     before = [

@@ -1,4 +1,4 @@
-"""The gold table `lag` equals the lag in the recording. The gold job gives the same rows when it recomputes a day."""
+"""The gold table `lag` equals the lag in the recording. If the gold job recomputes a day, the rows stay the same."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.spark.background_runs import BackgroundRuns
 
 
-def test_the_pipeline_runs_on_two_executors_with_another_python_path_than_the_driver(
+def test_the_pipeline_runs_on_two_executors_with_their_own_python_executable(
     uninterrupted_lake: SparkLake, background_runs: BackgroundRuns
 ) -> None:
     assert background_runs.cluster_executors == 2
@@ -68,7 +68,7 @@ def test_gold_table_forecast_uses_the_recorded_retention_time_of_the_topic(unint
     assert all(RETENTION - 420 <= row["loss_seconds"] <= RETENTION for row in rows)
 
 
-def test_spark_writes_timestamps_in_microseconds_with_zstd_and_statistics(uninterrupted_lake: SparkLake) -> None:
+def test_spark_writes_timestamps_as_int64_with_statistics_and_zstd_compression(uninterrupted_lake: SparkLake) -> None:
     folder = uninterrupted_lake.folder.local_path
     files = [file for table in (COMMITS, LAG) for file in (folder / table.title).glob("day=*/*.parquet")]
     assert len(files) >= 2
@@ -89,7 +89,7 @@ def without_column(path: Path, column: str) -> None:
 def test_gold_rows_of_an_incremental_run_equal_the_rows_of_a_complete_run(
     spark: SparkSession, uninterrupted_lake: SparkLake, tmp_path: Path
 ) -> None:
-    """The test removes a column from a table, so that the last run computes all rows again."""
+    """The test removes a column from the gold table `lag`, so that the last run computes all rows again."""
     lake = SparkLake(spark, shutil.copytree(uninterrupted_lake.folder.local_path, tmp_path / "lake"))
     first = {table.name: stored_rows(lake.folder.local_path, table) for table in GOLD}
     assert {name for name, rows in first.items() if not rows} == {"churn", "cleanup"}

@@ -1,4 +1,4 @@
-"""Gold tables that are updated with carried state equal the tables of a run that computes everything from nothing."""
+"""Incremental runs, which use the state that earlier runs stored, give the same gold tables as a complete run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HEALTH_TABLES = (LAG, HEALTH, HEALTH_STATE)
 
 
 def assert_equals_a_complete_run(lake: SparkLake, tables: Iterable[Table] = gold.TABLES) -> None:
-    """Compare gold tables with those of a copy of the lake in which nothing has been computed yet."""
+    """Assert that gold tables equal those of a complete run in a copy of the lake without gold tables."""
     path = lake.folder.local_path
     complete = shutil.copytree(path, path.parent / "complete", ignore=shutil.ignore_patterns("gold", "_checkpoints"))
     update_gold(SparkLake(lake.spark, complete))
@@ -52,7 +52,7 @@ def test_gold_tables_of_many_hours_with_commits_equal_a_complete_run(
 ) -> None:
     """The batches contain late commits, tombstones, gaps, groups that disappear for a while, and a recreated topic.
 
-    In some lakes, commits are decoded before the recording begins, or the recording begins first.
+    Depending on `seed`, the commits begin before the polls, after the polls, or at the same time as the polls.
     """
     random, cluster = Random(seed), Cluster(seed)
     lake = new_lake(spark, tmp_path / "lake")
@@ -86,7 +86,7 @@ def test_gold_tables_of_many_hours_with_commits_equal_a_complete_run(
 def test_a_commit_whose_record_is_written_after_the_last_poll_of_an_hour_is_not_lost(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The commit is older than the poll. Its record is decoded after the state at this poll was stored.
+    """The commit was made before the poll. Its record is decoded only after the state at this poll was stored.
 
     The other gold tables have no state that depends on polls and commits, so they are not computed.
     """
@@ -95,7 +95,7 @@ def test_a_commit_whose_record_is_written_after_the_last_poll_of_an_hour_is_not_
     recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, Random(1), cluster)
 
     def record_minutes(first: int, last: int) -> None:
-        """Record a poll 10 ms before each minute, and commits of two groups 10 ms before each poll."""
+        """Record a poll 10 ms before each full minute, and commits of two groups 10 ms before each poll."""
         for minute in range(first, last):
             poll, written = TEN + minute * MINUTE - 10, TEN + minute * MINUTE - 20
             recording.poll(cluster.poll(), poll, keyframe=minute % 10 == 0)
@@ -116,7 +116,10 @@ def test_a_commit_whose_record_is_written_after_the_last_poll_of_an_hour_is_not_
 
 @pytest.mark.full
 def test_gold_tables_of_four_days_equal_a_complete_run(spark: SparkSession, tmp_path: Path) -> None:
-    """There is no gap, and the windows of commits are longer than a day. All records are read within eight hours."""
+    """The recording has no gap. Each record is read within eight hours.
+
+    Groups commit every four hours, so that the health status is computed from commits of more than a day.
+    """
     cluster, random = Cluster(1), Random(1)
     lake = new_lake(spark, tmp_path / "lake")
     recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, random, cluster)
@@ -141,7 +144,7 @@ def test_gold_tables_of_four_days_equal_a_complete_run(spark: SparkSession, tmp_
 
 
 class Interrupted(Exception):
-    """Raised instead of continuing after a table was written."""
+    """Raised after a table was written, to interrupt the run."""
 
 
 @pytest.mark.parametrize(
@@ -154,9 +157,9 @@ class Interrupted(Exception):
 def test_gold_tables_equal_a_complete_run_after_an_interruption_and_new_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: Table, tables: tuple[Table, ...]
 ) -> None:
-    """A run ends after it has written `last`. Then new polls and late commits are written before the next run.
+    """A run is interrupted after it has written the table `last`. The next run also gets new polls and late commits.
 
-    The complete run begins when the tables with states are removed, as in a lake of an older kgtui.
+    Then the tables with stored states are deleted, so that the last run computes all rows again.
     """
     random, cluster = Random(1), Cluster(1)
     lake = new_lake(spark, tmp_path / "lake")

@@ -1,4 +1,7 @@
-"""Gold `health` has the same status as the model computes, for random commit windows, recordings and silver commits."""
+"""Spark computes the status in the gold table `health` like `kgtui.model`, which the terminal UI uses.
+
+Most tests compare both results for random commit windows, random recordings, or random rows of silver `commits`.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,10 @@ class PartitionHistory:
     reads: list[tuple[float, PartitionLag]]
 
     def samples(self, since: float, until: float) -> list[Sample]:
-        """Return the polls from `since` to `until` as `Sample` objects, from which the model computes a status."""
+        """Return the polls from `since` to `until` as `Sample` objects, from which `kgtui.model` computes a status.
+
+        Both times are in seconds after `START`.
+        """
         return [
             Sample(ms(time), row.position, row.log_end, row.log_start, row.lag)
             for time, row in self.reads
@@ -86,7 +92,12 @@ class PartitionHistory:
 
 
 def random_history(random: Random, times: list[float], share: bool) -> PartitionHistory:
-    """Return the history of a random consumer that may stop, fall behind or rewind. Some log ends are unknown."""
+    """Return the history of a random consumer that may stop, fall behind or rewind. Some log end offsets are unknown.
+
+    Args:
+        times: times of the polls, in seconds after `START`.
+        share: whether the consumer belongs to a share group.
+    """
     reads, end, position = [], random.randrange(50), random.randrange(20)
     most_written, most_read = random.choice([0, 0, 2, 9]), random.choice([0, 0, 1, 2, 9])
     stops, resumes = sorted(random.sample(range(len(times) + 10), 2))
@@ -189,10 +200,10 @@ class Consumer:
     def commit(self, seconds: float, number: int, *, tombstone: bool) -> None:
         """Commit the current offset.
 
-        If `tombstone` is true, write a tombstone instead, which deletes the consumer's offset.
         Args:
             seconds: time of the commit, in seconds after `START`.
             number: id of the partition.
+            tombstone: if true, do not commit, but write a tombstone, which deletes the committed offset.
         """
         time, offset = at(seconds), None if tombstone else self.offset
         row = {"record_offset": len(self.commits), "record_time": time, "commit_time": None if tombstone else time}
@@ -240,7 +251,7 @@ def test_spark_and_the_model_compute_the_same_status_for_random_silver_commits(s
     assert len(results) > 60
 
 
-def test_a_groups_health_row_has_the_worst_status_of_its_partitions(spark: SparkSession) -> None:
+def test_the_health_row_of_a_group_has_the_worst_status_of_its_partitions(spark: SparkSession) -> None:
     tables = RecordedTables()
     for second in range(0, 1_200, 10):
         tables.poll(second, keyframe=second == 600)

@@ -1,4 +1,4 @@
-"""Gold rows from a start time onwards are the same whether a run computes only them or all rows."""
+"""A run that computes only the gold rows after a start time gives the same rows as a run that computes all rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 20)]
 
 
 @pytest.mark.parametrize("seed", [1, *FULL])
-def test_lag_computed_since_a_start_time_equals_lag_of_a_complete_run(spark: SparkSession, seed: int) -> None:
+def test_lag_rows_after_a_start_time_equal_the_rows_of_a_complete_run(spark: SparkSession, seed: int) -> None:
     random = Random(seed)
     tables = random_recording(random, 80).frames(spark)
     since = ms(60 * random.randint(5, 22))
@@ -47,7 +47,7 @@ def test_lag_computed_since_a_start_time_equals_lag_of_a_complete_run(spark: Spa
 
 
 @pytest.mark.parametrize("seed", FULL)
-def test_churn_computed_since_a_start_time_equals_churn_of_a_complete_run(spark: SparkSession, seed: int) -> None:
+def test_churn_rows_after_a_start_time_equal_the_rows_of_a_complete_run(spark: SparkSession, seed: int) -> None:
     recording = random_recording(Random(seed), 250)
     timeline, groups, partitions, _ = recording.frames(spark)
     members = frame(spark, MEMBERS, recording.members)
@@ -89,7 +89,10 @@ def test_gold_tables_of_random_batches_equal_the_tables_of_one_complete_run(
 
 
 def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
-    """Return the files of a table by the number of their time span; see `Table.file_span`."""
+    """Return a dict: number of a time span → paths of the files with the rows of this span.
+
+    The length of a span is defined in `Table.file_span`. Assert that each file has rows of only one span.
+    """
     assert table.file_span is not None
     column, seconds = table.file_span
     found: dict[int, set[str]] = {}
@@ -105,7 +108,10 @@ def test_an_update_of_gold_tables_keeps_the_files_of_earlier_hours(spark: SparkS
     recording = RecordingBuilder(lake.folder.local_path)
 
     def record_hours(first: int, hours: int) -> None:
-        """Record a poll every five minutes, with a keyframe every half hour."""
+        """Record `hours` hours from hour `first` on, and update the gold tables.
+
+        There is a poll every five minutes, and a keyframe every half hour.
+        """
         for number in range(first * 12, (first + hours) * 12):
             recording.poll(cluster.poll(), START + number * 300_000, keyframe=number % 6 == 0)
         recording.flush()
@@ -137,7 +143,14 @@ class RandomCommits:
         self._late: list[tuple[int, int]] = []
 
     def write(self, start: int, end: int) -> None:
-        """Write the rows of a time span, and the rows that the previous call held back. Times are in milliseconds."""
+        """Write the rows of a time span, and the rows that the previous call held back.
+
+        In 40 % of the calls, the rows of the time span are held back until the next call.
+
+        Args:
+            start: start of the time span, in milliseconds since the epoch.
+            end: end of the time span, in milliseconds since the epoch.
+        """
         spans, self._late = [*self._late, (start, end)], []
         if self._random.random() < 0.4:
             self._late.append(spans.pop())

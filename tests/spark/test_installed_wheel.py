@@ -24,7 +24,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def install_wheel(folder: Path) -> Path:
-    """Build the wheel and install it into a folder without its dependencies. Return the folder for `PYTHONPATH`."""
+    """Build kgtui's wheel in `folder`, and unpack it without dependencies. Return the folder for `PYTHONPATH`."""
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
     subprocess.run(build, cwd=REPOSITORY, capture_output=True, check=True)
     (wheel,) = folder.glob("*.whl")

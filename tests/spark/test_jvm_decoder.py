@@ -161,7 +161,10 @@ def test_while_commits_are_decoded_all_other_records_are_kept_in_memory(spark: S
 
 
 def test_records_kept_in_memory_are_discarded_if_incomplete_or_too_large(spark: SparkSession) -> None:
-    """The second batch has 40 records of 1 MB, which is more than the limit of 32 MB."""
+    """The first batch has two records, although one is expected.
+
+    The second batch has 40 records of 1 MB, which together are larger than the limit of 32 MB.
+    """
     for expected, count, size in ((1, 2, 10), (40, 40, 1 << 20)):
         kept = KeptRecords(spark)
         records = spark.range(count, numPartitions=2).select(
@@ -176,7 +179,7 @@ def test_records_kept_in_memory_are_discarded_if_incomplete_or_too_large(spark: 
         assert kept.take(expected) is None
 
 
-def test_a_session_without_the_decoders_java_class_does_not_use_the_decoder(
+def test_a_session_does_not_use_the_java_decoder_if_its_class_is_missing(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = spark.newSession()

@@ -60,12 +60,12 @@ def read_topic(spark: SparkSession, topic: OffsetsTopic) -> DataFrame:
 
 
 def by_position(records: list[TopicRecord]) -> dict[tuple[int, int], TopicRecord]:
-    """Return the records by partition and offset."""
+    """Return a dict: (partition, offset) → record."""
     return {(record.partition, record.offset): record for record in records}
 
 
 def topic_records(frame: DataFrame) -> list[TopicRecord]:
-    """Convert rows that Spark has read to `TopicRecord`, the class of the records that a consumer has read."""
+    """Convert rows that Spark has read to `TopicRecord`, so that they can be compared with a consumer's records."""
     return [
         TopicRecord(
             row.partition,
@@ -93,7 +93,7 @@ def _restore_internal_topics_option(spark: SparkSession) -> Iterator[None]:
 
 
 def test_spark_reads_the_same_offsets_topic_records_as_a_consumer(newest_live: Live, lake: SparkLake) -> None:
-    """Spark reads all records that a consumer reads, both as a batch and as a stream, and does not join a group."""
+    """Spark reads all records that a consumer reads, both in a batch query and in a stream. Spark creates no group."""
     cluster = newest_live.cluster
     coordinator_records.write_records(newest_live)
     groups_before = group_ids(cluster)
@@ -197,7 +197,7 @@ def test_a_missing_permission_to_read_consumer_offsets_is_reported(secure_broker
         run_once(lake, Sources(topic=describe_as("viewer")), ignore, ignore)
 
 
-def test_query_plans_outputs_files_and_processes_contain_no_secret(
+def test_no_secret_appears_in_query_plans_output_lake_files_or_java_processes(
     secure_broker: Secure, lake: SparkLake, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     properties = dict(read_properties(secure_broker.command_config("admin", tls=True)))
@@ -228,7 +228,7 @@ def test_query_plans_outputs_files_and_processes_contain_no_secret(
 
 
 def content(file: Path) -> bytes:
-    """Return the content of a file in `/proc`; return `b""` if the process has ended."""
+    """Return the content of a file in `/proc`, or empty bytes if the process has ended."""
     try:
         return file.read_bytes()
     except OSError:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 Rows = dict[str, list[dict[str, Any]]]
-"""Table name → all rows of this table of a lake."""
+"""Maps the name of each table in a lake to all rows of the table."""
 
 
 @pytest.fixture(scope="module")

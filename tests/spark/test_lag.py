@@ -35,9 +35,9 @@ def assert_rows(spark: SparkSession, result: DataFrame, expected: list[tuple[Any
 
 
 def two_minutes_of_three_groups() -> RecordedTables:
-    """Return polls of two minutes.
+    """Return a recording of two minutes.
 
-    Group `reads` commits, group `sleeps` does not, and group `leaves` is soon deleted.
+    Group `reads` commits at each poll. Group `sleeps` commits nothing. Group `leaves` is deleted after one minute.
     """
     tables = RecordedTables()
     for second in range(0, 120, 10):
@@ -102,7 +102,7 @@ def test_rates_are_null_after_a_gap_but_time_lag_is_not(spark: SparkSession) -> 
     ])  # fmt: skip
 
 
-def test_a_groups_sums_are_null_if_its_offsets_could_not_be_read(spark: SparkSession) -> None:
+def test_sums_of_a_group_are_null_if_its_offsets_could_not_be_read(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     for group, coordinator in (("silent", 1), ("refused", 2), ("read", 2)):

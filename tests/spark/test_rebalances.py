@@ -219,7 +219,7 @@ def test_rebalances_computed_from_needed_events_equal_rebalances_from_all_events
     }
 
 
-def test_a_groups_creation_is_unknown_if_compaction_may_have_removed_earlier_records(spark: SparkSession) -> None:
+def test_the_creation_of_a_group_is_unknown_if_compaction_may_have_removed_records(spark: SparkSession) -> None:
     old = GroupLog("late", "classic")
     old.add_generation(10, 41, {"a": ["t-0"]})
     created_twice = classic_group()

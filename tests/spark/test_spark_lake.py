@@ -1,4 +1,4 @@
-"""`SparkLake` appends rows only once or merges them by key; deltalake can read them; the files are private."""
+"""`SparkLake` appends each batch only once, and merges rows by key. Only the owner can read the files."""
 
 from __future__ import annotations
 
