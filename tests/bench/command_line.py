@@ -91,7 +91,11 @@ def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
 
 
 def _seconds(run: Callable[[], str], least: int) -> float:
-    """Run a command, and return its duration in seconds. Assert that the command prints at least `least` lines."""
+    """Run a command, and return its duration in seconds.
+
+    Raises:
+        RuntimeError: the command printed fewer than `least` lines.
+    """
     started = time.perf_counter()
     output = run()
     seconds = time.perf_counter() - started
@@ -149,7 +153,10 @@ def make_groups(broker: Cluster, size: Size) -> None:
 
 
 def _commit_all(connection: Connection, topics: Mapping[str, str]) -> dict[str, str]:
-    """Commit offsets for each group in `topics` (group → topic), and return the groups whose commits failed."""
+    """Commit offsets for each group in `topics` (group → topic).
+
+    Return the groups whose commits failed, in the same form as `topics`.
+    """
     failed: dict[str, str] = {}
     names = list(topics)
     for start in range(0, len(names), IN_FLIGHT):

@@ -157,7 +157,7 @@ def figures(groups: int = GROUPS) -> Iterator[Figure]:
     list_groups, split = partial(decode_list_groups, 5), partial(split_list_groups, 5)
     offset_fetch, general = partial(decode_offset_fetch, 8), partial(OFFSET_FETCH.response.decode, 8)
     yield _figure(f"ListGroups, {many} groups", list_groups, _LIST_GROUPS, listed, 1 / 3)
-    yield _figure(f"ListGroups, {many} groups, only divided into rows", split, _LIST_GROUPS, listed, None)
+    yield _figure(f"ListGroups, {many} groups, only split into rows", split, _LIST_GROUPS, listed, None)
     yield _figure(f"OffsetFetch, {many} partitions without metadata", offset_fetch, _OFFSET_FETCH, empty, 1 / 8)
     yield _figure(
         f"OffsetFetch, {many} partitions with 9 bytes of metadata each", offset_fetch, _OFFSET_FETCH, nine, 1 / 3

@@ -36,7 +36,7 @@ class LayerCost:
 
     Attributes:
         micros: CPU time per record, in microseconds.
-        stored: size of the layer's tables on disk per record, in bytes; 0 if it is negligible.
+        stored: size of the layer's tables on disk per record, in bytes; 0 if it was not measured (gold).
     """
 
     name: str

@@ -51,7 +51,10 @@ TARGET_DAY_MS = 2_000.0
 class Size:
     """Parameters of the benchmark at one scale (tiny, quick or full).
 
+    The synthetic lake is a `SyntheticLake`.
+
     Attributes:
+        groups: number of groups in the recorded cluster.
         polls: number of polls that are recorded live while CPU time is measured.
         segments: number of keyframes in the synthetic lake.
         seeks: number of seeks to random times in the synthetic lake.
@@ -129,11 +132,12 @@ class SyntheticLake:
     """A lake with a recording that is written at full speed instead of in real time.
 
     A keyframe is a complete copy of the cluster's state. The first keyframe and the changes after it are recorded. All
-    later keyframes and changes are copies of these, with later times.
+    later keyframes and changes are copies of these rows, with later times.
 
     Attributes:
-        keyframe_cpu: CPU time for writing a keyframe and compacting the changes before it, in seconds.
-        bytes, rows: size and number of rows of one keyframe and the changes after it, after compaction.
+        keyframe_cpu: CPU time for writing a keyframe and compacting the changes before the keyframe, in seconds.
+        bytes: size of one keyframe and the changes after it on disk, after compaction.
+        rows: number of rows of one keyframe and the changes after it.
     """
 
     def __init__(self, path: Path, size: Size) -> None:

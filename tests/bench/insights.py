@@ -1,7 +1,7 @@
 """Measure `kgtui insights` on all gold tables except `lag`, with rows for 100,000 groups and 30 days.
 
 The rows of the newest day are generated. For each earlier day, the Delta log contains links to the files of the newest
-day, with statistics that have the earlier times. This is enough, because kgtui must never open files of earlier days.
+day, with statistics that have the earlier times. Links are enough, because kgtui must not open files of earlier days.
 """
 
 from __future__ import annotations
@@ -53,7 +53,12 @@ _ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale (tiny, quick or full)."""
+    """Parameters of the benchmark at one scale (tiny, quick or full).
+
+    Attributes:
+        groups: number of groups in the gold tables.
+        days: number of days in the gold tables, including the newest day.
+    """
 
     groups: int = 100_000
     days: int = 30
@@ -98,7 +103,10 @@ def write_gold(path: Path, groups: int, days: int) -> Path:
 
 
 def _columns(names: list[str], numbers: np.ndarray[Any, Any]) -> Iterator[tuple[Table, dict[str, Any]]]:
-    """Yield each table with its columns for some groups. Columns are left out if all rows have the same value."""
+    """Yield each gold table and its columns for the groups whose indexes in `names` are in `numbers`.
+
+    The value of a column is an array, or one value for all rows. `_append` fills in the columns that are left out.
+    """
     some = pa.array([names[number] for number in numbers])
 
     def slots(seconds: int, selected: np.ndarray[Any, Any]) -> tuple[Any, Any, dict[str, Any]]:

@@ -40,8 +40,7 @@ COUNTER_CELLS = 8
 FAST_SWEEP = 10
 """Factor by which the background sweep is accelerated.
 
-The background sweep reads all groups one after another. Normally, this takes more than a minute for
-100,000 groups.
+The background sweep reads all groups one after another. Normally, this takes more than a minute for 100,000 groups.
 """
 
 
@@ -146,7 +145,18 @@ class Instruments:
         _replace(GroupTree, "render_line", render_line)
 
     def respond(self, request: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Carry out a request from the benchmark, and return the response. Most responses contain all statistics."""
+        """Carry out a request from the benchmark, and return the response.
+
+        | request | action |
+        |---|---|
+        | `reset` | set the counts and times of callbacks and snapshots to zero |
+        | `largest` | move the cursor to the node of the tree that contains the most groups |
+        | `hurry` | accelerate the background sweep by `FAST_SWEEP`, or return it to its normal speed |
+        | `stats` | none |
+
+        The response to `largest` contains the number of the node's groups and the number of handled keys. All other
+        responses contain all statistics.
+        """
         assert self._app is not None
         screen = self._app.screen
         assert isinstance(screen, MainScreen)
@@ -155,8 +165,8 @@ class Instruments:
             self.callbacks.reset()
             self.snapshots = 0
         elif request == "largest":
-            # Find the node of the tree that has the most groups. A node with child nodes has empty `parts`, so its sort
-            # key is 0.
+            # Find the largest node of the tree that directly contains groups. Nodes with child nodes contain no groups
+            # directly: their `parts` are empty, so their sort key is 0.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}

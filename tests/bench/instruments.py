@@ -59,7 +59,7 @@ class Callbacks:
 
 
 def _name(handle: asyncio.Handle) -> str:
-    """Return the name of a callback: name and line of the coroutine that it resumes, or name of the called function."""
+    """Return the name of a callback: name of its function, or name and line of the coroutine that it resumes."""
     callback: Any = getattr(handle, "_callback", None)
     task = getattr(callback, "__self__", None)
     if isinstance(task, asyncio.Task):

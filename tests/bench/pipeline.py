@@ -1,6 +1,7 @@
-"""Measure the pipeline on random records: first only decoding, compared with reading the files, and then complete runs.
+"""Measure the pipeline on random records.
 
-The complete runs have several sizes. The benchmark starts `python -m tests.bench.pipeline CORES DECODE SIZE…` in a new
+The first part measures only decoding, compared with reading the same files. The second part measures complete runs of
+several sizes. The benchmark starts `python -m tests.bench.pipeline CORES DECODE SIZE…` in a new
 process for each number of cores, because the number of threads of a Spark session cannot be changed. Without a SIZE,
 this command measures only decoding.
 """
@@ -34,7 +35,10 @@ _WARM_UP, _ROUNDS = 5, 12
 """Number of rounds in which decoding warms up the JVM's compiler, and number of rounds that are measured."""
 
 _WARM_UP_FROM = 100_000
-"""If a run has at least this many records, a shorter run warms up the JVM first."""
+"""If the smallest run has at least this many records, it is made twice.
+
+The first time only warms up the JVM. The result is discarded.
+"""
 
 
 @dataclass(frozen=True, slots=True)

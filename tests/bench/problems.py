@@ -54,19 +54,20 @@ COMMIT_EVERY = 5.0
 """Time between two commits of a group, in seconds."""
 
 SAMPLES_WINDOW = 90.0
-"""Time in which screening reads a group often enough to see that its lag grows from read to read, in seconds."""
+"""Time in which the monitor reads a group often enough to see that its lag grows from read to read, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
     """Parameters of the benchmark at one scale (tiny, quick or full).
 
-    The search for problems and the sweep are measured separately, with different groups.
+    The sweep (the monitor's background read of all groups) and the search for misbehaving groups are measured
+    separately, with different groups.
 
     Attributes:
-        groups: number of groups in the search for problems; 20 of them misbehave.
+        groups: number of groups in the search for misbehaving groups. 20 of these groups misbehave.
         begin: time from the first read of all groups to the beginning of the misbehavior, in seconds.
-        seconds: time for which the monitor then looks for misbehaving groups, in seconds.
+        seconds: maximum time from the beginning of the misbehavior until the measurement ends, in seconds.
         swept: number of groups in the measurement of the sweep. Each group reads 10 partitions.
         swept_seconds: time for which the sweep is measured after it has read all groups once, in seconds.
     """
@@ -83,7 +84,7 @@ TINY = Size(groups=24, begin=1.0, seconds=2.0, swept=40, swept_seconds=0.5)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the results for the sweep on one broker, and the results for the search for problems on another broker."""
+    """Yield results for the sweep on one broker, and then for the search for misbehaving groups on another broker."""
     with command_line.broker() as broker:
         command_line.make_groups(broker, command_line.Size(groups=size.swept))
         yield from asyncio.run(_sweep(broker, size))
@@ -107,10 +108,15 @@ async def _sweep(broker: Cluster, size: Size) -> list[Figure]:
         await asyncio.gather(task, return_exceptions=True)
     name = f"real broker, {size.swept:,} groups × {command_line.PARTITIONS} partitions"
     return [
-        Figure(f"every group is read with lag, {name}", first, "s", target=10.0),
-        Figure("fraction of one core used during the first sweep", first_cpu / first, "", target=0.25),
-        Figure("fraction of one core used after the first sweep", later, "", target=0.1),
-        Figure("CPU of the broker after the first sweep, above idle", max(later_broker - idle, 0.0), "", target=0.03),
+        Figure(f"time until every group is read with lag, {name}", first, "s", target=10.0),
+        Figure("fraction of one core used during this first read of all groups", first_cpu / first, "", target=0.25),
+        Figure("fraction of one core used after this first read of all groups", later, "", target=0.1),
+        Figure(
+            "fraction of one core used by the broker after this first read, above idle",
+            max(later_broker - idle, 0.0),
+            "",
+            target=0.03,
+        ),
     ]
 
 
@@ -242,7 +248,7 @@ class _Workload:
             raise TimeoutError(f"{left} records were not acknowledged")
 
     def _positions(self) -> Iterator[tuple[str, str, tuple[int, ...]]]:
-        """Yield group, topic and committed offset per partition of all groups that commit without members."""
+        """For each group that commits without members, yield its id, its topic, and its offset in each partition."""
         ends, began = self.ends, self.began_at is not None
         stuck = self.frozen if began else ends
         half = stuck + (ends - stuck) // 2

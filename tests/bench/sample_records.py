@@ -1,4 +1,4 @@
-"""Write files with many random records of `__consumer_offsets`, with the speed of NumPy and Arrow."""
+"""Write files with many random records of `__consumer_offsets`. NumPy and Arrow make this fast."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Kind = Literal["commits", "commits with topic ids", "commits and 1 % other records"]
 
 MIXED: Kind = "commits and 1 % other records"
-"""One of 100 records is not an offset commit, but has another record type of `__consumer_offsets`."""
+"""Kind of records in which one of 100 records is not an offset commit, but has another type of `__consumer_offsets`."""
 
 PARTITIONS = 16
 """Number of partitions of `__consumer_offsets`. `write_records` writes one file per partition."""
@@ -27,7 +27,7 @@ _GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
 _START_MS, _STEP_MS = 1_790_000_000_000, 50
 _COMMITS_PER_OTHER = 100
 _OTHER_KEYS = b"\x00\x02"
-"""The keys of offset commits are lower than this value. The keys of all other record types are not."""
+"""The binary keys of offset commits are less than this value. The keys of all other record types are not."""
 
 _COMMIT = [("version", ">i2"), ("offset", ">i8"), ("epoch", ">i4"), ("metadata", "u1"), ("time", ">i8"), ("tags", "u1")]
 _TOPIC_ID = [("tag", "u1"), ("size", "u1"), ("id", ">u8", 2)]

@@ -38,8 +38,8 @@ class Size:
 
     Attributes:
         groups: number of groups in the cluster.
-        large_node_groups: number of groups in the cluster on which a node of the tree is expanded and collapsed. The
-            largest node has 7/10 of these groups.
+        large_node_groups: number of groups in a second cluster, which is used to expand and collapse the largest node
+            of the tree. This node contains 7/10 of these groups.
         keys: number of times that each key is pressed.
         seconds: duration of a measurement without keys, in seconds.
         soak_seconds: duration of the memory measurement, in seconds.
@@ -77,16 +77,16 @@ def _with_changes(size: Size, bare_keys: _Keyboard, bare: Terminal) -> Iterator[
         ui.wait_for(GROUPS_SHOWN)
         _wait_until(ui, "groups", size.groups * 0.98, 60)
         time.sleep(min(size.seconds, 5.0))  # The app must have loaded all groups before the measurements begin.
-        yield from _polls(size, ui, "during the first sweep", FIRST_SWEEP_CPU)
+        yield from _polls(size, ui, "during the first read of all groups", FIRST_SWEEP_CPU)
         keys = _Keyboard(ui)
         few = replace(size, keys=max(size.keys // 3, 1))
-        yield from _latencies(few, keys, bare_keys, " during the first sweep")
+        yield from _latencies(few, keys, bare_keys, " during the first read of all groups")
         ui.ask("hurry", hurried=True)
         _wait_until(ui, "swept", size.groups * 0.98, 900)
         ui.ask("hurry", hurried=False)
         ui.press(HOME)
         time.sleep(min(size.seconds, 5.0))
-        yield from _polls(size, ui, "after the first sweep", LATER_CPU)
+        yield from _polls(size, ui, "after the first read of all groups", LATER_CPU)
         keys.synchronize()
         yield _page(size, ui, keys)
         yield from _latencies(size, keys, bare_keys)
@@ -98,7 +98,7 @@ def _polls(size: Size, ui: Terminal, when: str, target: float) -> Iterator[Figur
     """Measure the CPU time, long callbacks and the output to the terminal while no key is pressed.
 
     Args:
-        when: phase of the background sweep, which is added to the names of the measurements.
+        when: a text that is added to the names of the results. It says whether all groups have been read yet.
         target: maximum CPU time per poll, in milliseconds.
     """
     ui.ask("reset")
@@ -116,7 +116,10 @@ def _polls(size: Size, ui: Terminal, when: str, target: float) -> Iterator[Figur
 
 
 def _page(size: Size, ui: Terminal, keys: _Keyboard) -> Figure:
-    """Measure the CPU time per poll while the page of the cluster is shown, compared with the panes of one group."""
+    """Measure the CPU time per poll while the page about the whole cluster is shown.
+
+    The reference is the CPU time while the panes of one group are shown.
+    """
     cpu: dict[bytes, float] = {}
     for key in (NEXT_MATCH, HOME):
         ui.press(key)
@@ -125,7 +128,7 @@ def _page(size: Size, ui: Terminal, keys: _Keyboard) -> Figure:
         time.sleep(size.seconds)
         cpu[key] = (ui.usage().cpu - before) / (size.seconds / INTERVAL) * 1000
     keys.synchronize()
-    name = "CPU time per poll while the page of the cluster is shown"
+    name = "CPU time per poll while the page about the whole cluster is shown"
     return Figure(name, cpu[HOME], "ms", "panes of one group", cpu[NEXT_MATCH])
 
 
@@ -135,7 +138,7 @@ def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard, when: str = ""
     Args:
         keys: keyboard of kgtui.
         bare_keys: keyboard of the minimal app `bare_app`, whose times are the reference.
-        when: phase of the background sweep, which is added to the names of the measurements.
+        when: a text that is added to the names of the results, such as ` during the first read of all groups`.
     """
     keys.expand_largest_node()
     for name, key in (("Down", DOWN), ("page down", PAGE_DOWN)):
@@ -195,9 +198,9 @@ def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterat
 
 
 def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
-    """Measure how fast the node of the tree with the most groups is expanded and collapsed.
+    """Measure how fast the largest node of the tree is expanded and collapsed.
 
-    The cluster has only one broker, so that this node contains all Stable groups.
+    The cluster has only one broker, so that the largest node contains all Stable groups.
     """
     with ExitStack() as stack:
         options = Options(groups=size.large_node_groups, churn=0.01, brokers=1, scenario="plain")
@@ -251,7 +254,7 @@ def _wait_until(ui: Terminal, statistic: str, least: float, timeout: float) -> N
 
 
 class _Keyboard:
-    """Presses keys at random intervals, and measures the time until a frame shows that the key was counted."""
+    """Presses keys at random intervals, and measures the time until a frame shows that the program counted the key."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -275,13 +278,13 @@ class _Keyboard:
         time.sleep(0.03)
 
     def select_largest_node(self) -> int:
-        """Move the cursor to the node of the tree with the most groups; return the number of these groups."""
+        """Move the cursor to the largest node of the tree; return the number of groups in this node."""
         response = self._terminal.ask("largest")
         self._count = response["count"]
         return int(response["groups"])
 
     def expand_largest_node(self) -> None:
-        """Expand the node of the tree with the most groups, and move the cursor to the first row in it."""
+        """Expand the largest node of the tree, and move the cursor to the first row in this node."""
         self.select_largest_node()
         self.press(RIGHT)
         self.press(DOWN)

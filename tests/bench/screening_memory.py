@@ -1,4 +1,4 @@
-"""Measure how much memory the screening of all groups takes up."""
+"""Measure how much memory screening takes up. Screening is the monitor's search for problems in all groups."""
 
 from __future__ import annotations
 

@@ -54,8 +54,8 @@ def figures(size: Size) -> Iterator[Figure]:
     yield Figure(
         f"time until every group is read with lag, {name}", first, "s", "one read of all offsets", once, target
     )
-    yield Figure("fraction of one core used during the first sweep", first_cpu, "", target=0.25)
-    yield Figure("fraction of one core used after the first sweep", later_cpu, "", target=0.1)
+    yield Figure("fraction of one core used during this first read of all groups", first_cpu, "", target=0.25)
+    yield Figure("fraction of one core used after this first read of all groups", later_cpu, "", target=0.1)
 
 
 async def _measure(seeds: list[str], size: Size) -> tuple[float, float, float, float]:

@@ -31,11 +31,10 @@ SYNCHRONIZED_QUERY, SYNCHRONIZED_RESPONSE = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
 supports it."""
 
 GROUPS_SHOWN = rb"classic|consumer"
-"""Names of the first nodes in the tree of groups, whether the nodes are open or closed. A frame that contains one of
-them shows groups."""
+"""Pattern of the names of nodes in the tree of groups. A frame that contains one of these names shows groups."""
 
 BARE_APP_READY = rb"<000000>"
-"""Text in the first frame of `bare_app`."""
+"""Pattern of a text that is in the first frame of `bare_app`."""
 
 
 class Usage(NamedTuple):
@@ -98,7 +97,7 @@ class Terminal:
         self._reader.start()
 
     def press(self, keys: bytes) -> float:
-        """Send keys; return the time at which they were sent."""
+        """Send keys; return the time at which they were sent, as a value of `time.perf_counter`."""
         pressed = time.perf_counter()
         os.write(self._pty, keys)
         return pressed
@@ -109,7 +108,10 @@ class Terminal:
         return len(self._output)
 
     def wait_for(self, pattern: bytes, *, since: int = 0, timeout: float = 60.0) -> float:
-        """Wait until the output after its first `since` bytes matches `pattern`; return the time of arrival.
+        """Wait until `pattern` is found in the output, without the first `since` bytes of the output.
+
+        Returns:
+            Time at which the end of the match arrived, as a value of `time.perf_counter`.
 
         Raises:
             TimeoutError: the pattern did not arrive in time, or the program has ended. The message contains the end of

@@ -28,7 +28,11 @@ MARKS = {
     "problems": [pytest.mark.broker, pytest.mark.full],
     "pipeline": [pytest.mark.full],
 }
-"""Maps the names of some benchmarks to pytest marks: some start brokers, and `pipeline` uses all cores for Spark."""
+"""Maps the names of some benchmarks to their pytest marks.
+
+The mark `broker` means that the benchmark starts a broker. The mark `full` means that the benchmark takes too long for
+the normal test run.
+"""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])
@@ -62,6 +66,6 @@ def test_the_benchmark_table_marks_results_that_miss_their_target() -> None:
     assert lines[2].split() == ["two", "1.5", "s", "≤", "2", "ok"]
 
 
-def test_a_percentile_of_a_list_is_one_of_the_values_in_the_list() -> None:
+def test_a_percentile_of_a_list_is_one_of_its_values() -> None:
     assert percentile([float(number) for number in range(1, 101)], 0.98) == 99
     assert percentile([3.0], 0.99) == 3.0

@@ -61,7 +61,7 @@ class ExpectedState:
 
 
 def state_of(state: PointInTime) -> dict[str, dict[str, Any]]:
-    """Return group id → values of the group at a point in time. `ExpectedState.apply` returns the same format."""
+    """Return a dict: group id → values of the group in `state`. The form is the same as in `ExpectedState.apply`."""
     return {
         group: {
             "listing": listing,
