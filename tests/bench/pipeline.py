@@ -35,7 +35,7 @@ _WARM_UP, _ROUNDS = 5, 12
 """Number of rounds in which decoding warms up the JVM's compiler, and number of rounds that are measured."""
 
 _WARM_UP_FROM = 100_000
-"""If the smallest run has at least this many records, it is made twice.
+"""If the smallest run has at least this many records, it is executed twice.
 
 The first time only warms up the JVM. The result is discarded.
 """

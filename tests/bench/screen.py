@@ -43,7 +43,7 @@ class Size:
         keys: number of times that each key is pressed.
         seconds: duration of a measurement without keys, in seconds.
         soak_seconds: duration of the memory measurement, in seconds.
-        screened_groups: number of groups for which the memory of screening is measured.
+        screened_groups: number of groups for measuring the memory of screening (the search for problems in all groups).
     """
 
     groups: int = 100_000

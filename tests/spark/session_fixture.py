@@ -1,4 +1,4 @@
-"""Fixture for the Spark session that all tests share."""
+"""Fixture for the Spark session that all Spark tests share."""
 
 from __future__ import annotations
 

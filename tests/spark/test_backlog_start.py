@@ -1,4 +1,4 @@
-"""The start of a backlog is computed from the time lags in the gold table `lag` after the latest recording gap."""
+"""The start of a backlog is computed from time lags in gold `lag`, after the latest gap in the recording."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def test_a_backlog_begins_when_the_time_lag_begins_to_rise(spark: SparkSession) -> None:
     """All time lags rise from minute 200 on.
 
-    The row of the whole group `g` has a gap before minute 230, so only the time lags after this gap are used.
+    For the whole group `g`, the recording has a gap before minute 230, so the backlog begins with the first time lag
+    after the gap.
     """
     series = (("g", "t", 0, 0), ("g", "t", 1, 700), ("g", None, None, 0), ("h", "t", 0, 9))
     lag = [

@@ -52,7 +52,7 @@ def test_the_pipeline_demo_reports_exactly_the_simulated_incidents(lake: SparkLa
 
 
 def check_findings(findings: list[Finding], plan: HistoryPlan) -> None:
-    """Assert that each incident has a finding with its group, kind, begin and end, and that there are no others."""
+    """Assert that each incident has a finding with its group, kind, begin and end, and that no other finding exists."""
     expected, healthy = incidents(plan)
     assert len(healthy) >= 20
     assert healthy.isdisjoint(group for finding in findings for group in finding.groups)

@@ -47,7 +47,7 @@ def assert_equals_a_complete_run(lake: SparkLake, tables: Iterable[Table] = gold
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(1, 12))
-def test_gold_tables_of_many_hours_with_commits_equal_a_complete_run(
+def test_incremental_gold_tables_with_random_commits_equal_those_of_a_complete_run(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
     """The batches contain late commits, tombstones, gaps, groups that disappear for a while, and a recreated topic.
@@ -86,7 +86,9 @@ def test_gold_tables_of_many_hours_with_commits_equal_a_complete_run(
 def test_a_commit_whose_record_is_written_after_the_last_poll_of_an_hour_is_not_lost(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The commit was made before the poll. Its record is decoded only after the state at this poll was stored.
+    """The commit was made before the last poll of the hour.
+
+    Its record is decoded only after the state at this poll was stored.
 
     The other gold tables have no state that depends on polls and commits, so they are not computed.
     """
@@ -115,7 +117,9 @@ def test_a_commit_whose_record_is_written_after_the_last_poll_of_an_hour_is_not_
 
 
 @pytest.mark.full
-def test_gold_tables_of_four_days_equal_a_complete_run(spark: SparkSession, tmp_path: Path) -> None:
+def test_incremental_gold_tables_of_four_days_equal_those_of_a_complete_run(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     """The recording has no gap. Each record is read within eight hours.
 
     Groups commit every four hours, so that the health status is computed from commits of more than a day.
@@ -154,7 +158,7 @@ class Interrupted(Exception):
         *(pytest.param(table, gold.TABLES, id=table.name, marks=pytest.mark.full) for table in gold.TABLES[:-1]),
     ],
 )
-def test_gold_tables_equal_a_complete_run_after_an_interruption_and_new_rows(
+def test_gold_tables_are_correct_after_an_interrupted_run_and_new_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: Table, tables: tuple[Table, ...]
 ) -> None:
     """A run is interrupted after it has written the table `last`. The next run also gets new polls and late commits.
