@@ -309,7 +309,8 @@ def safety_of(
 
 def _safety_of_offsets(loss: DeletionLoss) -> Safety:
     if loss.hidden:
-        return Safety(SafeToDelete.UNCERTAIN, "the group may have offsets in topics that you may not describe")
+        why = "the group may have offsets in topics that you are not allowed to describe"
+        return Safety(SafeToDelete.UNCERTAIN, why)
     if not loss.partitions:
         return Safety(SafeToDelete.YES, "the group has no offsets")
     unread = loss.unread

@@ -80,8 +80,8 @@ def why_not_listed(
         lines.append(f"If {name} exists, an ACL hides it: you lack the operation DESCRIBE on this group.")
     elif snapshot.access is not None and not snapshot.access.lists_every_group:
         lines.append(
-            "An ACL may hide it: you may not describe the cluster, so brokers list only the groups on which you have "
-            f"DESCRIBE. Ask for DESCRIBE on the group {name} or on the cluster."
+            "An ACL may hide it: you are not allowed to describe the cluster, so brokers list only the groups on which "
+            f"you have DESCRIBE. Ask for DESCRIBE on the group {name} or on the cluster."
         )
     return lines + _brokers(snapshot, name, whole=whole)
 

@@ -35,12 +35,13 @@ NONE_VISIBLE = "no offsets that you may see"
 VISIBLE_ONLY = "only in topics that you may see"
 """Text next to a number that includes only topics on which the user has DESCRIBE."""
 
-NOT_LISTED = "Offsets in topics that you may not describe are not listed."
+NOT_LISTED = "Offsets in topics that you are not allowed to describe are not listed."
 """Sentence below a list of offsets that may be incomplete."""
 
 NO_VISIBLE_GROUP = (
-    "there is no group that you may see. Brokers leave out the groups that you may not describe. To list every group, "
-    "ask for the ACL operation DESCRIBE on the cluster; to list some groups, ask for DESCRIBE on these groups"
+    "there is no group that you may see. Brokers leave out the groups that you are not allowed to describe. To list "
+    "every group, ask for the ACL operation DESCRIBE on the cluster; to list some groups, ask for DESCRIBE on "
+    "these groups"
 )
 """Message for a user who sees no group and lacks DESCRIBE on the cluster."""
 
@@ -114,7 +115,7 @@ def lower_bound_reason(access: Access) -> str:
         if access.denied_topics
         else "ask for the ACL operation DESCRIBE on all topics"
     )
-    return f"Brokers leave out the topics that you may not describe. To see the whole lag, {request}"
+    return f"Brokers leave out the topics that you are not allowed to describe. To see the whole lag, {request}"
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
@@ -123,7 +124,7 @@ def hidden_fault(group: str, access: Access | None) -> Fault:
     Args:
         access: the permissions of the user; None if they were not read.
     """
-    message = f"{NONE_VISIBLE}; brokers leave out the topics that you may not describe"
+    message = f"{NONE_VISIBLE}; brokers leave out the topics that you are not allowed to describe"
     advice = "grant DESCRIBE on the topics of the group to this user"
     if access is not None and access.denied_topics:
         advice = _remove_denial(access)
@@ -139,7 +140,7 @@ def _remove_denial(access: Access) -> str:
 
 
 def hidden_topics_fault(group: str, topics: Sequence[str]) -> Fault:
-    """Return the fault of a group whose members read topics that the user may not describe.
+    """Return the fault of a group whose members read topics on which the user has no DESCRIBE permission.
 
     Args:
         topics: names of these topics, at least one.
@@ -147,7 +148,7 @@ def hidden_topics_fault(group: str, topics: Sequence[str]) -> Fault:
     names = topics[0] if len(topics) == 1 else f"{topics[0]} and {len(topics) - 1} more"
     return Fault(
         HIDDEN_TOPICS,
-        f"the offsets in topic {names} are hidden, because you may not describe the topic",
+        f"the offsets in topic {names} are hidden, because you are not allowed to describe the topic",
         TOPIC_AUTHORIZATION_FAILED,
         group=group,
         advice="grant DESCRIBE on the topic to this user",

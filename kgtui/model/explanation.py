@@ -101,14 +101,15 @@ _FAULTS: dict[str, _Text] = {
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
     ),
     "OFFSETS_MAY_BE_HIDDEN": _Text(
-        "The group has no offsets that you may see. Brokers leave out the offsets in topics that you may not describe, "
-        "and your user may not describe every topic. The group may therefore have hidden offsets.",
+        "The group has no offsets that you may see. Brokers leave out the offsets in topics that you are not allowed "
+        "to describe, and your user is not allowed to describe every topic. The group may therefore have "
+        "hidden offsets.",
         "ACL on the topics that the group reads: DESCRIBE",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
     ),
     "OFFSETS_HIDDEN": _Text(
-        "Members of the group read a topic that you may not describe. Brokers leave out the offsets in this topic, so "
-        "that the lag of the group is not known completely.",
+        "Members of the group read a topic that you are not allowed to describe. Brokers leave out the offsets in this "
+        "topic, so that the lag of the group is not known completely.",
         "ACL on the topic: DESCRIBE",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
     ),

@@ -65,7 +65,7 @@ class GroupDescription:
         assignor: name of the assignor, or of the protocol in a classic group; None if it was not reported.
         group_epoch: epoch of the group (KIP-848, KIP-932, KIP-1071); None for classic groups.
         assignment_epoch: epoch of the target assignment; None for classic groups.
-        members: None if the broker withheld them, because the user may not describe their topics.
+        members: None if the broker withheld them, because the user has no DESCRIBE permission on their topics.
         operations: names of Kafka's AclOperation that the user may perform on the group; None if not reported. Without
             an authorizer, a broker reports every operation that its release knows: READ, DELETE and DESCRIBE in Kafka
             3.9.2 (bit field 328), and also DESCRIBE_CONFIGS and ALTER_CONFIGS from 4.0 on (bit field 3400, observed on

@@ -92,7 +92,7 @@ class GroupOffsets:
 
     @property
     def hidden(self) -> bool:
-        """Whether brokers left out, or possibly left out, offsets because the user may not describe their topics."""
+        """Whether brokers left out offsets, or may have, because the user lacks DESCRIBE on their topics."""
         return self.may_lack_topics or bool(self.hidden_topics)
 
     @property
@@ -183,7 +183,7 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
     if commit.error:
         reason = reason_of(commit.error)
     elif commit.offset is None and bounds is not None and bounds.error in FORBIDDEN:
-        # The user may not describe the topic. Brokers hide offsets in such topics, so an offset may exist.
+        # The user has no DESCRIBE permission on the topic. Brokers hide offsets in such topics, so an offset may exist.
         error, reason = bounds.error, reason_of(bounds.error)
     elif commit.offset is None:
         reason = "no commit"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from kgtui.model.cluster import TopicRules
 
-FORBIDDEN_TOPIC = "you may not describe the topic; grant DESCRIBE on the topic to this user"
+FORBIDDEN_TOPIC = "you are not allowed to describe the topic; grant DESCRIBE on the topic to this user"
 OLD_FORMAT = "the message format of the topic is too old for timestamps"
 NO_TIMESTAMPS = "the records of the partition have no timestamps"
 COMPACTED = "the topic is compacted, so some unread records may have been removed"

@@ -211,7 +211,7 @@ def test_lags_are_lower_bounds_for_users_who_may_describe_only_some_topics(
         assert (code, out.splitlines()[1].split()[5:]) == (0, [verdict, *["≥"] * hidden, str(lag)])
         assert ("the lag of 1 group is a lower bound" in err) == hidden
         _, out, _ = _kgtui(secure_broker, principal, capfd, "show", group)
-        assert ("Offsets in topics that you may not describe are not listed" in out) == hidden
+        assert ("Offsets in topics that you are not allowed to describe are not listed" in out) == hidden
         _, out, _ = _kgtui(secure_broker, principal, capfd, "show", "--format", "json", group)
         (row,) = json.loads(out)["groups"]
         assert (row["lag"], row["offsets_may_be_hidden"]) == (lag, hidden)

@@ -135,9 +135,9 @@ def local_clock(now: float) -> Clock:
 def missing(undecided: Undecided) -> str:
     """Return which data is missing for a verdict: `STOP needs more than 45 s without progress, observed 20 s`."""
     if undecided.lack is Lack.PERMISSION:
-        return "offsets in topics that you may not describe may be hidden"
+        return "offsets in topics that you are not allowed to describe may be hidden"
     if undecided.why == HIDDEN:
-        return f"{NONE_VISIBLE}; brokers leave out the topics that you may not describe"
+        return f"{NONE_VISIBLE}; brokers leave out the topics that you are not allowed to describe"
     if undecided.lack is Lack.LAG:
         return f"the lag of some partitions is unknown: {undecided.why}"
     verdict = undecided.status.name

@@ -101,7 +101,7 @@ def operator_hint(query: Query) -> str:
         return ""
     meant = likely_meant(query)
     instead = {
-        "AND": "terms are joined by AND anyway",
+        "AND": "a group must match all terms, so AND is not needed",
         "OR": "alternatives of one term are separated by commas",
         "NOT": "not: before a term negates it",
     }[word]

@@ -215,7 +215,7 @@ def _no_groups(answered: int, brokers: int) -> Paragraphs:
         (f"{answers}, but there is no group that this user may see.", ""),
         ("", ""),
         ("A group appears here as soon as a member joins or an offset is committed.", "kg-muted"),
-        ("Brokers leave out groups that a user may not see, and report no error.", "kg-muted"),
+        ("Brokers leave out groups that a user is not allowed to see, and report no error.", "kg-muted"),
         ("If you expect groups here, ask for DESCRIBE on Cluster, or on these groups.", "kg-muted"),
     ]
 

@@ -160,7 +160,7 @@ async def test_panes_without_offsets_say_whether_the_user_may_lack_permission(
         await pilot.pause()
         assert str(offsets.query_one(SummaryLine).content).strip() == expected
         notice = str(offsets.query_one(Notice).content)
-        assert ("you may not describe" in notice) == (access is not None and not access.any_topic)
+        assert ("you are not allowed to describe" in notice) == (access is not None and not access.any_topic)
     async with PaneApp(overview, replace(snapshot, access=access), group).run_test(size=(100, 60)) as pilot:
         await pilot.pause()
         assert expected in overview.text.plain_text

@@ -28,7 +28,7 @@ def allowed(**changes: object) -> Allowed:
         (allowed(unread=LagTotal(1, 1, 2)), SafeToDelete.NO, "the group has not read at least 1 record,"),
         (allowed(unread=LagTotal(0, 1, 2)), SafeToDelete.UNCERTAIN, "it is not known whether"),
         (allowed(unread=LagTotal(None, 2, 2)), SafeToDelete.UNCERTAIN, "it is not known whether"),
-        (allowed(hidden=True, partitions=0), SafeToDelete.UNCERTAIN, "offsets in topics that you may not describe"),
+        (allowed(hidden=True, partitions=0), SafeToDelete.UNCERTAIN, "in topics that you are not allowed to describe"),
         (allowed(undo=Undo.IRREVERSIBLE), SafeToDelete.NO, "no backup can restore the offsets of deleted topics"),
         (allowed(last_commit=NOW - 12), SafeToDelete.NO, "offsets were committed 12 s ago"),
         (allowed(last_commit=NOW - RECENT), SafeToDelete.YES, "the group has read all records"),

@@ -10,10 +10,12 @@ import json
 import os
 import sys
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kgtui.admin import record_times
 from kgtui.admin.kafka import connect
 from kgtui.commands import group_watch
 from kgtui.commands.check import check, check_recorded
@@ -76,7 +78,10 @@ async def checked(
     typed: Clock = clock
     capfd.readouterr()
     async with connect(cluster.bootstrap.split(",")) as admin:
-        code = await check(args, admin, parse(" ".join(expr)), Watching(), typed)
+        with pytest.MonkeyPatch.context() as patch:
+            # The search for record times depends on the age of the records, which the simulated time decides.
+            patch.setattr(record_times, "time", SimpleNamespace(time=clock.now))
+            code = await check(args, admin, parse(" ".join(expr)), Watching(), typed)
     out, err = capfd.readouterr()
     found: dict[str, Any] = json.loads(out) | {"code": code, "err": err}
     return found
@@ -124,7 +129,8 @@ async def test_kgtui_check_gives_no_final_verdict_if_some_topics_are_forbidden(
     (undecided,) = row["undecided"]
     assert undecided["lacks"] == "permission"
     assert row["time_lag"]["at_least"]
-    assert "kgtui: the verdict on 1 group is not final: offsets in topics that you may not describe" in found["err"]
+    reason = "offsets in topics that you are not allowed to describe"
+    assert f"kgtui: the verdict on 1 group is not final: {reason}" in found["err"]
     company.faults.clear()
     found = await checked(company, capfd, "web.sessions")
     (row,) = found["groups"]

@@ -246,12 +246,12 @@ def test_lags_in_ls_are_lower_bounds_if_some_topics_are_forbidden(
     assert ran.code == 1
     hidden, bounds = ran.err.splitlines()
     assert hidden == (
-        "kgtui: group quiet: no offsets that you may see; brokers leave out the topics that you may not describe "
-        "[OFFSETS_MAY_BE_HIDDEN] (grant DESCRIBE on the topics of the group to this user)"
+        "kgtui: group quiet: no offsets that you may see; brokers leave out the topics that you are not allowed to "
+        "describe [OFFSETS_MAY_BE_HIDDEN] (grant DESCRIBE on the topics of the group to this user)"
     )
     assert bounds == (
-        "kgtui: the lags of 3 groups are lower bounds. Brokers leave out the topics that you may not describe. To see "
-        "the whole lag, ask for the ACL operation DESCRIBE on all topics"
+        "kgtui: the lags of 3 groups are lower bounds. Brokers leave out the topics that you are not allowed to "
+        "describe. To see the whole lag, ask for the ACL operation DESCRIBE on all topics"
     )
     (row,) = json.loads(run("ls", "--lag", "--format", "json", "quiet").out)["groups"]
     assert (row["lag"], row["lag_unknown"], row["offsets_may_be_hidden"]) == (None, None, True)

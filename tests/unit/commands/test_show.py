@@ -151,7 +151,7 @@ def test_kgtui_show_says_that_offsets_in_forbidden_topics_are_not_listed(
     ran = run("show", "pay")
     assert (ran.code, ran.err) == (0, "")
     assert next(line.split()[1:] for line in ran.out.splitlines() if "lag  " in line) == ["≥", "15"]
-    assert "\n  Offsets in topics that you may not describe are not listed.\n" in ran.out
+    assert "\n  Offsets in topics that you are not allowed to describe are not listed.\n" in ran.out
     (row,) = json.loads(run("show", "pay", "--format", "json").out)["groups"]
     assert (row["lag"], row["offsets_may_be_hidden"], row["hidden_topics"]) == (15, True, [])
     admin.user_access = Access(any_topic=True)

@@ -112,7 +112,7 @@ def test_commands_mark_the_lag_of_a_recorded_group_with_incomplete_offsets(
     lags = {line.split()[0]: line.split()[6:] for line in out.splitlines()[1:]}
     assert lags == {"pay": ["≥", "50"], "ship": ["50"]}
     main(["show", "pay", "--lake", str(tmp_path)])
-    assert "Offsets in topics that you may not describe are not listed" in capfd.readouterr().out
+    assert "Offsets in topics that you are not allowed to describe are not listed" in capfd.readouterr().out
     main(["check", "pay", "--lake", str(tmp_path), "--all"])
     assert "OK?" in capfd.readouterr().out
 

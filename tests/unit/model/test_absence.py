@@ -79,7 +79,10 @@ def test_reason_for_an_empty_filter_result_suggests_another_filter_if_possible(t
     [
         (
             "state:Empty AND members:0",
-            "AND is read as a part of group ids; terms are joined by AND anyway; did you mean state:Empty members:0",
+            (
+                "AND is read as a part of group ids; a group must match all terms, so AND is not needed; "
+                "did you mean state:Empty members:0"
+            ),
         ),
         (
             "state:Empty OR state:Dead",
@@ -88,7 +91,7 @@ def test_reason_for_an_empty_filter_result_suggests_another_filter_if_possible(t
                 "did you mean state:Empty,Dead"
             ),
         ),
-        ("AND", "AND is read as a part of group ids; terms are joined by AND anyway"),
+        ("AND", "AND is read as a part of group ids; a group must match all terms, so AND is not needed"),
         ("and demand ANDROID topic:AND", ""),
     ],
 )
