@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from kgtui.admin.base import GroupAdmin
-from kgtui.commands.kafka_groups import OPTIONS, read_options
+from kgtui.commands.kafka_groups import OPTIONS
+from kgtui.commands.kafka_options import read_options
 from kgtui.commands.parser import parse_args
 from kgtui.config import ClusterSettings, Settings, UiSettings, load
 from kgtui.errors import UsageError

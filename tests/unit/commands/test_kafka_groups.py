@@ -5,16 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kgtui.commands import kafka_groups
-from kgtui.commands.kafka_groups import (
-    KafkaOptionError,
-    Option,
-    keeps,
-    list_all_groups,
-    pad,
-    read_options,
-    usage,
-    utf16_length,
-)
+from kgtui.commands.kafka_groups import keeps, list_all_groups, pad, utf16_length
+from kgtui.commands.kafka_options import KafkaOptionError, Option, read_options, usage
 from kgtui.errors import BrokerError, ClientError, DeadlineError
 from kgtui.model.group import Listing
 from tests.scripted import ScriptedAdmin, ScriptedFeed
