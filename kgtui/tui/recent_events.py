@@ -30,11 +30,17 @@ class RecentEvents:
         self._events: Sequence[Event] = ()
         self._read_at: float | None = None
         self._error = ""
+        self._reading = False
 
-    @property
-    def due(self) -> bool:
-        """Whether the events must be read, because the displayed poll has changed since they were last read."""
-        return self._position is not None and self._read_at != self._position.at
+    def start_reading(self) -> bool:
+        """Return True if the displayed poll has changed since the last read. The caller must then call `read`.
+
+        Return False while the events are being read.
+        """
+        if self._reading or self._position is None or self._read_at == self._position.at:
+            return False
+        self._reading = True
+        return True
 
     async def read(self) -> None:
         """Read the events before the displayed poll. If another poll is displayed meanwhile, read again.
@@ -42,14 +48,17 @@ class RecentEvents:
         Errors are not raised. `placeholder` returns their message.
         """
         position = self._position
-        while position is not None and self.due:
-            at = position.at
-            try:
-                self._events, self._error = await position.events(at - RECENT, at), ""
-            except KgtuiError as error:
-                _log.warning("the recent changes cannot be read: %s", error)
-                self._events, self._error = (), str(error)
-            self._read_at = at
+        try:
+            while position is not None and self._read_at != position.at:
+                at = position.at
+                try:
+                    self._events, self._error = await position.events(at - RECENT, at), ""
+                except KgtuiError as error:
+                    _log.warning("the recent changes cannot be read: %s", error)
+                    self._events, self._error = (), str(error)
+                self._read_at = at
+        finally:
+            self._reading = False
 
     def with_events(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with the events that were read from the recording.

@@ -10,7 +10,9 @@ from textual.message import Message
 
 from kgtui.model.judgment import ONLY_COUNTED
 from kgtui.model.slices import Slices
-from kgtui.tui.node_page.page import SLICE_SECONDS, NodePage
+from kgtui.tui.node_page.heading import PARTS
+from kgtui.tui.node_page.page import SLICE_SECONDS, NodePage, PageSubject
+from kgtui.tui.panes import PANES_BY_ID
 from kgtui.tui.problem_index import Problems
 
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 
     from kgtui.model.judgment import Judgment, Problem
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.node_page.page import PageSubject
     from kgtui.tui.problem_index import ProblemIndex
+    from kgtui.tui.tree.model import TreeModel
     from kgtui.tui.widgets.group_detail import GroupDetail
 
 SHORTEST_PAUSE = 1.0
@@ -97,6 +99,39 @@ class RightSide(Vertical):
         self._switch(page=True, panes=False)
         if self._snapshot is not None:
             self.page.show(self._snapshot, subject, self._problems, len(self._acknowledged))
+
+    def show_node(self, tree: TreeModel, cluster: str) -> None:
+        """Show the page of the node under the tree's cursor; on the row of the cluster, the page of all groups.
+
+        Args:
+            cluster: name of the cluster, for the title of its page.
+        """
+        path, parts = tree.groups_under_cursor()
+        if path:
+            self.show_page(PageSubject(path, " · ".join(path), parts))
+        else:
+            self.show_page(PageSubject(None, cluster, list(tree.snapshot.by_listing.values())))
+
+    def bring(self, pane: str, *, of_group: bool) -> bool:
+        """Bring a pane to the front or, unless `of_group`, the table of the page that has the same number key.
+
+        Return False if the page has no table with this key.
+        """
+        if of_group:
+            self._detail.bring(pane)
+            return True
+        number = int(PANES_BY_ID[pane].key)
+        if number > len(PARTS):
+            return False
+        self.page.bring(PARTS[number - 1].id)
+        return True
+
+    def enter(self, *, of_group: bool) -> None:
+        """Focus the pane in front or, unless `of_group`, the page."""
+        if of_group:
+            self._detail.enter()
+        else:
+            self.page.enter()
 
     def _stop_page(self) -> None:
         if self._subject is not None:

@@ -10,10 +10,8 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 
 from kgtui.model.query import parse
-from kgtui.model.query.sort_keys import NAME
 from kgtui.tui.messages import GroupOpened, GroupSelected, SnapshotArrived
-from kgtui.tui.node_page.heading import PARTS
-from kgtui.tui.node_page.page import NodePage, PageSubject
+from kgtui.tui.node_page.page import NodePage
 from kgtui.tui.node_page.right_side import RightSide
 from kgtui.tui.panes import PANES, PANES_BY_ID
 from kgtui.tui.problem_index import ProblemIndex
@@ -44,11 +42,6 @@ PANE_DELAY = 0.1
 """Delay between the last move of the cursor and the drawing of the panes, in seconds.
 
 Because of the delay, the panes are not drawn while an arrow key is held down.
-"""
-FILL_DELAY = 0.3
-"""Delay between the first drawing of groups and the creation of the hidden panes, in seconds.
-
-Without the delay, the groups would appear later, because it takes time to create the panes.
 """
 
 
@@ -98,7 +91,6 @@ class ClusterScreen(Screen[None]):
         self.snapshot = monitor.snapshot
         self.only_problems = False
         """Whether the tree shows only groups with a problem."""
-        self._order_before = (NAME, False)
         self.playback = Playback(session)
         self._like = like.group_tree.model if like is not None else None
         self._front = like.detail.active if like is not None and session.live_session is not None else PANES[0].id
@@ -106,7 +98,6 @@ class ClusterScreen(Screen[None]):
         self._visible: tuple[str, ...] = ()
         self._pane_timer: Timer | None = None
         self._recent_events = RecentEvents(session.replay_position)
-        self._reading_events = False
 
     def compose(self) -> ComposeResult:
         session = self.session
@@ -142,7 +133,7 @@ class ClusterScreen(Screen[None]):
             self.left_side.restore_view()
         self.show(self.snapshot)
         if self.snapshot.groups:
-            self.set_timer(FILL_DELAY, self.detail.create_remaining_panes)
+            self.detail.create_remaining_panes_soon()
 
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
@@ -199,15 +190,13 @@ class ClusterScreen(Screen[None]):
         first = not self.snapshot.groups and bool(message.snapshot.groups)
         self.show(message.snapshot)
         if first:
-            # The hidden panes are created later, because the user waits for the groups first.
-            self.set_timer(FILL_DELAY, self.detail.create_remaining_panes)
+            self.detail.create_remaining_panes_soon()
 
     def show(self, snapshot: Snapshot) -> None:
         """Show a newer snapshot in all widgets. The cursor and the focus stay where they are."""
         self.snapshot = snapshot = self._recent_events.with_events(snapshot)
         self.right_side.page.set_changes_placeholder(self._recent_events.placeholder())
-        if self._recent_events.due and snapshot.groups and not self._reading_events:
-            self._reading_events = True
+        if snapshot.groups and self._recent_events.start_reading():
             self.run_worker(self._read_recent_events(), group="recent-events", exit_on_error=False)
         self.group_tree.show(snapshot)
         self.query_one(FaultLines).show(snapshot)
@@ -216,10 +205,7 @@ class ClusterScreen(Screen[None]):
         self.draw_bars()
 
     async def _read_recent_events(self) -> None:
-        try:
-            await self._recent_events.read()
-        finally:
-            self._reading_events = False
+        await self._recent_events.read()
         self.show(self.monitor.snapshot)
 
     @on(RightSide.ProblemsChanged)
@@ -250,14 +236,7 @@ class ClusterScreen(Screen[None]):
         elif self._matching == 0:
             right_side.show_nothing()
         else:
-            right_side.show_page(self.page_subject())
-
-    def page_subject(self) -> PageSubject:
-        """Return the node under the cursor with its groups; on the row of the cluster, the cluster with all groups."""
-        path, parts = self.group_tree.model.groups_under_cursor()
-        if not path:
-            return PageSubject(None, self.session.target.name, list(self.snapshot.by_listing.values()))
-        return PageSubject(path, " · ".join(path), parts)
+            right_side.show_node(self.group_tree.model, self.session.target.name)
 
     def redraw(self) -> None:
         """Redraw all widgets that show times, for example after a change of the time zone."""
@@ -355,13 +334,8 @@ class ClusterScreen(Screen[None]):
 
     def toggle_problems(self) -> None:
         """Switch between groups with a problem, the worst first, and all groups in the previous order."""
-        model = self.group_tree.model
         self.only_problems = not self.only_problems
-        if self.only_problems:
-            self._order_before = model.sort, model.descending
-            model.sort, model.descending = "verdict", True
-        elif model.sort == "verdict":
-            model.sort, model.descending = self._order_before
+        self.left_side.set_worst_first(enabled=self.only_problems)
         self.apply_filter()
 
     def set_filter(self, expression: str) -> None:
@@ -381,14 +355,9 @@ class ClusterScreen(Screen[None]):
         if self.group is None and self._matching == 0:
             self.toast("no group matches; press esc to clear the filter")
             return
-        if self.group is None:
-            number = int(PANES_BY_ID[pane].key)
-            if number > len(PARTS):
-                self.toast("put the cursor on a group first")
-                return
-            self.right_side.page.bring(PARTS[number - 1].id)
-        else:
-            self.detail.bring(pane)
+        if not self.right_side.bring(pane, of_group=self.group is not None):
+            self.toast("put the cursor on a group first")
+            return
         if self.in_panes or self.has_class("-narrow"):
             self.enter_panes()
         self.update_monitored_configs()
@@ -408,10 +377,7 @@ class ClusterScreen(Screen[None]):
             return
         self.add_class("-pane")
         self.draw_panes()
-        if self.group is None:
-            self.right_side.page.enter()
-        else:
-            self.detail.enter()
+        self.right_side.enter(of_group=self.group is not None)
         self.update_monitored_configs()
 
     def leave_panes(self) -> None:

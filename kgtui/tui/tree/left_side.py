@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from kgtui.config.state_folder import private_folder
 from kgtui.errors import PARSE_ERRORS
 from kgtui.model.defaults import TREE_COLUMNS
-from kgtui.model.query.sort_keys import SORT_KEYS
+from kgtui.model.query.sort_keys import NAME, SORT_KEYS
 from kgtui.private_files import open_private
 from kgtui.tui.tree.renderer import TreeHeading
 from kgtui.tui.tree.widget import GroupTree
@@ -85,6 +85,7 @@ class LeftSide(Vertical):
     def __init__(self, snapshot: Snapshot, session: Session, problems: ProblemIndex) -> None:
         super().__init__(id="left")
         self._session = session
+        self._order_before = (NAME, False)
         self.group_tree = GroupTree(snapshot, session.target.name, problems)
 
     def compose(self) -> ComposeResult:
@@ -107,6 +108,18 @@ class LeftSide(Vertical):
         """Sort the groups by a key of `SORT_KEYS`, and save this order."""
         self.group_tree.sort_by(sort, descending=descending)
         self._save_view()
+
+    def set_worst_first(self, *, enabled: bool) -> None:
+        """Sort the groups by their problems, the worst first, or restore the order before that. Save neither.
+
+        The new order is shown when the filter is applied.
+        """
+        model = self.group_tree.model
+        if enabled:
+            self._order_before = model.sort, model.descending
+            model.sort, model.descending = "verdict", True
+        elif model.sort == "verdict":
+            model.sort, model.descending = self._order_before
 
     def show_columns(self, columns: tuple[str, ...]) -> None:
         """Show these columns, the most important one first, and save them."""

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from kgtui.tui.panes.base import Pane
     from kgtui.tui.session import ReplayPosition
 
+FILL_DELAY = 0.3
+"""Delay between the first drawing of groups and the creation of the hidden panes, in seconds.
+
+Without the delay, the groups would appear later, because it takes time to create the panes.
+"""
+
 
 class GroupTitle(LineWidget):
     """The group id on the left, and state, type, epochs and coordinator on the right."""
@@ -155,6 +161,10 @@ class GroupDetail(Vertical):
         pane = self._create(self.active)
         with ContentSwitcher(initial=pane.id):
             yield pane
+
+    def create_remaining_panes_soon(self) -> None:
+        """Create the panes that do not exist yet after `FILL_DELAY`, because the user waits for the groups first."""
+        self.set_timer(FILL_DELAY, self.create_remaining_panes)
 
     @work(group="fill", exclusive=True)
     async def create_remaining_panes(self) -> None:
