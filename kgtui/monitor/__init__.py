@@ -17,6 +17,7 @@ other modules.
 | `suspects` | chooses which groups with a possible problem are read in full |
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |
+| `listing_index` | the sorted ids of the groups that have the same listing |
 | `event_tracker` | finds events by comparing each read with the previous one |
 | `screened_groups` | stores the judgments of `screening`, by group and by problem |
 | `sorted_ids` | finds, inserts and removes ids in a long sorted list |

@@ -214,7 +214,7 @@ class ListTier:
             self._polls.pop(node).cancel()
             self._listed.discard(node)
             self._removals.broker_left(node)
-            self._removals.add(node, self._store.coordinated_by(node), cluster.brokers, broker_left=True)
+            self._removals.add(node, self._store.listing_index.coordinated_by(node), cluster.brokers, broker_left=True)
             gone = Fault("UNREGISTERED", "the broker is no longer registered in the cluster", broker=node)
             self._store.set_broker(node, asked_at=None, fault=gone)
             self._left_at[node] = self._timer.now()
@@ -230,8 +230,9 @@ class ListTier:
 
     def _drop_brokers(self) -> None:
         """Remove brokers that left the cluster `SHOWN_AFTER_LEAVING` seconds ago and have no groups in the store."""
+        index = self._store.listing_index
         for node, left_at in list(self._left_at.items()):
-            if self._timer.now() - left_at >= SHOWN_AFTER_LEAVING and not self._store.coordinated_by(node):
+            if self._timer.now() - left_at >= SHOWN_AFTER_LEAVING and not index.coordinated_by(node):
                 del self._left_at[node]
                 self._store.drop_broker(node)
 
@@ -280,7 +281,7 @@ class ListTier:
         self._listed.add(node)
         # `missing` contains the groups that the broker no longer lists. The first list of a broker is compared with the
         # store instead of a previous list. If the broker has come back, the store still contains its groups.
-        missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
+        missing = self._store.listing_index.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:
             # A new broker may coordinate the missing groups, so the metadata is read immediately.

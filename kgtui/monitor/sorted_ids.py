@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, TypeVar
-
-from kgtui.monitor.gc_tuning import untrack
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-K = TypeVar("K")
+    from collections.abc import Iterable, Sequence
 
 _SORT_BELOW = 8
 """If a list has at least this many entries per change, bisection is faster than sorting the list again."""
@@ -57,26 +53,3 @@ def patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> lis
         start = at
     patched += kept[start:]
     return patched
-
-
-def move_ids(
-    lists: dict[K, list[str]],
-    joined: Mapping[K, list[str]],
-    left: Mapping[K, list[str]],
-    current: Mapping[str, K],
-) -> None:
-    """Move group ids between sorted lists. Changed lists are replaced, because snapshots share the old ones.
-
-    Args:
-        lists: key → sorted list. Keys with an empty list are removed.
-        joined: key → ids to add, if `current` maps them to this key.
-        left: key → ids to remove.
-        current: group id → key of its list.
-    """
-    for key in joined.keys() | left.keys():
-        added = [group for group in joined.get(key, ()) if current.get(group) == key]
-        ids = merged(lists.get(key, []), added, left.get(key, []))
-        if ids:
-            lists[key] = untrack(ids)
-        else:
-            lists.pop(key, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,8 +17,8 @@ from kgtui.model.snapshot import BrokerStatus, ChangeLog, Reading, Snapshot
 from kgtui.model.summary import Topics, summary_of
 from kgtui.monitor.event_tracker import EventTracker
 from kgtui.monitor.gc_tuning import untrack
+from kgtui.monitor.listing_index import ListingIndex, ListingMoves
 from kgtui.monitor.screened_groups import ScreenedGroups
-from kgtui.monitor.sorted_ids import index_of, move_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -63,7 +63,8 @@ class Store:
         self._events = events or EventTracker(EventLog(0), 0)
         self.cluster = ClusterInfo(None)
         self.groups: dict[str, Listing] = {}
-        self.by_listing: dict[Listing, list[str]] = {}
+        self.listing_index = ListingIndex()
+        self.by_listing = self.listing_index.by_listing
         self.summaries: dict[str, Summary] = {}
         self.details: OrderedDict[str, Reading[GroupDescription]] = OrderedDict()
         self.offsets: OrderedDict[str, Reading[GroupOffsets]] = OrderedDict()
@@ -103,21 +104,19 @@ class Store:
             delta: the changes since the previous list of the broker.
             first: whether this is the first list of the broker. If so, the beginning of its groups' states is unknown.
         """
-        joined: dict[Listing, list[str]] = defaultdict(list)
-        left: dict[Listing, list[str]] = defaultdict(list)
+        moves = ListingMoves()
         now = self._clock()
         self.state_search = delta.state_search or self.state_search
         rows = list(delta.updated.items())
         try:
             for start in range(0, len(rows), SLICE):
                 for group, listing in rows[start : start + SLICE]:
-                    self._relist(group, listing, joined, left, now, first=first)
+                    self._relist(group, listing, moves, now, first=first)
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
         finally:
-            # After a cancellation, `self.groups` already has some of the changes, so `self.by_listing` must get them
-            # too.
-            self._move(joined, left)
+            # After a cancellation, `self.groups` already has some of the changes, so the index must get them too.
+            self._update_index(moves)
         if delta.state_search is not None:
             self._set_state_times(delta.state_since)
 
@@ -142,39 +141,30 @@ class Store:
 
     def forget(self, groups: Iterable[str]) -> None:
         """Remove groups that no longer exist."""
-        left: dict[Listing, list[str]] = defaultdict(list)
+        moves = ListingMoves()
         gone = {group: self.groups[group] for group in groups if group in self.groups}
         for group, old in gone.items():
-            self._forget(group, old, left)
+            self._forget(group, old, moves)
         self._events.gone(tuple(gone.items()), self._clock())
-        self._move({}, left)
+        self._update_index(moves)
 
-    def coordinated_by(self, node: int) -> set[str]:
-        """Return the ids of the groups that this broker coordinates according to their newest listings."""
-        lists = (ids for listing, ids in self.by_listing.items() if listing.coordinator == node)
-        return {group for ids in lists for group in ids}
+    def _update_index(self, moves: ListingMoves) -> None:
+        self.listing_index.update(moves, self.groups)
+        if moves:
+            self._stale |= {"groups", "by_listing"}
 
-    def _relist(
-        self,
-        group: str,
-        listing: Listing,
-        joined: dict[Listing, list[str]],
-        left: dict[Listing, list[str]],
-        now: float,
-        *,
-        first: bool,
-    ) -> None:
+    def _relist(self, group: str, listing: Listing, moves: ListingMoves, now: float, *, first: bool) -> None:
         old = self.groups.get(group)
         if old == listing:
             return
         if old is not None or not first:
             self._events.listed(group, old, listing, now)
         if old is not None:
-            group = self._stored_id(group, old)
-            left[old].append(group)
+            group = self.listing_index.stored_id(group, old)
+            moves.left[old].append(group)
         self.groups[group] = listing
         self.changes.add(group)
-        joined[listing].append(group)
+        moves.joined[listing].append(group)
         if not first and (old is None or old.state != listing.state):
             if self.state_search is None:
                 self.state_since[group] = now
@@ -186,16 +176,10 @@ class Store:
             if self.on_state_change is not None:
                 self.on_state_change(group, old, listing)
 
-    def _stored_id(self, group: str, listing: Listing) -> str:
-        """Return the string that the store already has for a group id, to save memory."""
-        ids = self.by_listing.get(listing, ())
-        at = index_of(ids, group)
-        return group if at is None else ids[at]
-
-    def _forget(self, group: str, old: Listing, left: dict[Listing, list[str]]) -> None:
+    def _forget(self, group: str, old: Listing, moves: ListingMoves) -> None:
         del self.groups[group]
         self._forgotten += 1
-        left[old].append(group)
+        moves.left[old].append(group)
         self.changes.add(group)
         self.unread_since.pop(group, None)
         self.appeared.pop(group, None)
@@ -204,22 +188,9 @@ class Store:
             if getattr(self, part).pop(group, None) is not None:
                 self._stale.add(part)
 
-    def _move(self, joined: dict[Listing, list[str]], left: dict[Listing, list[str]]) -> None:
-        """Update the sorted group ids of each listing. Lists are replaced, because snapshots share the old ones.
-
-        Args:
-            joined: listing → ids of groups that have this listing now.
-            left: listing → ids of groups that had this listing before.
-        """
-        move_ids(self.by_listing, joined, left, self.groups)
-        if joined or left:
-            self._stale |= {"groups", "by_listing"}
-
     def set_broker(self, node: int, **changes: object) -> None:
         """Replace the values of some attributes of a broker's status."""
-        status = self.brokers.get(node)
-        if status is None:
-            status = BrokerStatus(node, self.cluster.address(node) or f"broker {node}")
+        status = self.brokers.get(node) or BrokerStatus(node, self.cluster.address(node) or f"broker {node}")
         self.brokers[node] = after = replace(status, **changes)  # type: ignore[arg-type]
         self._events.broker_polled(status, after, self._clock())
         self._stale.add("brokers")

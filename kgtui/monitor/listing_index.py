@@ -1,0 +1,67 @@
+"""The ids of all groups by their listing, for example all groups of one broker that are Stable consumer groups."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from kgtui.monitor.gc_tuning import untrack
+from kgtui.monitor.sorted_ids import index_of, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kgtui.model.group import Listing
+
+
+class ListingMoves:
+    """Groups whose listing has changed, until the index is updated.
+
+    Attributes:
+        joined: listing → ids of groups that have this listing now.
+        left: listing → ids of groups that had this listing before.
+    """
+
+    def __init__(self) -> None:
+        self.joined: dict[Listing, list[str]] = defaultdict(list)
+        self.left: dict[Listing, list[str]] = defaultdict(list)
+
+    def __bool__(self) -> bool:
+        return bool(self.joined or self.left)
+
+
+class ListingIndex:
+    """Index of the groups by listing.
+
+    Attributes:
+        by_listing: listing → sorted ids of the groups that have this listing. No list is empty.
+    """
+
+    def __init__(self) -> None:
+        self.by_listing: dict[Listing, list[str]] = {}
+
+    def stored_id(self, group: str, listing: Listing) -> str:
+        """Return the string that the index already has for the id of a group with this listing, to save memory."""
+        ids = self.by_listing.get(listing, ())
+        at = index_of(ids, group)
+        return group if at is None else ids[at]
+
+    def coordinated_by(self, node: int) -> set[str]:
+        """Return the ids of the groups that this broker coordinates according to their newest listings."""
+        lists = (ids for listing, ids in self.by_listing.items() if listing.coordinator == node)
+        return {group for ids in lists for group in ids}
+
+    def update(self, moves: ListingMoves, groups: Mapping[str, Listing]) -> None:
+        """Update the ids of each listing. Changed lists are replaced, because snapshots share the old ones.
+
+        Args:
+            moves: groups whose listing has changed. A group is added to a listing only if it still has that listing.
+            groups: group id → listing.
+        """
+        for listing in moves.joined.keys() | moves.left.keys():
+            added = [group for group in moves.joined.get(listing, ()) if groups.get(group) == listing]
+            ids = merged(self.by_listing.get(listing, []), added, moves.left.get(listing, []))
+            if ids:
+                self.by_listing[listing] = untrack(ids)
+            else:
+                self.by_listing.pop(listing, None)
