@@ -13,6 +13,7 @@ other modules.
 | `detail_tiers` | tier 1: reads the selected and visible groups in full |
 | `sweep` | tier 2: reads all groups in the background |
 | `screening` | finds groups with a possible problem in the data that the sweep has read |
+| `trail_rules` | the rules of screening that need only the data of a group's last reads |
 | `lost_records` | counts unread records that retention has deleted, and finds groups that may lose records soon |
 | `suspects` | chooses which groups with a possible problem are read in full |
 | `health` | health verdicts on the groups that tier 1 reads |

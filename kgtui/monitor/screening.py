@@ -15,7 +15,8 @@ rules, and stores judgments. Groups with a possible problem are then read in ful
 | rebalancing | a state that belongs to a rebalance lasts longer than `unsettled_limit` |
 | empty, unused, abandoned | the group has unread records, but no members |
 
-A position is a committed offset or a share-partition start offset.
+A position is a committed offset or a share-partition start offset. The rules that need only the trail are in
+`kgtui.monitor.trail_rules`.
 
 Groups with a position in the older half of a log are read in full too, because only the exact verdict shows whether
 the group reads its records faster than retention deletes them.
@@ -26,11 +27,9 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kgtui.model.group_types import CLASSIC, EMPTY, NOT_READY, REBALANCING, SIMPLE, STABLE
-from kgtui.model.health.values import DEFAULT_WATCHING
 from kgtui.model.judgment import (
     ABANDONED_AFTER,
     SUSPECTED,
@@ -42,7 +41,8 @@ from kgtui.model.judgment import (
     judgment_of_empty,
     judgment_of_unused,
 )
-from kgtui.model.trail import REBALANCES_KEPT, SAMPLES, WAITED_MAX, Trail
+from kgtui.model.trail import Trail
+from kgtui.monitor import trail_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,27 +61,10 @@ UNSETTLED_OTHER = 60.0
 The limit is longer than for classic groups, because such a rebalance interrupts the reading of only some partitions.
 """
 
-FLAPPING_SECONDS = 1_200
-"""A group is flapping if its last `REBALANCES_KEPT` rebalances began within this many seconds.
-
-The rate of `RebalanceRate.FLAPPING` corresponds to 1,800 s. This limit is smaller, because deployments also cause
-rebalances.
-"""
-
-CALM_AFTER = 600
-"""Time without a rebalance, in seconds, after which a group no longer counts as flapping."""
-
 OBSERVED_AFTER_REBALANCE = 60.0
 """Seconds for which a group is read in full after a rebalance.
 
 The sweep alone reads the group too rarely to notice the next rebalance if that rebalance is short.
-"""
-
-_WAITED = round(DEFAULT_WATCHING.window)
-_PACES = 3
-"""A group can count as stopped only after this many times `Trail.pace` without progress.
-
-`Trail.pace` is the longest recent time, in seconds, between two reads in which the group had made progress.
 """
 
 _LASTING = frozenset({Problem.FLAPPING, Problem.BEHIND})
@@ -304,26 +287,21 @@ class Screening:
         if empty is not None:
             yield empty
         elif listing.state != EMPTY:
-            yield from _not_moving(trail)
+            yield from trail_rules.not_moving(trail)
         if lost and not abandoned:
             why = f"{lost:,} records expired before they were read"
-            yield _found(GroupStatus.ERR, Problem.DATA_LOST, why)
-        if trail.rewound_at:
-            why = "the committed offset of a partition went back"
-            yield _found(GroupStatus.ERR, Problem.REWIND, why, trail.rewound_at)
-        first, last = trail.rebalanced_at[0], trail.rebalanced_at[-1]
-        if first and last - first <= FLAPPING_SECONDS and now - last <= CALM_AFTER and not abandoned:
-            why = f"at least {REBALANCES_KEPT} rebalances within {FLAPPING_SECONDS // 60} min"
-            yield _found(GroupStatus.WARN, Problem.FLAPPING, why, first)
+            yield trail_rules.judgment_of_screening(GroupStatus.ERR, Problem.DATA_LOST, why)
+        yield from trail_rules.moved_backward(trail)
+        if not abandoned:
+            yield from trail_rules.flapping(trail, now)
         if empty is None:
-            yield from _growing(trail)
-        if trail.idle > 1:
-            yield _found(GroupStatus.WARN, Problem.NO_PARTITIONS, "no member has a partition")
+            yield from trail_rules.growing(trail)
+        yield from trail_rules.without_partitions(trail)
         began, limit = self._unsettled.get(group), unsettled_limit(listing)
         if began is not None and limit is not None and now - began >= limit:
             seen = group in self._store.state_since
             why = f"{listing.state} for too long; some member may not have rejoined"
-            yield _found(GroupStatus.WARN, Problem.REBALANCING, why, began, seen=seen)
+            yield trail_rules.judgment_of_screening(GroupStatus.WARN, Problem.REBALANCING, why, began, seen=seen)
 
     def _of_empty(self, group: str, listing: Listing, trail: Trail, now: float) -> Judgment | None:
         """Return the judgment on an Empty group; None if it has no unread records, or if its offsets still advance."""
@@ -333,7 +311,7 @@ class Screening:
         since = self._store.state_since.get(group)
         if trail.progress_at and trail.progress_at >= (since or 0.0):
             # Offsets are committed although the group has no members. This is always the case in simple groups.
-            stopped = next(_not_moving(trail), None)
+            stopped = next(trail_rules.not_moving(trail), None)
             if stopped is None or listing.kind == SIMPLE:
                 return stopped
         basis = Basis.SCREENED if trail.reads > 1 else Basis.READ_ONCE
@@ -370,37 +348,3 @@ def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
     if found.since is not None and found.since <= known.since:
         return found
     return replace(found, since=known.since, since_seen=known.since_seen)
-
-
-def _not_moving(trail: Trail) -> Iterator[Judgment]:
-    """Yield a judgment with `Problem.STOP` if a partition has unread records and its position no longer moves."""
-    # `Trail.waited` has for each partition the seconds without progress plus 1; 0 without unread records.
-    longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
-    if longest <= limit:
-        return
-    stuck = [number for number, waited in enumerate(trail.waited) if waited - 1 > limit]
-    partitions = f"{len(stuck)} of {len(trail.waited)} partitions" if len(trail.waited) > 1 else "the partition"
-    why = f"no progress on {partitions}, {trail.samples[-1].lag:,} unread"
-    began = trail.at - longest
-    seen = longest < WAITED_MAX - 1 and began > trail.first_at
-    if len(stuck) == len(trail.waited) and trail.progress_at:
-        began, seen = trail.progress_at, True
-    yield _found(GroupStatus.ERR, Problem.STOP, why, began, seen=seen)
-
-
-def _growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.BEHIND` if the lag grew in each stored read, and records from before the first one are unread."""
-    samples = trail.samples
-    if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
-        return
-    first, last = samples[0], samples[-1]
-    if last.positions < first.log_ends and all(after.lag > before.lag for before, after in pairwise(samples)):
-        grown = last.lag - first.lag
-        why = f"the lag grew by {grown:,} in {last.at - first.at} s, {last.lag:,} unread"
-        yield _found(GroupStatus.WARN, Problem.BEHIND, why, first.at, seen=False)
-
-
-def _found(
-    status: GroupStatus, kind: Problem, reason: str, since: float | None = None, *, seen: bool = True
-) -> Judgment:
-    return Judgment(status, kind, Basis.SCREENED, 0.0, since, seen and since is not None, reason)

@@ -169,7 +169,7 @@ class RebalanceRate:
     FLAPPING = 6.0
     """Minimum rebalances per hour of a flapping group. The group must also rebalance at least `FLAPPING_LEAST` times.
 
-    The background read of all groups uses a different limit, `FLAPPING_SECONDS` in `kgtui.monitor.screening`.
+    The background read of all groups uses a different limit, `FLAPPING_SECONDS` in `kgtui.monitor.trail_rules`.
     """
     FLAPPING_LEAST = 3
 

@@ -16,7 +16,7 @@ from kgtui.model.health import health_of
 from kgtui.model.health.values import Loss
 from kgtui.model.judgment import Basis, GroupStatus, Problem
 from kgtui.model.summary import Summary
-from kgtui.monitor import screening as module
+from kgtui.monitor import trail_rules
 from kgtui.monitor.lost_records import LogStartCheck
 from kgtui.monitor.screening import Screening
 from kgtui.monitor.store import Store
@@ -189,7 +189,7 @@ async def test_flapping_is_reported_until_the_group_no_longer_rebalances(sweep: 
     found = sweep.judgment()
     assert (found.kind, found.status) == (Problem.FLAPPING, GroupStatus.WARN)
     assert "at least 3" in found.reason
-    assert sweep.read(rows((5, 5)), after=module.CALM_AFTER + 20).kind is None
+    assert sweep.read(rows((5, 5)), after=trail_rules.CALM_AFTER + 20).kind is None
 
 
 async def test_the_start_time_of_flapping_does_not_change_with_more_rebalances(sweep: Sweep) -> None:

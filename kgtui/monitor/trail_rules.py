@@ -1,0 +1,101 @@
+"""The rules of screening that need only the trail of a group, which is the data of its last reads.
+
+Each rule is a function that yields a judgment if the group may have the problem. `kgtui.monitor.screening` lists all
+rules, and stores the judgments.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from kgtui.model.health.values import DEFAULT_WATCHING
+from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.model.trail import REBALANCES_KEPT, SAMPLES, WAITED_MAX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kgtui.model.trail import Trail
+
+FLAPPING_SECONDS = 1_200
+"""A group is flapping if its last `REBALANCES_KEPT` rebalances began within this many seconds.
+
+The rate of `RebalanceRate.FLAPPING` corresponds to 1,800 s. This limit is smaller, because deployments also cause
+rebalances.
+"""
+
+CALM_AFTER = 600
+"""Time without a rebalance, in seconds, after which a group no longer counts as flapping."""
+
+_WAITED = round(DEFAULT_WATCHING.window)
+_PACES = 3
+"""A group can count as stopped only after this many times `Trail.pace` without progress.
+
+`Trail.pace` is the longest recent time, in seconds, between two reads in which the group had made progress.
+"""
+
+
+def not_moving(trail: Trail) -> Iterator[Judgment]:
+    """Yield a judgment with `Problem.STOP` if a partition has unread records and its position no longer moves."""
+    # `Trail.waited` has for each partition the seconds without progress plus 1; 0 without unread records.
+    longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
+    if longest <= limit:
+        return
+    stuck = [number for number, waited in enumerate(trail.waited) if waited - 1 > limit]
+    partitions = f"{len(stuck)} of {len(trail.waited)} partitions" if len(trail.waited) > 1 else "the partition"
+    why = f"no progress on {partitions}, {trail.samples[-1].lag:,} unread"
+    began = trail.at - longest
+    seen = longest < WAITED_MAX - 1 and began > trail.first_at
+    if len(stuck) == len(trail.waited) and trail.progress_at:
+        began, seen = trail.progress_at, True
+    yield judgment_of_screening(GroupStatus.ERR, Problem.STOP, why, began, seen=seen)
+
+
+def moved_backward(trail: Trail) -> Iterator[Judgment]:
+    """Yield `Problem.REWIND` if a position moved backward and has not reached its previous value again."""
+    if trail.rewound_at:
+        why = "the committed offset of a partition went back"
+        yield judgment_of_screening(GroupStatus.ERR, Problem.REWIND, why, trail.rewound_at)
+
+
+def flapping(trail: Trail, now: float) -> Iterator[Judgment]:
+    """Yield `Problem.FLAPPING` if `REBALANCES_KEPT` rebalances followed each other quickly and the last one is recent.
+
+    Args:
+        now: seconds since the epoch.
+    """
+    first, last = trail.rebalanced_at[0], trail.rebalanced_at[-1]
+    if first and last - first <= FLAPPING_SECONDS and now - last <= CALM_AFTER:
+        why = f"at least {REBALANCES_KEPT} rebalances within {FLAPPING_SECONDS // 60} min"
+        yield judgment_of_screening(GroupStatus.WARN, Problem.FLAPPING, why, first)
+
+
+def growing(trail: Trail) -> Iterator[Judgment]:
+    """Yield `Problem.BEHIND` if the lag grew in each stored read, and records from before the first one are unread."""
+    samples = trail.samples
+    if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
+        return
+    first, last = samples[0], samples[-1]
+    if last.positions < first.log_ends and all(after.lag > before.lag for before, after in pairwise(samples)):
+        grown = last.lag - first.lag
+        why = f"the lag grew by {grown:,} in {last.at - first.at} s, {last.lag:,} unread"
+        yield judgment_of_screening(GroupStatus.WARN, Problem.BEHIND, why, first.at, seen=False)
+
+
+def without_partitions(trail: Trail) -> Iterator[Judgment]:
+    """Yield `Problem.NO_PARTITIONS` if no member had a partition in the last two descriptions."""
+    if trail.idle > 1:
+        yield judgment_of_screening(GroupStatus.WARN, Problem.NO_PARTITIONS, "no member has a partition")
+
+
+def judgment_of_screening(
+    status: GroupStatus, kind: Problem, reason: str, since: float | None = None, *, seen: bool = True
+) -> Judgment:
+    """Return the judgment of screening that a group has a problem.
+
+    Args:
+        since: when the problem began, in seconds since the epoch; None if it is not known.
+        seen: whether kgtui observed the beginning. If not, the problem may be older.
+    """
+    return Judgment(status, kind, Basis.SCREENED, 0.0, since, seen and since is not None, reason)
