@@ -1,18 +1,23 @@
-"""Settings of Spark for tests with many small jobs, and a function that creates new lakes."""
+"""Settings of Spark for tests with many small jobs, and functions that prepare lakes for tests."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.lake.schemas import BRONZE, SILVER
+from kgtui.lake.schemas import BRONZE, GOLD, GOLD_STATE, SILVER
 from kgtui.lake.tables import create_tables
+from kgtui.pipeline.jobs import gold
 from kgtui.pipeline.session import local_options
 from kgtui.pipeline.spark_lake import SparkLake
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
+    import pytest
     from pyspark.sql import SparkSession
+
+    from kgtui.lake.schemas import Table
 
 SMALL_JOBS = {
     "spark.sql.shuffle.partitions": "2",
@@ -73,3 +78,12 @@ def new_lake(spark: SparkSession, path: Path) -> SparkLake:
     lake = SparkLake(spark, path)
     create_tables(lake.folder, (*BRONZE, *SILVER))
     return lake
+
+
+def compute_only(tables: Collection[Table], lake: SparkLake, patch: pytest.MonkeyPatch) -> None:
+    """Let the gold job compute only some of the gold tables, because each table takes seconds.
+
+    The other gold tables are created without rows. If a gold table were missing, each run would compute all days again.
+    """
+    create_tables(lake.folder, [table for table in (*GOLD, *GOLD_STATE) if table not in tables])
+    patch.setattr(gold, "TABLES", tuple(tables))

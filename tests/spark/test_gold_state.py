@@ -14,7 +14,7 @@ from kgtui.pipeline.jobs import gold
 from kgtui.pipeline.spark_lake import SparkLake
 from tests.spark.following_commits import FollowingCommits, without_group
 from tests.spark.sample_data import Cluster
-from tests.spark.spark_settings import new_lake
+from tests.spark.spark_settings import compute_only, new_lake
 from tests.spark.stored_rows import stored_rows
 from tests.unit.history.recording_builder import START, RecordingBuilder
 
@@ -88,12 +88,11 @@ def test_a_commit_whose_record_is_written_after_the_last_poll_of_an_hour_is_not_
 ) -> None:
     """The commit was made before the last poll of the hour.
 
-    Its record is decoded only after the state at this poll was stored.
-
-    The other gold tables have no state that depends on polls and commits, so they are not computed.
+    Its record is decoded only after the state at this poll was stored. Only the tables with this state, and gold `lag`,
+    are computed.
     """
-    monkeypatch.setattr(gold, "TABLES", HEALTH_TABLES)
     cluster, lake = Cluster(1), new_lake(spark, tmp_path / "lake")
+    compute_only(HEALTH_TABLES, lake, monkeypatch)
     recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, Random(1), cluster)
 
     def record_minutes(first: int, last: int) -> None:
@@ -179,7 +178,7 @@ def test_gold_tables_are_correct_after_an_interrupted_run_and_new_rows(
         recording.flush()
         commits.write(late=0.2)
 
-    monkeypatch.setattr(gold, "TABLES", tables)
+    compute_only(tables, lake, monkeypatch)
     overwrite = SparkLake.overwrite
 
     def interrupted(self: SparkLake, table: Table, rows: DataFrame, *, since: tuple[str, int] | None = None) -> None:

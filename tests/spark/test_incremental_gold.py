@@ -14,7 +14,18 @@ from pyspark.testing import assertDataFrameEqual
 
 from kgtui.commands.pipeline import update_gold
 from kgtui.lake.arrow import arrow_schema
-from kgtui.lake.schemas import COMMITS, FORECAST, GOLD, GOLD_STATE, HEALTH, LAG, MEMBERS, REBALANCES
+from kgtui.lake.schemas import (
+    COMMITS,
+    FORECAST,
+    FORECAST_STATE,
+    GOLD,
+    GOLD_STATE,
+    HEALTH,
+    HEALTH_STATE,
+    LAG,
+    MEMBERS,
+    REBALANCES,
+)
 from kgtui.pipeline.spark_lake import SparkLake
 from kgtui.pipeline.transforms.churn import churn, recorded_churn
 from kgtui.pipeline.transforms.lag import lag
@@ -22,7 +33,7 @@ from kgtui.pipeline.transforms.recorded_state import is_since
 from tests.spark.random_recording import random_recording
 from tests.spark.recorded_rows import frame, ms
 from tests.spark.sample_data import Cluster, record
-from tests.spark.spark_settings import new_lake
+from tests.spark.spark_settings import compute_only, new_lake
 from tests.spark.stored_rows import stored_rows
 from tests.unit.history.recording_builder import START, RecordingBuilder
 
@@ -103,8 +114,13 @@ def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
     return found
 
 
-def test_an_update_of_gold_tables_keeps_the_files_of_earlier_hours(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_update_of_gold_tables_keeps_the_files_of_earlier_hours(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only tables whose files cover time spans, and the tables from which they are computed, are computed."""
+    tables = (LAG, HEALTH, HEALTH_STATE, FORECAST, FORECAST_STATE)
     lake, cluster = new_lake(spark, tmp_path / "lake"), Cluster(1)
+    compute_only(tables, lake, monkeypatch)
     recording = RecordingBuilder(lake.folder.local_path)
 
     def record_hours(first: int, hours: int) -> None:
@@ -130,7 +146,7 @@ def test_an_update_of_gold_tables_keeps_the_files_of_earlier_hours(spark: SparkS
         lake.folder.local_path, tmp_path / "complete", ignore=shutil.ignore_patterns("gold", "_checkpoints")
     )
     update_gold(SparkLake(spark, complete))
-    for table in (*GOLD, *GOLD_STATE):
+    for table in tables:
         assert stored_rows(lake.folder.local_path, table) == stored_rows(complete, table)
 
 
