@@ -1,6 +1,8 @@
-"""The terminal UI shows snapshots of a monitor, and lets the user search, inspect and change groups.
+"""The terminal UI lets the user search, inspect and change groups.
 
-This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `output`, `model`, `config`, `errors`, and the
+It shows snapshots of the cluster. A monitor (a task that polls the brokers in the background) publishes them.
+
+Of kgtui's other packages, this package imports `monitor`, `actions`, `history`, `insights`, `lake`, `output`, `model`, `config`, `errors`, and the
 `GroupAdmin` interface of `admin`. Only `commands` imports this package, and no other package imports Textual.
 
 | module | contents |
@@ -22,7 +24,7 @@ This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `outpu
 | `palette` | the command palette |
 | `startup_notices` | notices at the start, about the configuration and about unfinished deletions |
 | `event_rows` | rows of event lists; many events of one group share one row |
-| `problem_index` | the groups with a problem, kept current from snapshot to snapshot |
+| `problem_index` | the groups with a problem, updated with each new snapshot |
 | `themes` | reads theme files |
 | `sparkline` | bars of block characters |
 | `text` | formats numbers and times, and escapes control characters in names |
@@ -31,6 +33,7 @@ This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `outpu
 
 import os
 
-# Textual reads TEXTUAL_FPS (frames per second) when it is imported. A pressed key takes effect on the screen up to two
-# frames later: after 33 ms at Textual's default of 60 frames per second, but after 8 ms at 250.
+# Textual reads TEXTUAL_FPS (frames per second) when it is imported. The effect of a
+# pressed key can appear up to two frames later. Two frames take 33 ms at Textual's default of 60 frames per second, but
+# only 8 ms at 250 frames per second.
 os.environ.setdefault("TEXTUAL_FPS", "250")

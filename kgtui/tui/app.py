@@ -60,7 +60,7 @@ A deletion is unfinished if kgtui ended before it wrote the result of the deleti
 
 
 class KgtuiApp(CrashReportingApp):
-    """The Textual app. It shows one session (a cluster or a recording), and can switch to another."""
+    """The Textual app. It shows one session (a cluster or a recording), and can switch to a different session."""
 
     TITLE = "kgtui"
     BINDINGS: ClassVar[list[BindingType]] = [*table.bindings(everywhere=True)]
@@ -92,7 +92,7 @@ class KgtuiApp(CrashReportingApp):
         self.set_keymap({action: ",".join(_split_keys(value)) for action, value in session.keymap.items()})
 
     def get_driver_class(self) -> type[Driver]:
-        """Return Textual's terminal driver with kgtui's workarounds for its bugs."""
+        """Return the class of Textual's terminal driver, extended by kgtui's workarounds for bugs of the driver."""
         return with_workarounds(super().get_driver_class())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -139,7 +139,8 @@ class KgtuiApp(CrashReportingApp):
             self._unsubscribe()
 
         self._unsubscribe = forward_snapshots(monitor, screen)
-        # The worker of the monitor belongs to the app, because Textual cancels the workers of a screen that it removes.
+        # The worker that runs the monitor belongs to the app, because Textual cancels the workers of a screen when it
+        # removes the screen.
         self.run_worker(self.session.monitor_task or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
     async def _show_unfinished_deletes(self, session: Session) -> None:
@@ -154,7 +155,7 @@ class KgtuiApp(CrashReportingApp):
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in EXIT_SIGNALS:
-            # Some tests run the app outside the main thread, where Python does not allow signal handlers.
+            # Python raises an error if a signal handler is added outside the main thread. Some tests run the app there.
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:
@@ -194,7 +195,8 @@ class KgtuiApp(CrashReportingApp):
 
     def action_run_action(self, action_id: str) -> None:
         """Run an action whose key works on every screen (`Action.everywhere`)."""
-        # The screen may be of any class, but actions with `everywhere` call only methods of Textual's `Screen`.
+        # The cast is safe, although the screen can be of any class, because actions with `everywhere` call only methods
+        # of Textual's `Screen`.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:
@@ -221,9 +223,9 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """Remove deleted groups from the monitor, poll at once, and unmark all groups.
+        """Remove the deleted groups from the monitor, poll the brokers immediately, and unmark all groups.
 
-        `results` is None if the user has closed the dialog without a deletion.
+        `results` is None if the user has closed the delete dialog without deleting groups.
         """
         if results is None or self.session.monitor is None:
             return
@@ -245,7 +247,7 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # The switch runs in a worker, because closing the old connections may take long, and because Textual
+            # The switch runs in a worker, because closing the old connections can take long, and because Textual
             # removes the dialog only after this method has returned.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 

@@ -1,6 +1,6 @@
 """The rows in lists of events. If a group has many events, its older events share one row.
 
-Otherwise, the events of a group that rebalances every few seconds would fill the whole list.
+Without these shared rows, the events of a group that rebalances every few seconds would fill the whole list.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class EventRow(NamedTuple):
-    """One event, or several events of one group.
+    """One row of a list of events. It shows one event, or several events of one group.
 
     Attributes:
         event: the event; in a row of several events, the newest event.
@@ -42,7 +42,10 @@ class EventRow(NamedTuple):
 
     @property
     def text(self) -> SafeText:
-        """One line about the event, or with the number of events of each kind. It contains no control characters."""
+        """The text of the row, without control characters.
+
+        It describes the event or, in a row of several events, says how many events of each kind there are.
+        """
         if not self.folded:
             return event_text(self.event)
         every = sum(number for _, number in self.folded)

@@ -23,14 +23,17 @@ class SnapshotArrived(Message):
 
 
 class GroupSelected(Message):
-    """The cursor of the tree has moved to another group or node. If it is on a node, no group is selected."""
+    """The cursor of the tree has moved to a different group or node.
+
+    While the cursor is on a node, no group is selected.
+    """
 
 
 class GroupOpened(Message):
     """The user has opened a row of the tree with enter or a double click.
 
-    The panes should get the focus. If `group` is None, the user has opened the row of the cluster, and the page of
-    the cluster should get the focus.
+    The screen should then focus the panes of the group. If `group` is None, the user has opened the row of the cluster,
+    and the screen should focus the page of the cluster.
     """
 
     def __init__(self, group: str | None) -> None:
@@ -39,7 +42,7 @@ class GroupOpened(Message):
 
 
 class ActionRequested(Message):
-    """The user has clicked a key in the footer, and its action should run.
+    """The user has clicked a key in the footer. The screen should run the action of this key.
 
     Attributes:
         action: id of the action in `kgtui.tui.screen_actions.table`.
@@ -67,7 +70,11 @@ class DeleteRequested(Message):
 
 
 class RecordingOpened(Message):
-    """The user has opened a recording. The app should show the recording above the screen of the live cluster."""
+    """The user has opened a recording. The app should show it on a new screen, which covers that of the live cluster.
+
+    Attributes:
+        session: the session of the recording.
+    """
 
     def __init__(self, session: Session) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The command palette: all actions, groups, themes, groupings and saved filters by name."""
+"""The command palette finds actions, groups, themes, groupings, sort keys and saved filters by name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_GROUPS = 50
 
 
 class MainScreenProvider(Provider):
-    """Base class of the palette's command providers."""
+    """Base class of the providers that list the commands of the palette."""
 
     @property
     def main(self) -> MainScreen | None:
@@ -66,7 +66,7 @@ class GroupCommands(MainScreenProvider):
     """
 
     async def search(self, query: str) -> Hits:
-        """Yield at most `MAX_GROUPS` groups whose id contains the query, the shortest id first.
+        """Yield a command for each group whose id contains the query, but at most `MAX_GROUPS`, the shortest id first.
 
         A query with fewer than two characters finds no groups.
         """

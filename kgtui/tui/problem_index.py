@@ -17,17 +17,20 @@ if TYPE_CHECKING:
     from kgtui.model.summary import Summary
 
 JUDGED_PER_SLICE = 200
-"""Number of groups that are judged at a time (in about 1 ms), before other tasks of the event loop can run."""
+"""Number of groups that are judged before other tasks of the event loop can run. It takes about 1 ms.
+
+To judge a group means to determine its status (such as OK or WARN) and its problem.
+"""
 
 STORED_PER_SLICE = 4_000
-"""Maximum number of judgments that are stored at a time. It must be a multiple of `JUDGED_PER_SLICE`.
+"""Maximum number of judgments that are stored before other tasks can run. It must be a multiple of `JUDGED_PER_SLICE`.
 
-No other task can run meanwhile. In a cluster with 100,000 groups, it takes at most 10 ms to store this many judgments.
+In a cluster with 100,000 groups, it takes at most 10 ms to store this many judgments.
 """
 
 
 SORTED_AT_MOST = 2_000
-"""Maximum number of groups with the same problem that are sorted by the time of the problem and by lag.
+"""Maximum number of groups with the same problem that are sorted by the time when the problem began, and by lag.
 
 If more groups have the problem, they are sorted by name. Sorting this many groups by time takes at most 3 ms.
 """
@@ -35,15 +38,17 @@ If more groups have the problem, they are sorted by name. Sorting this many grou
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problems:
-    """The groups that had a problem at one time.
+    """The groups that had a problem when this object was created.
 
     Attributes:
         version: number that changes whenever the problem or status of a group changes. It does not change if only the
             time or reason of a problem changes.
         groups: problem → sorted ids of the groups with this problem. The most severe problem comes first.
-        judgments: group id → newest judgment. It lacks groups whose problem has ended since.
+        judgments: group id → newest judgment (status and problem of the group). `ProblemIndex` keeps this mapping
+            current, so it lacks groups whose problem has ended since this object was created.
         hidden: ids of groups whose problem the user has acknowledged.
-        summaries: group id → newest summary. The lag in it decides the order of groups with the same problem.
+        summaries: group id → summary of the group's offsets. The lag in the summary decides the order of groups with
+            the same problem.
     """
 
     version: int = 0
@@ -57,7 +62,7 @@ class Problems:
         return (self.version, self.hidden) == (other.version, other.hidden)
 
     def visible(self, kind: Problem) -> Sequence[str]:
-        """Return the sorted ids of the groups with this problem, without hidden groups."""
+        """Return the sorted ids of the groups with this problem, without the groups in `hidden`."""
         groups = self.groups.get(kind, ())
         return [group for group in groups if group not in self.hidden] if self.hidden else groups
 
@@ -80,7 +85,8 @@ class Problems:
         judgment, summary = self.judgments.get(group), self.summaries.get(group)
         since = None if judgment is None else judgment.since if judgment.since is not None else judgment.after
         lag = None if summary is None else summary.lag
-        # Lags are compared by their number of bits, so that groups rarely change places from poll to poll.
+        # Lags are compared only by their number of bits (by powers of two), so that groups rarely change places from
+        # poll to poll.
         return -(since or 0.0), -(lag or 0).bit_length(), group
 
     @property
@@ -126,8 +132,8 @@ class ProblemIndex:
         """
         self._newest = snapshot
         faults = {node: broker.fault for node, broker in snapshot.brokers.items() if broker.fault is not None}
-        # Judge the groups that are read at every poll again, because their judgment can change over time, even without
-        # new data.
+        # The groups in `snapshot.health`, which kgtui reads at every poll, are always judged again. Their judgment can
+        # change over time, even without new data.
         observed = frozenset(snapshot.health)
         changed = None if snapshot.changes is None else snapshot.changes.changed_since(self._mark)
         if changed is None:

@@ -1,4 +1,4 @@
-"""Reads the newest events of a recording, for the list of recent changes."""
+"""Reads the last events before the displayed poll of a recording, for the list of recent changes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 RECENT = 3_600.0
-"""How far back from the displayed poll events are read, in seconds. Older events are left out."""
+"""Length of the time span before the displayed poll whose events are read, in seconds. Older events are left out."""
 
 
 class RecentEvents:
-    """The newest events before the displayed poll of a recording. For a live cluster, there are none."""
+    """The last events before the displayed poll of a recording.
+
+    For a live cluster (`position` is None), nothing is read, because its snapshots already contain the events.
+    """
 
     def __init__(self, position: ReplayPosition | None) -> None:
         self._position = position
@@ -35,7 +38,7 @@ class RecentEvents:
     def start_reading(self) -> bool:
         """Return True if the displayed poll has changed since the last read. The caller must then call `read`.
 
-        Return False while the events are being read.
+        Return False on a live cluster, and while the events are being read.
         """
         if self._reading or self._position is None or self._read_at == self._position.at:
             return False
@@ -43,7 +46,7 @@ class RecentEvents:
         return True
 
     async def read(self) -> None:
-        """Read the events before the displayed poll. If another poll is displayed meanwhile, read again.
+        """Read the events before the displayed poll. If the displayed poll changes meanwhile, read again.
 
         Errors are not raised. `placeholder` returns their message.
         """
@@ -70,7 +73,7 @@ class RecentEvents:
         return replace(snapshot, events=self._events)
 
     def placeholder(self) -> str:
-        """Return the text that is shown instead of an empty list of recent changes: why it is empty."""
+        """Return why the list of recent changes is empty. This text is shown in place of the list."""
         position = self._position
         if position is None:
             return "no changes since kgtui started"

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 FIRST_ERRORS_WAIT = 0.7
 """Time for which `Recording.begin` waits for an error of the recorder, in seconds.
 
-Most errors occur within this time, for example if another process is recording into the same folder.
+Most errors that prevent a recording occur within this time, such as another process that records into the same folder.
 """
 
 LAST_WRITE_TIMEOUT = 10.0
@@ -41,7 +41,9 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 @cache
 def missing_library() -> str:
-    """Return the name of a Python package that recordings need and that is not installed; empty if there is none.
+    """Return the name of a Python package that recordings need and that is not installed.
+
+    Return an empty string if no package is missing.
 
     The packages are not imported for this check, because importing them takes long.
     """
@@ -67,7 +69,7 @@ def why_no_recording_can_be_opened(session: Session) -> str | None:
 
 
 def default_folder(session: Session) -> Path:
-    """Return the folder for recordings of the session's cluster if the user chooses no other folder."""
+    """Return the folder into which the session's cluster is recorded if the user chooses no other folder."""
     name = _NOT_IN_FILE_NAMES.sub("-", session.target.name).strip("-.")[:60]
     return session.state_folder.lakes / (name or "cluster")
 
@@ -79,7 +81,7 @@ class Recording:
 
     Args:
         notify: shows a message to the user; the second argument says whether the message is a warning.
-        on_change: called after the recording has ended.
+        on_change: called without arguments after the recording has ended, also after an error.
     """
 
     def __init__(
@@ -113,7 +115,8 @@ class Recording:
         self._task = asyncio.create_task(self._recorder.run(), name="record")
         session.recording = self
         await asyncio.wait({self._task}, timeout=FIRST_ERRORS_WAIT)
-        # The callback also notifies the user of errors, so it is added only after this call can no longer raise them.
+        # `_ended` notifies the user of errors. It becomes a callback only now, because earlier errors are raised by
+        # this method, and the user would see them twice.
         if self._task.done() and self._task.exception() is not None:
             session.recording = None
             self._on_change()
@@ -161,7 +164,7 @@ class LakeChoice(NamedTuple):
     """The lake (folder with recordings) from which a session reads recordings and findings.
 
     Attributes:
-        path: path or URI of the lake, which may not exist.
+        path: path or URI of the lake. The lake does not have to exist.
         reason: why the session uses this lake, in a few words.
         chosen: whether the user has chosen the lake. If not, `path` is the default folder for recordings.
     """
@@ -205,14 +208,14 @@ def _path_of(named: str) -> LakePath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FindingsRead:
-    """The findings in a lake's gold tables, or the error that occurred when they were read.
+    """The findings in a lake's gold tables (written by `kgtui pipeline`), or the error that occurred when reading them.
 
     Attributes:
         gold: reads the lake's gold tables; None if the folder is no lake.
         insights: the findings; None after an error.
         cluster: id of the recorded cluster; None if unknown.
         error: message of the error; empty if the findings have been read.
-        recorded: whether the folder is a lake, perhaps without gold tables.
+        recorded: whether the folder is a lake, even if it has no gold tables yet.
     """
 
     gold: Gold | None = None
@@ -223,7 +226,7 @@ class FindingsRead:
 
 
 def read_findings(path: LakePath) -> FindingsRead:
-    """Read a lake's findings from disk, which may take seconds. Errors are returned, not raised."""
+    """Read a lake's findings from disk, which can take seconds. Errors are returned, not raised."""
     from kgtui.insights.apply_rules import find_insights
     from kgtui.lake.gold import Gold
     from kgtui.lake.tables import recorded_cluster_id
@@ -254,9 +257,10 @@ def recorded_span(path: str) -> tuple[float, float]:
 
 
 def disappeared_at(session: Session, group: str) -> float | None:
-    """Return when the recording of the session's cluster first shows that a group is gone, in seconds since the epoch.
+    """Return the time of the first recorded poll at which a group no longer existed, in seconds since the epoch.
 
-    Return None if this is unknown, or if there is no readable recording. Reading a recording may take seconds.
+    Return None if this time is unknown, or if there is no readable recording of the session's cluster. Reading a
+    recording can take seconds.
     """
     path = lake_of(session).path
     if not is_lake(path):

@@ -43,7 +43,7 @@ class GroupMonitor(Protocol):
 
     @property
     def series(self) -> SeriesStore:
-        """Samples of lag and of the number of members, for each group that has been selected or visible."""
+        """Past lags and numbers of members, for each group that has been selected, or visible in the tree."""
         ...
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...
@@ -66,7 +66,7 @@ class GroupMonitor(Protocol):
 
 
 class ReplayPosition(Protocol):
-    """The displayed time in a recording. Methods raise `KgtuiError` if they cannot read the recording.
+    """The displayed time in a recording. The methods raise `KgtuiError` if the recording cannot be read.
 
     Attributes:
         playing: playing speed as a multiple of real time; None while stopped.
@@ -87,7 +87,7 @@ class ReplayPosition(Protocol):
     async def step(self, by: int) -> bool:
         """Move forward by `by` polls, or backward if `by` is negative.
 
-        Return False and do not move if there are too few polls.
+        If the recording has fewer polls in this direction, do not move, and return False.
         """
         ...
 
@@ -107,7 +107,7 @@ class ReplayPosition(Protocol):
         ...
 
     async def advance(self, seconds: float) -> bool:
-        """Move forward by some seconds of recorded time. Gaps in the recording are skipped.
+        """Move forward by `seconds` seconds of recorded time. Gaps in the recording are skipped.
 
         Return False at the end of the recording.
         """
@@ -153,7 +153,7 @@ class ClusterLabel:
         name: the configured name, or the bootstrap addresses.
         bootstrap: addresses `host:port`, separated by commas.
         color: background color of the name in Textual's notation; None for a color of the theme.
-        environment: a label such as `PROD`; may be empty.
+        environment: a label such as `PROD`; empty if there is none.
         command_config: path of the client properties file. Kafka commands that kgtui shows to the user contain it as
             `--command-config`. None if there is no such file.
     """
@@ -173,7 +173,7 @@ class ClusterChoice:
         name: the configured name, and the argument of `Session.open_cluster`.
         bootstrap: addresses `host:port`, separated by commas.
         color: background color of the name in Textual's notation; None for a color of the theme.
-        environment: a label such as `PROD`; may be empty.
+        environment: a label such as `PROD`; empty if there is none.
         read_only: whether kgtui must not change this cluster.
     """
 
@@ -189,19 +189,20 @@ class Session:
     """One open cluster or recording, with its settings. Attributes that do not apply to the session are None.
 
     Attributes:
-        target: the cluster.
+        target: name, addresses and color of the cluster.
         monitor: polls the cluster. If it is None, the start screen asks for a cluster.
         admin: reads and changes the cluster, for actions such as delete.
-        read_only: whether actions that change the cluster are left out.
+        read_only: whether kgtui must not change the cluster. Actions that change it are then not offered.
         filter: filter expression at the start.
         ui: the table `[ui]` of `config.toml`. Options on the command line have replaced values in it.
         keymap: action id → configured keys, separated by commas.
         presets: name → saved filter expression.
         themes_folder: folder of the user's own themes.
         state_folder: folder of backups, audit log, recordings, exports and crash reports.
-        config_file: path of the configuration file, which may not exist.
+        config_file: path of the configuration file. The file does not have to exist.
         mouse: whether kgtui handles the mouse. If not, the terminal handles it, for example to select text.
-        display: settings for symbols, text and times; None to detect them from the terminal.
+        display: settings for symbols, text and times; None for the default settings. Without a UTF-8 locale, the app
+            draws only ASCII characters in any case.
         open_address: opens a session on an address that the user typed. Raises `KgtuiError` if the address is invalid
             or no broker answers.
         open_demo: starts the demo cluster and opens a session on it.
@@ -259,7 +260,7 @@ class Playback:
         worker: plays the recording; None while stopped.
         remembered: time saved with key `m` for a comparison, in seconds since the epoch.
         last_opened: session of the recording that was last opened from this screen. The dialog that opens a recording
-            proposes its folder and its last displayed time.
+            proposes this recording's folder, and the recorded time that was last displayed.
     """
 
     session: Session

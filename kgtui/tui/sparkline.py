@@ -54,7 +54,7 @@ def bar(value: float, top: float, width: int) -> str:
 def scale_of(largest: float) -> float:
     """Return the value for which a bar has its full length: `largest`, rounded up to a number such as 15, 20 or 30.
 
-    Because of the rounding, a small change of the largest value does not redraw all bars. For 0, return 0.
+    Because of the rounding, most small changes of the largest value change no other bar. If `largest` is 0, return 0.
     """
     if largest <= 0:
         return 0.0

@@ -2,7 +2,7 @@
 
 Every string from a cluster (group, member, topic, client, host, error message) passes through this module. It escapes
 characters that could control the terminal. The escaped string becomes `Text`, because Textual parses a `str` as markup,
-and a group may be called `[/red]`.
+and the id of a group can be `[/red]`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DisplaySettings:
     Attributes:
         ascii: whether to draw only ASCII characters. Other characters in text from the cluster are escaped.
         utc: whether times are in UTC instead of `zone`.
-        now: current time, in seconds since the epoch.
+        now: function that returns the current time, in seconds since the epoch.
         zone: local time zone; None for the time zone of the system.
     """
 
@@ -70,7 +70,7 @@ def marks() -> Marks:
 def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> str:
     """Escape control characters in a string from a cluster, and cut it to `width` terminal cells.
 
-    If `value` is None, return `–`. If `width` is None, do not cut the string. The result may contain markup, so pass it
+    If `value` is None, return `–`. If `width` is None, do not cut the string. The result can contain markup, so pass it
     only to code that does not parse markup (`Text`, `Strip`, a clipboard).
     """
     if value is None:
@@ -100,7 +100,7 @@ def dotted(words: str) -> str:
 
 
 def one_line(value: str, width: int | None = None) -> Text:
-    """Return a message, such as a broker's error message, as one line of `Text`."""
+    """Return a message, such as a broker's error message, as one line of `Text`. Line breaks become blanks."""
     return cell(" ".join(value.split()), width)
 
 
@@ -112,7 +112,7 @@ def _harmless(value: str) -> str:
 
 
 def fit(shown: str, width: int, *, cut: Cut = "end") -> str:
-    """Cut a text to at most `width` cells. A cut text has an ellipsis at its end or in its middle.
+    """Cut a text to at most `width` cells, at its end or in its middle. An ellipsis marks the cut.
 
     `shown` must be a result of `plain`, so that it contains no control characters.
     """
@@ -139,7 +139,7 @@ def _tail(shown: str, width: int) -> str:
         if used > width:
             break
         start -= 1
-    # Drop combining marks that the cut separated from their letter. The terminal would draw them over the ellipsis.
+    # Drop combining marks at the start, whose letter was cut off. The terminal would draw them over the ellipsis.
     while start < len(shown) and cell_len(shown[start]) == 0:
         start += 1
     return shown[start:]
@@ -180,10 +180,10 @@ def short(value: int | None) -> str:
 
 
 def lag(value: int | None, lower_bound: bool | int = False) -> str:
-    """Format a sum of lags, such as `18.2k`, or `≥ 4.1k` if some lags are unknown, so that the sum is a lower bound.
+    """Format a sum of lags, such as `18.2k`; `–` for None.
 
-    For None, the result is `?` if `lower_bound` is true, and `–` otherwise. Instead of a bool, `lower_bound` may be the
-    number of unknown lags.
+    `lower_bound` says whether the sum lacks lags that are unknown. If it is true, or the number of unknown lags is
+    above 0, the result is such as `≥ 4.1k`, and `?` for None.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none
@@ -191,7 +191,7 @@ def lag(value: int | None, lower_bound: bool | int = False) -> str:
 
 
 def percent_of(part: int, whole: int) -> str:
-    """Format a fraction as a percentage, such as `96%`; `–` if `whole` is 0.
+    """Format `part / whole` as a percentage, such as `96%`; `–` if `whole` is 0.
 
     The result is `100%` only if `part` equals `whole`, and `0%` only if `part` is 0.
     """
@@ -217,9 +217,9 @@ def age(seconds: float | None) -> str:
 
 
 def coarse_age(seconds: float | None) -> str:
-    """Format an age like `age`, but below a minute only as `<10 s`, `10 s`, `20 s` and so on.
+    """Format a duration like `age`, but round a duration below a minute down to `<10 s`, `10 s`, `20 s` and so on.
 
-    Exact ages would change with each poll, so that many rows would have to be drawn again.
+    Without the rounding, the ages would change with each poll, so that many rows would have to be drawn again.
     """
     if seconds is not None and seconds < 10:
         return "<10 s"
@@ -241,7 +241,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def to_datetime(at: float) -> datetime:
-    """Convert seconds since the epoch into UTC or local time, depending on the display settings."""
+    """Convert seconds since the epoch into a `datetime` in UTC or local time, depending on the display settings."""
     settings = display_settings()
     utc = utc_datetime(at)
     return utc if settings.utc else utc.astimezone(settings.zone)
@@ -308,5 +308,5 @@ def verdict_role(verdict: str) -> str:
 
 
 def state_role(state: str | None) -> str:
-    """Return the color role of a group state: `kg-ok`, `kg-warn`, `kg-error` or `kg-muted`."""
+    """Return the color role of a group state (a theme variable): `kg-ok`, `kg-warn`, `kg-error` or `kg-muted`."""
     return state_look(state).role

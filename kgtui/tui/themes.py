@@ -150,7 +150,10 @@ def _color(key: str, value: object) -> str:
 
 
 def parse_color(name: str | None) -> Color | None:
-    """Convert the name of a color. Return None if there is no name, or if Textual does not know the color."""
+    """Convert a color in Textual's notation, such as `red` or `#b01030`, into a `Color`.
+
+    Return None if `name` is None or empty, or if Textual does not know the color.
+    """
     try:
         return Color.parse(name) if name else None
     except ColorParseError:
