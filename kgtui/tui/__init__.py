@@ -2,8 +2,9 @@
 
 It shows snapshots of the cluster. A monitor (a task that polls the brokers in the background) publishes them.
 
-Of kgtui's other packages, this package imports `monitor`, `actions`, `history`, `insights`, `lake`, `output`, `model`, `config`, `errors`, and the
-`GroupAdmin` interface of `admin`. Only `commands` imports this package, and no other package imports Textual.
+Of kgtui's other packages, this package imports `monitor`, `actions`, `history`, `insights`, `lake`, `output`, `model`,
+`config`, `errors`, and the `GroupAdmin` interface of `admin`. Only `commands` imports this package, and no other
+package imports Textual.
 
 | module | contents |
 |---|---|

@@ -23,8 +23,8 @@ class EventRow(NamedTuple):
 
     Attributes:
         event: the event; in a row of several events, the newest event.
-        folded: in a row of several events: (kind of event, number of events), the most frequent kind first. In a row of
-            one event: empty.
+        folded: for a row of several events, (kind of event, number of events of this kind), the most frequent kind
+            first. Empty for a row of one event.
     """
 
     event: Event

@@ -24,7 +24,7 @@ class ActionContext:
     Attributes:
         group: id of the selected group; None if no group is selected.
         marked: number of marked groups.
-        now: current time in seconds since the epoch; None to use the time of the snapshot.
+        now: current time in seconds since the epoch; None to use the time of the snapshot instead.
     """
 
     session: Session
@@ -35,7 +35,7 @@ class ActionContext:
 
 
 def always(_: ActionContext) -> str | None:
-    """Return None, because the action is always available."""
+    """Return None, which means available. For actions that are always available."""
     return None
 
 
@@ -51,15 +51,15 @@ class Action:
     Attributes:
         id: identifies the action in the user's keymap.
         keys: default keys in Textual's notation, separated by commas, such as `left_square_bracket`.
-        shown_keys: default keys as the help shows them, separated by blanks, such as `[`.
+        shown_keys: the same default keys as the help shows them, separated by blanks, such as `[`.
         name: one or two words for footer and palette.
         help: one sentence for help, palette and tooltips.
         section: section of the help.
-        run: performs the action on a screen.
-        unavailable: returns why the action is unavailable now; None if it is available.
+        run: function that performs the action on a screen.
+        unavailable: function that returns why the action is unavailable now; None if it is available.
         writes: whether the action changes the cluster. Read-only sessions do not offer such actions.
         in_palette: whether the command palette lists the action.
-        exists: returns whether the footer and the palette of a session can contain the action.
+        exists: function that takes a session, and returns whether its footer and palette can contain the action.
         everywhere: whether the key works on every screen, even in a text field. `run` must then accept any screen.
     """
 
@@ -77,6 +77,9 @@ class Action:
     everywhere: bool = False
 
     def keys_in(self, keymap: Mapping[str, str]) -> str:
-        """Return the keys of the action, separated by blanks: those in the user's keymap, or else the default keys."""
+        """Return the keys of the action, separated by blanks.
+
+        These are the keys in the user's keymap or, if the keymap does not contain the action, the default keys.
+        """
         remapped = keymap.get(self.id)
         return self.shown_keys if remapped is None else " ".join(key.strip() for key in remapped.split(","))

@@ -31,8 +31,8 @@ def _why_not_deletable(context: ActionContext) -> str | None:
     if context.group is None:
         return needs_group(context)
     if not context.session.read_only and is_listed_as_empty(context.snapshot, context.group, now=context.now):
-        # The action is available if the group is listed as Empty, even if its description is missing or older than the
-        # list of groups. The delete dialog describes the group again.
+        # A group that is listed as Empty can be deleted, even if its description is missing or older than the list of
+        # groups, because the delete dialog describes the group again.
         return None
     return delete_availability(context.snapshot, context.group, context.session.read_only, now=context.now)
 
@@ -86,7 +86,7 @@ ACTIONS: tuple[Action, ...] = (
     _ActAction(id="copy-command", keys="Y", shown_keys="Y", name="Copy command", run=_copy_command,
                unavailable=needs_group, help="Copy the Kafka command that shows the data of the pane."),
     _ActAction(id="export", keys="x", shown_keys="x", name="Export", run=_export, unavailable=needs_group,
-               help="Write the group, its brokers and other groups on its topics to a file for an incident report."),
+               help="Write the group, its brokers and other groups that read its topics to a file for an incident report."),
     _ActAction(id="explain", keys="e", shown_keys="e", name="Explain", run=_explain,
                unavailable=needs_group, help="Explain the state and the problems of the group, and what to do."),
 )  # fmt: skip

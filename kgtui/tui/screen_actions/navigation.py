@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
     """Call `in_tree` if the tree has the focus, or if no widget has it.
 
-    If another widget has the focus, run the first of `actions_elsewhere` that this widget has.
+    If another widget has the focus, run the first of the Textual actions `actions_elsewhere` that this widget has.
     """
     focused = screen.focused
     if focused is None or focused is screen.group_tree:

@@ -30,7 +30,7 @@ def _toggle_recording(screen: ClusterScreen) -> None:
 
 
 def _show_recording(screen: ClusterScreen) -> None:
-    # While Textual removes the screen, the tree, the header and the footer may be gone, so nothing can be drawn.
+    # While Textual removes the screen, the tree, the header and the footer can already be gone. Nothing is drawn then.
     if screen.query("GroupTree"):
         screen.draw_bars()
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ReplayPosition, Session
 
 SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
-"""Playing speeds as multiples of real time, for keys + and -."""
+"""Playing speeds between which keys + and - switch, as multiples of real time."""
 
 PLAY_INTERVAL = 0.5
 """Time from one displayed poll to the next while a recording is playing, in seconds."""
@@ -29,7 +29,7 @@ PLAY_INTERVAL = 0.5
 MIN_PAUSE = 0.1
 """Minimum pause after each displayed poll while a recording is playing, in seconds.
 
-Without this pause, kgtui might not react to keys if each read took longer than `PLAY_INTERVAL`.
+Without this pause, kgtui might not react to keys if each read of the recording took longer than `PLAY_INTERVAL`.
 """
 
 
@@ -106,9 +106,9 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
 
 
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
-    """Call `move` in a worker, and show the poll to which it has moved.
+    """Call `move` in a worker, and show the poll to which it has moved the position in the recording.
 
-    If `move` returns False, there is no such poll, and the message `at_the_end` is shown.
+    If `move` returns False, the recording has no further poll. The message `at_the_end` is then shown.
     """
     position = screen.session.replay_position
     if position is None:

@@ -83,12 +83,12 @@ def bindings(*, everywhere: bool = False) -> list[Binding]:
 
 
 def unknown_ids(keymap: Iterable[str]) -> list[str]:
-    """Return the sorted ids in a user's keymap for which there is no action."""
+    """Return the ids in a user's keymap that are not ids of actions, sorted."""
     return sorted(set(keymap) - set(BY_ID))
 
 
 def markdown() -> str:
-    """Return the table of all keys in the README, as Markdown."""
+    """Return the README's table of all keys, as Markdown."""
     lines = ["| key | does | id |", "|---|---|---|"]
     for section in SECTIONS:
         lines.append(f"| **{section}** | | |")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 PANE_DELAY = 0.1
-"""Delay between the last move of the cursor and the drawing of the panes, in seconds.
+"""Delay between the last move of the cursor and the drawing of the panes (tabs about the group), in seconds.
 
 Because of the delay, the panes are not drawn while an arrow key is held down.
 """
@@ -80,11 +80,11 @@ class ClusterScreen(Screen[None]):
     def __init__(self, session: Session, monitor: GroupMonitor, *, like: ClusterScreen | None = None) -> None:
         """Create a screen for one cluster or recording.
 
-        Grouping and sort order are copied from the screen `like`. For a recording above a live screen, the cursor and
-        the choice of the pane in front are copied, too.
+        Grouping and sort order are copied from the screen `like`. If `session` is a recording that was opened from a
+        live cluster, the new screen also has the same cursor, open nodes and front pane as `like`.
         """
-        # The CSS class "-bare" (there are no groups) is set before the screen is mounted, because a change after that
-        # makes Textual recompute all styles.
+        # If there are no groups, the CSS class "-bare" is set before the screen is mounted. A later change of the class
+        # would make Textual compute all styles again.
         super().__init__(classes="" if monitor.snapshot.groups else "-bare")
         self.session = session
         self.monitor = monitor
@@ -126,7 +126,7 @@ class ClusterScreen(Screen[None]):
         return ActionFooter((), lambda _: None)
 
     def on_mount(self) -> None:
-        """Show the groups that the monitor has already read."""
+        """Restore the saved sort order and columns, or copy those of another screen. Show the newest snapshot."""
         if self._like is not None:
             self._arrange_like(self._like)
         else:
@@ -138,7 +138,7 @@ class ClusterScreen(Screen[None]):
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
         self.group_tree.copy_arrangement(view, cursor=over_live)
-        # Drop the reference to the screen whose view was copied, so that its memory can be freed.
+        # Drop the reference to the tree of the other screen, so that the memory of that screen can be freed.
         self._like = None
         if over_live:
             self.update_monitor()
@@ -168,15 +168,15 @@ class ClusterScreen(Screen[None]):
 
     @property
     def group(self) -> str | None:
-        """Id of the group under the tree's cursor; None if there is none."""
+        """Id of the group under the tree's cursor; None if the cursor is on a node, or if there are no rows."""
         return self.group_tree.group
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Event that is cleared when the user presses enter in the filter bar, and set when the tree shows the matches.
+        """Event for which the next key waits after the user has pressed enter in the filter bar.
 
-        If only one group matches, the cursor is then on this group. Keys that the user types in between wait for the
-        event.
+        Enter clears the event. It is set when the tree shows the groups that match the filter. If only one group
+        matches, the cursor is then already on this group, so the next key acts on it.
         """
         return self.group_tree.match_selected
 
@@ -305,7 +305,7 @@ class ClusterScreen(Screen[None]):
         self.update_monitored_configs()
 
     def update_monitored_configs(self) -> None:
-        """Tell the monitor to read the configs of the selected group if the visible pane shows them."""
+        """Let the monitor read the configs of the selected group only while the pane in front shows configs."""
         visible = self.right_side.display and PANES_BY_ID[self.detail.active].needs_configs
         self.monitor.want_configs(self.group if visible else None)
 
@@ -333,13 +333,13 @@ class ClusterScreen(Screen[None]):
         self.group_tree.filter(parse(f"{expression} problem:yes" if self.only_problems else expression))
 
     def toggle_problems(self) -> None:
-        """Switch between groups with a problem, the worst first, and all groups in the previous order."""
+        """Show only groups with a problem, the worst first. The next call restores all groups and their order."""
         self.only_problems = not self.only_problems
         self.left_side.set_worst_first(enabled=self.only_problems)
         self.apply_filter()
 
     def set_filter(self, expression: str) -> None:
-        """Replace the filter expression in the filter bar, which also applies it."""
+        """Replace the filter expression in the filter bar. The filter bar then applies the new filter."""
         self.filter_bar.input.value = expression
 
     @on(FilterBar.Done)
@@ -348,9 +348,10 @@ class ClusterScreen(Screen[None]):
         self.group_tree.select_match(message.accepted)
 
     def bring(self, pane: str) -> None:
-        """Bring a pane of the selected group to the front. On a narrow screen, it replaces the tree.
+        """Bring a pane of the selected group to the front. On a narrow screen, the pane replaces the tree.
 
-        If the cursor is on a node, bring the table of the node's page that has the same number key to the front.
+        If the cursor is on a node, no group is selected. Then bring a table of the node's page to the front: the table
+        with the same number key as the pane.
         """
         if self.group is None and self._matching == 0:
             self.toast("no group matches; press esc to clear the filter")
@@ -369,9 +370,9 @@ class ClusterScreen(Screen[None]):
         return focused is not None and self.right_side in focused.ancestors_with_self
 
     def enter_panes(self) -> None:
-        """Focus the pane in front, or the page of the node under the cursor. On a narrow screen, it replaces the tree.
+        """Focus the pane in front, or the page of the node under the cursor. Do nothing if no group matches the filter.
 
-        Do nothing if no group matches the filter.
+        On a narrow screen, the pane or the page replaces the tree.
         """
         if self.group is None and self._matching == 0:
             return

@@ -30,17 +30,17 @@ MAX_ROWS = 2_000
 """Maximum number of rows per kind of difference. Differences beyond this number are only counted."""
 
 VIEWS = ("all", "groups", "members", "partitions", "lag")
-"""Views of the screen: all differences, or one kind. Key `v` switches to the next view."""
+"""Views of the screen: `all` shows all differences, each other view one kind. Key `v` switches to the next view."""
 
 
 class Difference(NamedTuple):
-    """One difference between two points in time: one row of the table.
+    """One difference between two points in time. The table has one row per difference.
 
     Attributes:
         kind: `groups`, `members`, `partitions` or `lag`, as in `VIEWS`.
         verb: `joined`, `left`, `changed`, `moved`, `grew` or `shrank`.
         description: what has changed, without control characters.
-        role: color role of the verb.
+        role: color role of the verb (name of a theme variable); empty for the default color.
         number: index in the list of all differences, and key of the row.
     """
 
@@ -138,7 +138,10 @@ COLUMNS: tuple[Column[Difference], ...] = (
 
 
 def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
-    """Return the parts of the summary line, such as `3 groups joined`. Numbers that are 0 are left out."""
+    """Return the parts of the summary line, such as `3 groups joined`, each as a tuple of cells.
+
+    Numbers that are 0 are left out. If all are 0, the only part is `no differences`.
+    """
     grew = sum(1 for change in comparison.lags if change.by > 0)
     counts = (
         (len(comparison.joined), "group joined", "groups joined"),
@@ -171,9 +174,13 @@ class DifferenceTable(LineTable[Difference]):
 
 
 class ComparisonScreen(ModalScreen["str | None"]):
-    """Shows the differences between two points in time. Dismissed with the id of the chosen group, or None.
+    """Shows the differences between two points in time.
 
-    `group` is the id of the selected group. Key `l` limits the table to this group.
+    The result of the screen is the id of the group that the user has chosen; None if the user closes the screen without
+    choosing a group.
+
+    `group` is the id of the group that is selected in the tree; None if no group is selected. Key `l` limits the table
+    to this group.
     """
 
     DEFAULT_CSS = """
@@ -250,7 +257,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
         self.query_one("#view", Static).update(to_content([cells]))
 
     def action_view(self) -> None:
-        """Show the next kind of difference; after the last kind, show all."""
+        """Show only the next kind of difference; after the last kind, show all kinds."""
         self._view = VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)]
         self._show()
 

@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 SPANS = (600.0, 3_600.0, 21_600.0, 86_400.0)
-"""Time spans for the list of events, in seconds, up to now. Key `v` switches to the next time span."""
+"""Lengths of the time spans that the list of events can cover, in seconds. Key `v` switches to the next one.
+
+Each time span ends now or, in a recording, at the displayed poll.
+"""
 
 KEYS = "enter go to group  / filter  v time  o kind  l selected group  esc close"
 
@@ -58,13 +61,16 @@ MAX_EVENTS = 2_000
 """Maximum number of events in the list. If there are more, the oldest are only counted."""
 
 _WIDEST_TEXT = "-" * 200
-"""Text of the maximum width, which stands for the texts of all events when the width of their column is computed.
+"""Dummy text from which the width of the column WHAT is computed, so that the column takes all remaining space.
 
-The column therefore takes all remaining space. It would take too long to measure the texts of all events.
+It would take too long to measure the texts of all events.
 """
 
 ROWS_PER_GROUP = 5
-"""Number of events per group that have a row of their own. If a group has several older events, they share a row."""
+"""Maximum number of events per group that have a row of their own. The older events of the group share one row.
+
+A single older event also has a row of its own.
+"""
 
 
 def _kind(row: EventRow) -> Cell:
@@ -82,7 +88,7 @@ COLUMNS: tuple[Column[EventRow], ...] = (
 
 
 class EventSelection(NamedTuple):
-    """The conditions for the events to show.
+    """The conditions that an event must meet to be shown.
 
     Attributes:
         query: filter that the group of the event must match.
@@ -109,7 +115,10 @@ class EventSelection(NamedTuple):
 
 
 class EventTable(LineTable[EventRow]):
-    """The table of events. Enter goes to the group of the row. In a row of several events, it lists these events."""
+    """The table of events. Enter goes to the group of the row.
+
+    In a row that stands for several events, enter lists all events of the group.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]
     """
@@ -122,7 +131,8 @@ class EventTable(LineTable[EventRow]):
 class EventsScreen(ModalScreen["str | None"]):
     """Shows the events of a live cluster, or of a recording up to the displayed poll.
 
-    Dismissed with the id of the group to go to, or None.
+    The result of the screen is the id of the group that the user has chosen; None if the user closes the screen without
+    choosing a group.
     """
 
     DEFAULT_CSS = """
@@ -134,7 +144,8 @@ class EventsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # With BLANK, Textual fills the screen with a plain background, which is fast. The box covers the background anyway.
+    # BLANK makes Textual fill the screen with a plain background, which is fast. The background is not visible, because
+    # the box covers it.
     BLANK = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,E", "dismiss(None)", "Close", show=False),
@@ -181,8 +192,8 @@ class EventsScreen(ModalScreen["str | None"]):
         """List the events. On a live cluster, list them again when new events arrive."""
         self.table.focus()
         if self._main.session.replay_position is None:
-            # `_post` only posts a message and draws nothing, because the monitor may call it from a task without the
-            # app's display settings.
+            # `_post` only posts a message and draws nothing, because the monitor can call it in a task that lacks
+            # the app's display settings.
             self._unsubscribe = self._main.monitor.subscribe(self._post)
         self._list(fresh=True)
 
@@ -196,8 +207,8 @@ class EventsScreen(ModalScreen["str | None"]):
     @on(SnapshotArrived)
     def _snapshot_arrived(self, message: SnapshotArrived) -> None:
         if message.snapshot.events is not self._events:
-            # When new events arrive, the cursor stays in the first row if it is there. Otherwise, it stays on the same
-            # event.
+            # If the cursor is in the first row, it stays there, so that the user sees the newest event. Otherwise, the
+            # cursor stays on the same event.
             self._list(fresh=self.table.cursor == 0)
 
     @property
@@ -287,8 +298,8 @@ class EventsScreen(ModalScreen["str | None"]):
     def action_choose(self) -> None:
         """Close the screen and go to the group in the current row.
 
-        If the row stands for several events, list all events of the group instead. If the group was deleted, show a
-        message.
+        If the row stands for several events, do not close the screen, but list all events of the group. If the group
+        no longer exists, show a message.
         """
         row = self.table.row
         group = None if row is None else row.event.group

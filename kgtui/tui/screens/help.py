@@ -1,4 +1,4 @@
-"""The help screen: all keys, symbols and filter terms, generated from their tables."""
+"""The help screen: all keys, symbols and filter terms, generated from the tables in which they are defined."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class HelpScreen(ModalScreen[None]):
         (sheet.scroll_down if direction == "down" else sheet.scroll_up)(animate=False)
 
     def on_resize(self) -> None:
-        # Textual ignores layout requests during a resize, so the text is written after the resize.
+        # The text is written after the resize, because Textual ignores requests for a new layout during a resize.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

@@ -1,4 +1,4 @@
-"""The main screen: one cluster, with all keys. A recording is shown on another main screen above it."""
+"""The main screen: one cluster, with all keys. A recording opened from it is shown on a second main screen."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class MainScreen(ClusterScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """In a read-only session, disable the keys of actions that change the cluster.
 
-        All other keys stay enabled, even if their actions are unavailable, so that a key press can show the reason.
+        The keys of other unavailable actions stay enabled, so that a key press can show why the action is unavailable.
         """
         if action != "run_action" or not parameters:
             return True
@@ -80,7 +80,7 @@ class MainScreen(ClusterScreen):
 
 
 class ReplayOverlay:
-    """Shows a recording on a screen above the screen of the live cluster. The live cluster is still polled.
+    """Shows a recording on a second main screen, which covers that of the live cluster. The cluster is still polled.
 
     Args:
         session: the session of the recording.
