@@ -47,8 +47,8 @@ class Problems:
         judgments: group id → newest judgment (status and problem of the group). `ProblemIndex` keeps this mapping
             current, so it lacks groups whose problem has ended since this object was created.
         hidden: ids of groups whose problem the user has acknowledged.
-        summaries: group id → summary of the group's offsets. The lag in the summary decides the order of groups with
-            the same problem.
+        summaries: group id → values of the newest background read of the group. The lag in them decides the order of
+            groups with the same problem.
     """
 
     version: int = 0

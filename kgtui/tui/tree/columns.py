@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Grouping
 
 Piece = tuple[str, str]
-"""(text, role). The role decides the color: `lag` stands for the component class `group-tree--lag`."""
+"""(text, role). The role decides the color. For example, `lag` stands for the component class `group-tree--lag`."""
 
 FRESH_SECONDS = 15.0
-"""Age in seconds above which the data of a group is old. The row of the group then also shows this age."""
+"""Maximum age at which the data of a group is current, in seconds. The row of a group shows the age of older data."""
 
 LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
-"""Minimum width of the names, in terminal cells: 16 beside one column, 22 beside two columns, and so on."""
+"""Minimum width of the names, in terminal cells, if one, two, three, four, or more columns are shown beside them."""
 _UNCHANGED = 0.05
 """If the lag changes more slowly than by this many records per second, the change is shown as 0."""
 _WITH_FRACTION = 10.0
 """If the lag changes by at least this many records per second, the change is shown without a decimal place."""
 
 _SMALLEST_AGE_BOUND = 10.0
-"""Smallest lower bound for the age of the oldest unread record that is shown, in seconds.
+"""Minimum age of the oldest unread record that is shown if only a lower bound of the age is known, in seconds.
 
-If the lower bound is smaller, the age is shown as unknown.
+A smaller lower bound is shown as an unknown age.
 """
 
 
@@ -50,7 +50,7 @@ class TreeRow:
         members: number of members; None if unknown.
         total: total lag; None if it has not been read.
         age: age of the data in seconds; None if the data is current.
-        judgment: status and problem of the group.
+        judgment: status (such as OK or WARN) and problem of the group.
         judgment_stale: whether the judgment is based on old data.
         lags: total lag in the last reads of the group by the sweep (the background read of all groups), oldest first.
             There are at most `SAMPLES` values.
@@ -139,7 +139,10 @@ class FittedColumns:
 
     @property
     def before_numbers(self) -> int:
-        """Total width of the names and the columns `problem` and `state`, which are empty in the row of a node."""
+        """Total width of the names and of the columns `problem` and `state`, in terminal cells.
+
+        In the row of a node, the name can use this width, because these two columns are empty there.
+        """
         return self.name + self.width("problem") + self.width("state")
 
     @property
@@ -159,12 +162,12 @@ class FittedColumns:
 
 @lru_cache(maxsize=64)
 def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> FittedColumns:
-    """Choose the columns that fit. The names get the remaining width. One cell at each end of the line stays free.
+    """Choose the columns that fit. The names get the remaining width. The first and the last cell of a row stay free.
 
     Args:
         width: width of the tree in terminal cells.
         chosen: ids of the columns, the most important one first. Columns that do not fit are left out.
-        grouping: if the nodes of this grouping show states, column `state` is left out.
+        grouping: grouping of the tree. If its nodes show states, column `state` is left out.
     """
     name, shown = width - 2, set[str]()
     for column in (COLUMNS[one] for one in chosen):
@@ -184,15 +187,15 @@ _VERDICTS = {severity: status.name for status, severity in SEVERITY.items()}
 
 
 def severity_mark(level: int) -> Piece:
-    """Return (mark, color role) for a `Judgment.severity`. For severity 0, the mark is empty."""
+    """Return (symbol, color role) for a `Judgment.severity`. For severity 0 (no problem), the symbol is empty."""
     return (text.verdict_mark(_VERDICTS[level]), text.verdict_role(_VERDICTS[level])) if level else ("", "muted")
 
 
 def status_mark(row: TreeRow) -> Piece:
-    """Return (mark, color role) for the mark in front of a group's name.
+    """Return (symbol, color role) for the symbol in front of a group's name.
 
-    The mark shows how severe the group's problem is or, without a problem, the group's state. A group that has not been
-    judged yet never has the check mark, because the check mark would mean OK.
+    The symbol shows how severe the group's problem is or, without a problem, the group's state. A group whose status is
+    not known yet never has the symbol of state Stable (a check mark), because users would read it as OK.
     """
     level = row.judgment.severity
     if not level and row.judgment.status is not GroupStatus.OK and text.state_mark(row.state) == text.marks().stable:

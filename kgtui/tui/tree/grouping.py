@@ -48,8 +48,8 @@ class Node:
 
     Attributes:
         path: keys that identify the node; empty for the root.
-        parts: sorted lists that together contain the ids of the node's groups. Empty in a node with
-            child nodes, except in the root.
+        parts: lists that together contain the ids of the node's groups. Each list is sorted. `parts` is empty in a node
+            with child nodes, except in the root.
         count: number of groups under the node and its child nodes.
     """
 
@@ -94,12 +94,15 @@ class TreeNodes:
 
     @property
     def keys_from_cluster(self) -> bool:
-        """Whether the names of the nodes come from the cluster, because they are topics or prefixes of group ids."""
+        """Whether the names of the nodes are topics or prefixes of group ids, and so can contain any characters."""
         return self.grouping in _KEYS_OF_GROUP
 
 
 def type_label(group_type: str | None, protocol: str) -> str:
-    """Return a label such as `classic · connect`, `classic · simple`, or `consumer` if the protocol adds nothing."""
+    """Return a label such as `classic · connect` or `classic · simple`.
+
+    If there is no protocol, or if it has the same name as the type, the label is only the type, such as `consumer`.
+    """
     name = group_type or "unknown type"
     shown = protocol or (SIMPLE if kind_of(group_type, protocol) == SIMPLE else "")
     return name if shown in ("", name) else f"{name} · {shown}"
@@ -130,9 +133,9 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 
 
 def family_of(group: str) -> str | None:
-    """Return the prefix of a group id (`FAMILY_SEPARATORS`), such as `team-007.*` for `team-007.settle`.
+    """Return the part of a group id before its first separator, such as `team-007.*` for `team-007.settle`.
 
-    Return None if the id contains no separator.
+    `FAMILY_SEPARATORS` contains the separators, the preferred ones first. Return None if the id contains no separator.
     """
     for separators in FAMILY_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
@@ -147,7 +150,8 @@ def build_nodes(
     """Put the groups of a snapshot under nodes. Yield after about every 1,000 groups.
 
     Args:
-        chosen: listing → sorted ids of its groups that match the filter; None if there is no filter.
+        chosen: listing (groups with the same coordinator, type and state) → sorted ids of its groups that match the
+            filter; None if there is no filter.
     """
     lists = snapshot.by_listing if chosen is None else chosen
     if grouping in _KEYS_OF_GROUP:
@@ -183,9 +187,13 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Put groups under nodes that an old broker has listed without type or state, and extend `buckets` with them.
+    """Put the groups of a listing that lacks type or state, as old brokers return it, under nodes.
 
     The missing type and state are taken from the descriptions of the groups.
+
+    Args:
+        ids: ids of the groups.
+        buckets: path of a node → lists of group ids. The groups are added to it.
     """
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):
@@ -215,7 +223,7 @@ _KEYS_OF_GROUP: Mapping[Grouping, Callable[[Snapshot, str], Sequence[str]]] = {
 }
 """Grouping → function that takes a snapshot and a group id, and returns the keys of the group's nodes.
 
-Groupings by type, state or coordinator need no function, because the list of groups contains these values.
+Groupings by type, state or coordinator need no function, because the listing of a group contains these values.
 """
 
 
@@ -289,7 +297,10 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """Return the state that all groups under a node have; None if their states can differ."""
+    """Return the common state of the groups under a node, such as the state of the node `consumer / Stable`.
+
+    Return None if the groups under the node can have different states.
+    """
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state" and node.path:

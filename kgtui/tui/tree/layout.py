@@ -1,4 +1,4 @@
-"""The layout of the tree maps rows to nodes and groups, and back."""
+"""The layout of the tree knows which node or group each row shows, and which row shows a node or group."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class RowKey:
 class RowLayout:
     """The rows of the tree, numbered from 0.
 
-    To lay out 100,000 groups quickly, rows are not stored as objects. Instead, the number of the first row and the list
-    of group ids are stored per node.
+    To lay out 100,000 groups quickly, rows are not stored as objects. Instead, the layout stores the first row
+    number and the list of group ids of each open node.
 
     Args:
-        groups_in_order: returns the ids of a node's groups in display order.
+        groups_in_order: function that returns the ids of a node's groups in display order.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class RowLayout:
         return self._nodes[index], None if ids is None else ids[row - self._starts[index]]
 
     def node_row(self, path: Path) -> int | None:
-        """Return the number of a node's row; None if the tree has no such node, or if a node above it is closed."""
+        """Return the number of a node's row; None if the tree lacks the node, or if an ancestor is closed."""
         index = self._header_at.get(path)
         return None if index is None else self._starts[index]
 
@@ -131,7 +131,7 @@ class RowLayout:
 def position(ids: Sequence[str], group: str) -> int | None:
     """Return the index of a group in a list of group ids; None if the list does not contain the group.
 
-    If the list is sorted by name, a binary search finds the group. Otherwise, the list is searched from the start.
+    A binary search, which is fast, finds the group if the list is sorted. Otherwise, the whole list is searched.
     """
     at = index_of(ids, group)
     if at is not None:

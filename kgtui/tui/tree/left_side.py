@@ -1,4 +1,4 @@
-"""The left side of the screen: the tree with its heading. The columns and the sort order are saved to a file."""
+"""The left side of the screen: the tree with its heading. It saves columns and sort order to a file."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class SavedView:
     """The saved columns and order of the tree.
 
     Attributes:
-        configured: ids of the columns in `config.toml` when the view was saved. If `config.toml` now has other columns,
-            the tree shows the columns of `config.toml` instead of `columns`.
+        configured: ids of the columns that `config.toml` had when the view was saved. If `config.toml` now has
+            other columns, the tree shows the columns of `config.toml` instead of `columns`.
         columns: ids of the columns, the most important one first.
         sort: a key of `SORT_KEYS`.
         descending: whether the largest value comes first.
@@ -77,7 +77,7 @@ class LeftSide(Vertical):
     """The tree with its heading, or the message that is shown instead of an empty tree.
 
     Args:
-        problems: the problems of all groups, shared with the node page.
+        problems: the problems of all groups. The page about a node uses the same object.
     """
 
     BLANK = True
@@ -94,7 +94,7 @@ class LeftSide(Vertical):
         yield self.group_tree
 
     def show_empty_state(self, snapshot: Snapshot, query: Query | None) -> None:
-        """Show the tree or, if it is empty, a message that says why.
+        """Show the tree or, if it has no groups, a message that says why.
 
         `query` is the filter if no group matches it, and None otherwise.
         """
@@ -110,9 +110,9 @@ class LeftSide(Vertical):
         self._save_view()
 
     def set_worst_first(self, *, enabled: bool) -> None:
-        """Sort the groups by their problems, the worst first, or restore the order before that. Save neither.
+        """Sort the groups by their problems, the worst first, or restore the order that was used before.
 
-        The new order is shown when the filter is applied.
+        The order is not saved to the file. The tree shows it only after the caller has applied the filter.
         """
         model = self.group_tree.model
         if enabled:
@@ -133,7 +133,7 @@ class LeftSide(Vertical):
         self.sort_by(message.sort, descending=not model.descending if again else SORT_KEYS[message.sort].largest_first)
 
     def restore_view(self) -> None:
-        """Restore the saved columns and order. A `sort:` term in the filter has precedence over the saved order."""
+        """Restore the saved columns and order. If the filter has a `sort:` term, it replaces the saved order."""
         configured = self._session.ui.columns
         view = load_view(self._session.state_folder.view, configured)
         if view is not None:

@@ -1,6 +1,6 @@
-"""The model of the tree: open nodes, marks, sort order, cursor, and the layout of the rows.
+"""The model of the tree: open nodes, marked groups, sort order, cursor, and the layout of the rows.
 
-When a new snapshot arrives, only the layout is computed again, in short steps that do not block the event loop.
+For a new snapshot, only the layout is computed again. This is done in short steps that do not block the event loop.
 """
 
 from __future__ import annotations
@@ -50,15 +50,16 @@ class TreeModel:
 
     Attributes:
         title: name of the cluster, for the first row.
-        totals: path of a node → total lag and worst problems. The widget computes them from time to time.
+        totals: path of a node → its total lag and worst problem. The widget computes these values from time to time.
         columns: ids of the columns, the most important one first.
         sort: a key of `SORT_KEYS`.
         marked: ids of the marked groups.
-        cursor_key: the node or group chosen by the user. The cursor returns to it when the filter no longer hides it.
+        cursor_key: the node or group on which the user has put the cursor. If a filter hides this node or group, the
+            cursor returns to it when the filter no longer does.
         cursor_row: the row of the cursor. It differs from the row of `cursor_key` if that group or node is hidden or
             deleted.
-        filter_cache: groups that matched recent filters. If the user extends a filter, only the groups that matched the
-            shorter filter are tested.
+        filter_cache: groups that matched recent filters. If the user types a longer version of such a filter,
+            only the groups that matched the shorter version are tested.
     """
 
     def __init__(self, snapshot: Snapshot, title: str = "") -> None:
@@ -85,7 +86,8 @@ class TreeModel:
     def is_open(self, node: Node) -> bool:
         """Return whether a node is open.
 
-        If the user has opened or closed the node, this counts. Otherwise, `set_initial_openness` has decided.
+        If the user has opened or closed the node, the last choice of the user counts. If not, the result of
+        `set_initial_openness` counts.
         """
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
@@ -98,7 +100,7 @@ class TreeModel:
         self.relayout()
 
     def reveal(self, group: str) -> bool:
-        """Open the nodes above a group, and put the cursor on the group. Return False if the filter hides the group."""
+        """Open the nodes that contain a group, and put the cursor on it. Return False if the filter hides the group."""
         path = path_of(self.snapshot, group, self.grouping)
         if path is None or path not in self.nodes.by_path:
             return False
@@ -131,7 +133,7 @@ class TreeModel:
         self._open_parents = rows_of_nodes <= height
 
     def reset_openness(self) -> None:
-        """Forget which nodes the user has opened or closed. A new grouping has other nodes."""
+        """Forget which nodes the user has opened or closed. This is for a new grouping, which has different nodes."""
         self._opened_by_user.clear()
 
     def copy_open_nodes_and_cursor(self, model: TreeModel) -> None:
@@ -143,7 +145,8 @@ class TreeModel:
         """Replace the nodes, and lay out the rows again.
 
         Args:
-            order: path of an open node → ids of its groups in the selected order; empty if groups are sorted by name.
+            order: path of an open node → ids of its groups in the selected order. If groups are sorted by name, the
+                mapping is empty.
         """
         self.nodes = nodes
         self._ordered = dict(order)
@@ -159,9 +162,9 @@ class TreeModel:
         return RowLayout(self.nodes, self.is_open, self.groups_in_order)
 
     def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
-        """Return the sorted ids of a node's groups. Yield between the steps of the computation. Cache the result."""
+        """Return the ids of a node's groups, sorted by name, and cache them. Yield between steps of the computation."""
         kept = self._merged.get(node.path)
-        # Compare the lists by value, because every change of the filter creates new lists, often with the same ids.
+        # Compare the contents of the lists, because each new filter creates new lists, often with the same ids.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
         ids = untrack((yield from merge_sorted(node.parts)))
@@ -171,7 +174,8 @@ class TreeModel:
     def groups_in_order(self, node: Node) -> Sequence[str]:
         """Return the ids of a node's groups in display order.
 
-        If there are many groups, they are sorted by name until they have been sorted by another key in the background.
+        If there are many groups and the sort key is not the name, they are in the order of their names until a
+        background task has sorted them.
         """
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != NAME:
@@ -187,7 +191,8 @@ class TreeModel:
     def group(self) -> str | None:
         """The group under the cursor; None if the cursor is on a node, or if there are no rows.
 
-        A deleted group stays selected until the user moves the cursor, so that a key does not act on another group.
+        If the selected group is deleted, it stays selected until the user moves the cursor, so that a pressed key does
+        not act on a different group.
         """
         row_key = self.cursor_key if self.group_deleted else self.layout.row_key(self.cursor_row)
         return None if row_key is None else row_key.group
@@ -200,7 +205,7 @@ class TreeModel:
         return deleted and bool(self.snapshot.groups)
 
     def put_cursor(self, row: int) -> None:
-        """Move the cursor to a row, at most to the last one."""
+        """Move the cursor to a row. If the number is larger than that of the last row, move it to the last row."""
         self.cursor_row = max(0, min(row, self.layout.rows - 1))
         self.cursor_key = self.layout.row_key(self.cursor_row)
 
@@ -247,7 +252,10 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Return the row of a group that has moved to another node; if this node is closed, the row of the node."""
+        """Return the row of a group that is now under a different node, and make it the cursor's.
+
+        If the new node is closed, return the row of the node.
+        """
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
             return None
@@ -258,7 +266,7 @@ class TreeModel:
         return self._nearest_node_row(path) if path in self.nodes.by_path else None
 
     def _row_of_deleted_group(self, anchor: RowKey) -> int | None:
-        """Return the row where a deleted group would be; None if its node is closed or not sorted by name."""
+        """Return the row that a deleted group would have; None if its node is closed or not sorted by name."""
         span = self.layout.span(anchor.path)
         if span is None or anchor.group is None or self.sort != NAME:
             return None
@@ -289,7 +297,7 @@ class TreeModel:
         return facts.with_hidden(self.snapshot, group, kept[1])
 
     def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
-        """Return the ids of the groups for an action on a row: the group of the row, or all groups under the node."""
+        """Return the ids of the groups on which an action on a row acts: one group, or all groups under a node."""
         if row_key.group is not None:
             return (row_key.group,)
         node = self.nodes.by_path.get(row_key.path)
@@ -302,8 +310,8 @@ class TreeModel:
     def groups_under_cursor(self) -> tuple[Path, Sequence[Sequence[str]]]:
         """Return (path of the node under the cursor, sorted lists that together contain its group ids).
 
-        If the cursor is on a group, the node is the group's node. On the row of the cluster or without rows, both are
-        empty.
+        If the cursor is on a group, the result is about the node that contains this group. If the cursor is on the row
+        of the cluster, or if there are no rows, path and lists are empty.
         """
         row_key = self.layout.row_key(self.cursor_row)
         node = None if row_key is None else self.nodes.by_path.get(row_key.path)
@@ -326,10 +334,11 @@ class PreparedLayout:
     """The result of `prepare_layout`: nodes, and the order of their groups.
 
     Attributes:
-        order: path of an open node → ids of its groups in the selected order; empty if groups are sorted by name.
+        order: path of an open node → ids of its groups in the selected order. If groups are sorted by name, the mapping
+            is empty.
         shown: number of groups that match the filter.
-        searched: (number of groups tested so far, number of groups to test); None if the filter needs only the list of
-            groups. Other filters test a group when its data has been read.
+        searched: (number of groups that the filter has tested, number of groups to test). A group whose data has not
+            been read yet, such as its lag, cannot be tested. None if the filter needs only the list of groups.
     """
 
     nodes: TreeNodes

@@ -79,7 +79,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     """
 
     class ViewChanged(Message):
-        """Other groups than before are visible, for example after scrolling.
+        """Different groups have become visible, for example because the user has scrolled.
 
         Attributes:
             groups: ids of the visible groups, from top to bottom.
@@ -92,7 +92,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def __init__(self, snapshot: Snapshot, title: str = "", *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id)
         self.model = TreeModel(snapshot, title)
-        # Line of the widget → row content that was last drawn on this line.
+        # Number of a line in the widget → content of the row that was last drawn on this line.
         self._drawn: dict[int, rows.TreeLine | None] = {}
         self._strip_cache: dict[rows.TreeLine | None, Strip] = {}
         self._columns = 0
@@ -104,10 +104,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self._columns
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return (key of the row that stays in place when rows are added or removed, its line in the widget).
+        """Return (key of the row that stays in place when rows are added or removed, line of this row in the widget).
 
-        The row is that of the cursor if it is visible, and otherwise the first visible row. For the row of the cursor,
-        the key is None, because its group may be deleted before the key is used.
+        This is the first visible row or, if the cursor is visible, the row of the cursor. For the row of the cursor,
+        the key is None, because its group can be deleted before the key is used.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -138,7 +138,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=row - height + 1, animate=False)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Post `ViewChanged` if other groups have become visible."""
+        """Post `ViewChanged` if different groups have become visible."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._post_view_change()
@@ -148,7 +148,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._columns = self.scrollable_content_region.width
         self._drawn.clear()
         self._strip_cache.clear()
-        # Draw again, because Textual may already have drawn a frame with the new size but the old columns.
+        # Draw again, because Textual can already have drawn a frame with the new size and the old columns.
         self.refresh()
         self._post_view_change()
 
@@ -162,13 +162,13 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     async def on_key(self, event: events.Key) -> None:
         """Run the action of a key immediately.
 
-        Otherwise, the key event would pass through the message queue of each parent widget first.
+        Without this method, the key event would first pass through the message queue of each parent widget.
         """
         if await run_binding(self.app, event.key):
             event.stop()
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y` without the scroll bar's column, because Textual would crop a longer line in each frame."""
+        """Render line `y` up to the scroll bar. Textual would have to cut a longer line in each frame."""
         line = self._tree_line(self.scroll_offset.y + y)
         self._drawn[y] = line
         strip = self._strip_cache.get(line)
@@ -179,17 +179,17 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return strip
 
     def notify_style_update(self) -> None:
-        """Render all lines again, because theme or focus changed."""
+        """Discard the cached lines, because their style has changed with the theme or the focus."""
         super().notify_style_update()
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Renumber the cached lines after the tree was scrolled by `lines` lines."""
+        """Renumber the cached lines after the user has scrolled the tree by `lines` lines."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 
     def finish_line(self, strip: Strip) -> Strip:
-        """Return the line unchanged, because `render_line` has already set its colors and width."""
+        """Return the line unchanged, because `render_line` has already given it colors and the right width."""
         return strip
 
     def _styled(self, line: rows.TreeLine | None) -> Strip:
@@ -272,7 +272,7 @@ class TreeHeading(LineWidget):
         return [(words, f"tree-heading--{role}") for words, role in line.pieces]
 
     def _columns(self, width: int) -> FittedColumns:
-        # The last cell stays empty, because it is in the column of the tree's scroll bar.
+        # The last cell stays empty, because the scroll bar of the tree is below it.
         return fit_columns(max(width - 1, 1), self._model.columns, self._model.grouping)
 
     def on_click(self, event: events.Click) -> None:

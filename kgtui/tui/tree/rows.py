@@ -24,7 +24,7 @@ class TreeLine:
 
     Attributes:
         pieces: (text, color role) of the pieces, from left to right. Together, the texts are as wide as the tree.
-        cursor: whether the cursor is on the row.
+        cursor: whether the cursor is on the row, which changes its colors.
     """
 
     pieces: tuple[tuple[str, str], ...]
@@ -34,8 +34,8 @@ class TreeLine:
 def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: bool) -> TreeLine:
     """Return the line above the tree: the grouping and the titles of the columns.
 
-    The title of the sorted column ends with `▴` (ascending) or `▾` (descending). If the groups are sorted by a key
-    without a column, the name of the key follows the grouping: `by state, age ▾`.
+    The title of the column by which groups are sorted ends with `▴` (ascending) or `▾` (descending). If the groups are
+    sorted by a key without a column, the name of the key follows the grouping, as in `by state, age ▾`.
 
     Args:
         grouping: name of the grouping, such as `by type, state`.
@@ -65,7 +65,8 @@ def node_line(
 ) -> TreeLine:
     """Return the row of a node.
 
-    It shows the name, the number of groups with the worst status, the number of all groups, and the total lag.
+    The row shows the name of the node, the number of groups with the worst status, the number of all groups, and the
+    total lag.
 
     Args:
         total: total lag of the groups; None if it has not been computed.
@@ -104,10 +105,10 @@ def node_line(
 
 
 def _state_mark(state: str | None, total: NodeTotal) -> Piece:
-    """Return (mark, color role) for the state of a node. The mark is in front of the node's name.
+    """Return (symbol, color role) for the state of a node. The symbol is in front of the node's name.
 
-    The check mark would mean that all groups of the node are OK. So a node of Stable groups has it only if the lag of
-    each group is known and no group has a problem.
+    The symbol of state Stable is a check mark, which users read as OK. So a node with Stable groups has the check mark
+    only if the lag of each group is known and no group has a problem.
     """
     mark, role = text.state_mark(state), text.state_role(state)
     if mark == text.marks().stable and (total.severity or total.unknown):
@@ -116,7 +117,7 @@ def _state_mark(state: str | None, total: NodeTotal) -> Piece:
 
 
 def group_line(row: TreeRow, depth: int, columns: FittedColumns, *, cursor: bool) -> TreeLine:
-    """Return the row of a group: mark, sign of the status, name, and cells of the columns.
+    """Return the row of a group: sign of a marked group, symbol of the status, name, and cells of the columns.
 
     `depth` is the level of indentation.
     """
@@ -141,7 +142,7 @@ def _padded(cells: Iterable[tuple[TreeColumn, Piece]]) -> list[Piece]:
 
 
 def _join_pieces(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
-    """Join each piece with the piece before it, if both have the same role or the later piece is blank.
+    """Join each piece with the piece before it, if both have the same role, or if the later piece is blank.
 
     Fewer pieces mean fewer bytes to the terminal.
     """

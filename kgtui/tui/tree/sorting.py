@@ -54,8 +54,8 @@ def sort_groups(
     if sort == NAME:
         return ids[::-1] if descending else ids
     value = SORT_KEYS[sort].reader(snapshot)
-    # If the order is descending, the list of (value, index) is reversed at the end. With negative indexes, groups with
-    # equal values are then still sorted by name.
+    # For a descending order, the ascending list of (value, index) is reversed at the end. Negative indexes have the
+    # effect that groups with equal values are in the order of their names after the reversal.
     sign = -1 if descending else 1
     runs: list[list[tuple[float | str, int]]] = []
     unknown: list[str] = []

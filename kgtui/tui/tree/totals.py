@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Node, Path, TreeNodes
 
 GROUPS_SUMMED_PER_SECOND = 5_000
-"""Maximum number of groups whose lags are added up per second, on average, for the tree and for a node's page.
+"""Maximum number of groups whose lags are added up per second, on average. Applies to the tree and to a node's page.
 
 With 100,000 groups, the sums are computed every 20 s.
 """
@@ -27,13 +27,13 @@ With 100,000 groups, the sums are computed every 20 s.
 
 @dataclass(frozen=True, slots=True)
 class NodeTotal:
-    """The total lag of a node's groups, their worst status, and how many groups have this status.
+    """The total lag of a node's groups, the worst status of these groups, and how many groups have this status.
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
-        unknown: number of groups whose lag is unknown, or known only in part.
-        severity: the highest `Judgment.severity` of the groups; 0 if no group has a problem. Unused groups have the low
-            severity of abandoned groups, so that they do not hide other problems.
+        unknown: number of groups whose lag is unknown, or known for only some of their partitions.
+        severity: the highest `Judgment.severity` of the groups; 0 if no group has a problem. Unused groups
+            count with the low severity of abandoned groups, so that they do not hide worse problems.
         problems: number of groups with this severity; 0 if the severity is 0.
     """
 
@@ -44,7 +44,7 @@ class NodeTotal:
 
     @property
     def lower_bound(self) -> bool:
-        """Whether the real lag may be higher, because some lags are unknown."""
+        """Whether the real lag can be higher than `lag`, because some lags are unknown."""
         return self.unknown > 0
 
     def __add__(self, other: NodeTotal) -> NodeTotal:
@@ -57,10 +57,10 @@ class NodeTotal:
 def sum_nodes(
     nodes: TreeNodes, snapshot: Snapshot, problems: ProblemIndex
 ) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Return path of a node → total, for all nodes. Yield after about every 1,000 groups.
+    """Return path of a node → total of its groups, for all nodes. Yield after about every 1,000 groups.
 
     Args:
-        problems: the problems of all groups. This function first updates them to the snapshot.
+        problems: the problems of all groups. This function first updates this index with the snapshot.
     """
     yield from problems.steps(snapshot)
     judgments = problems.judgments
@@ -68,7 +68,8 @@ def sum_nodes(
     budget = SLICE
     leaves = [node for node in nodes.by_path.values() if not node.children]
     if nodes.root is not None and nodes.grouping == "topic":
-        # Add up the root by itself. A group can be under several topics, so the sum over the topics would be too large.
+        # Compute the total of the root from its groups, not from its topics. The total of all topics would be too
+        # large, because a group can be under several topics.
         leaves.append(nodes.root)
     for node in leaves:
         lag = unknown = 0

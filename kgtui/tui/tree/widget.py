@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 SLICE_SECONDS = 0.004
-"""Maximum time for which the layout of a new snapshot blocks the event loop, in seconds."""
+"""Maximum time for which the layout of a new snapshot blocks the event loop without a break, in seconds."""
 AWAITED_SLICE_SECONDS = 0.012
-"""Maximum time for which a layout that the user waits for blocks the event loop, in seconds.
+"""Maximum time for which a layout that the user waits for blocks the event loop without a break, in seconds.
 
-The user waits for the layout after a change of filter, grouping or order. Longer slices finish the layout sooner.
+The user waits for the layout after a change of filter, grouping or order. This time is longer than `SLICE_SECONDS`,
+because the layout is then finished sooner.
 """
 GROUPS_LAID_OUT_PER_SECOND = 80_000
 """Maximum number of groups that are laid out per second, on average.
@@ -44,7 +45,7 @@ Therefore, the tree pauses after each layout. With 100,000 groups, the pause is 
 
 
 LINES_AROUND_TREE = 4
-"""Number of lines of the screen that the tree cannot use: header, filter bar, titles of the columns, and footer."""
+"""Number of screen lines that other widgets occupy: header, filter bar, titles of the columns, and footer."""
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
@@ -59,8 +60,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: (number of groups tested so far, number of groups to test); None if the filter needs only the list
-                of groups. Other filters test a group when its data has been read.
+            searched: (number of groups that the filter has tested, number of groups to test). A group whose data has
+                not been read yet, such as its lag, cannot be tested. None if the filter needs only the list of groups.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -87,9 +88,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._group_to_reveal: str | None = None
         self._match_to_select: str | None = None
         self.match_selected = asyncio.Event()
-        """Event that is cleared when the user presses enter in the filter bar, and set when the matches are shown.
+        """Event that is cleared when the user presses enter in the filter bar, and set when the tree shows the matches.
 
-        If only one group matches, the cursor is then on this group.
+        When it is set and only one group matches, the cursor is already on this group.
         """
         self.match_selected.set()
         self._shown = 0
@@ -103,7 +104,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
     @property
     def group(self) -> str | None:
-        """The group under the cursor; None if there is none."""
+        """Id of the group under the cursor; None if the cursor is on a node, or if there are no rows."""
         return self.model.group
 
     def show(self, snapshot: Snapshot) -> None:
@@ -121,7 +122,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def group_by(self, grouping: Grouping) -> None:
-        """Put the groups under other nodes, such as their topics. The cursor stays on its group."""
+        """Change the grouping, for example put each group under its topics. The cursor stays on its group."""
         self.model.grouping = grouping
         self.model.reset_openness()
         self._choice_made()
@@ -138,7 +139,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.post_message(self.SettingsChanged())
 
     def copy_arrangement(self, model: TreeModel, *, cursor: bool = False) -> None:
-        """Copy grouping, order and columns of another tree; if `cursor` is true, also its open nodes and cursor."""
+        """Copy grouping, order and columns of a different tree; if `cursor` is true, also the open nodes and the cursor."""
         self.model.grouping, self.model.sort, self.model.descending = model.grouping, model.sort, model.descending
         self.model.columns = model.columns
         if cursor:
@@ -156,7 +157,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # Clear the event before the layout, so that a choice of the user during the layout ends the pause after it.
+            # Clear the event before the layout. If the user then changes a setting during the layout, there is no pause
+            # after the layout.
             self._user_chose.clear()
             self._layout_done.clear()
             try:
@@ -168,7 +170,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._wait_for_more()
 
     async def _wait_for_more(self) -> None:
-        """Pause after a layout. More groups cause a longer pause. A new filter, grouping or order ends the pause."""
+        """Pause after a layout, longer if there are more groups. A new filter, grouping or order ends the pause early."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
                 self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND
@@ -184,8 +186,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         before, scroll_anchor = model.group, self.scroll_anchor()
         if user_waits:
             self._choice_pending = False
-            # The tree has no size until it shows the first groups, so its height is computed from the height of the
-            # screen.
+            # The tree has no size until it shows the first groups. Until then, its height is computed from the height
+            # of the screen.
             height = self.size.height or max(self.app.size.height - LINES_AROUND_TREE, 0)
             model.set_initial_openness(prepared.nodes, height, filtered=bool(self._query.terms))
         model.set_nodes(prepared.nodes, prepared.order)
@@ -218,7 +220,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.move(pages * max(1, self.size.height - 1))
 
     def move_to(self, row: int) -> None:
-        """Move the cursor to a row, at most to the last one."""
+        """Move the cursor to a row. If the number is larger than that of the last row, move it to the last row."""
         if not self.model.layout.rows:
             return
         before, old = self.model.group, self.model.cursor_row
@@ -236,7 +238,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.post_message(GroupSelected())
 
     def reveal(self, group: str) -> bool:
-        """Open the nodes above a group, and put the cursor on the group. Return False if the filter hides the group."""
+        """Open the nodes that contain a group, and put the cursor on it. Return False if the filter hides the group."""
         before, scroll_anchor = self.model.group, self.scroll_anchor()
         if not self.model.reveal(group):
             return False
@@ -248,15 +250,15 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def reveal_later(self, group: str) -> None:
-        """Put the cursor on a group after the next layout. Use this if the current layout may lack the group."""
+        """Put the cursor on a group after the next layout. Use this if the current layout might not contain the group."""
         self._group_to_reveal = group
         self._choice_made()
 
     def select_match(self, expression: str) -> None:
         """Put the cursor on the group whose id equals the filter `expression`, or on the only match of the filter.
 
-        The cursor moves when the matches are shown. It does not move if the filter is changed before that, if
-        `expression` is empty, or if there is no such group.
+        The cursor moves when the tree shows the matches. It does not move if the filter is changed before, if
+        `expression` is empty, or if no or several groups match.
         """
         self._match_to_select = expression or None
         if not expression:
@@ -282,7 +284,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._open_node(row_content[0], opened=True)
 
     def fold(self) -> None:
-        """Close the node under the cursor. If the cursor is on a group or a closed node, go to the node above it."""
+        """Close the node under the cursor. If it is on a group or a closed node, go to the parent node."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None:
             return
@@ -334,7 +336,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     def mark(self) -> None:
         """Mark or unmark the group under the cursor, or all groups of the node under the cursor.
 
-        If the cursor is on a group, it then moves to the next row.
+        If the cursor is on a group, the cursor then moves to the next row.
         """
         row_key = self.model.layout.row_key(self.model.cursor_row)
         if row_key is None:
