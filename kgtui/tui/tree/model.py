@@ -137,7 +137,7 @@ class TreeModel:
         self._opened_by_user.clear()
 
     def copy_open_nodes_and_cursor(self, model: TreeModel) -> None:
-        """Open the same nodes as another tree, and put the cursor on the same row."""
+        """Open the same nodes as in a different tree, and put the cursor on the same node or group."""
         self._opened_by_user = dict(model._opened_by_user)
         self.cursor_key = model.cursor_key
 

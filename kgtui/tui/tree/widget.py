@@ -139,7 +139,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.post_message(self.SettingsChanged())
 
     def copy_arrangement(self, model: TreeModel, *, cursor: bool = False) -> None:
-        """Copy grouping, order and columns of a different tree; if `cursor` is true, also the open nodes and the cursor."""
+        """Copy grouping, order and columns of a different tree and, if `cursor` is true, its open nodes and cursor."""
         self.model.grouping, self.model.sort, self.model.descending = model.grouping, model.sort, model.descending
         self.model.columns = model.columns
         if cursor:
@@ -170,7 +170,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._wait_for_more()
 
     async def _wait_for_more(self) -> None:
-        """Pause after a layout, longer if there are more groups. A new filter, grouping or order ends the pause early."""
+        """Pause after a layout, longer for more groups. A new filter, grouping or order ends the pause early."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
                 self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND
@@ -250,7 +250,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def reveal_later(self, group: str) -> None:
-        """Put the cursor on a group after the next layout. Use this if the current layout might not contain the group."""
+        """Put the cursor on a group after the next layout. Use this if the current layout might lack the group."""
         self._group_to_reveal = group
         self._choice_made()
 
@@ -258,7 +258,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         """Put the cursor on the group whose id equals the filter `expression`, or on the only match of the filter.
 
         The cursor moves when the tree shows the matches. It does not move if the filter is changed before, if
-        `expression` is empty, or if no or several groups match.
+        `expression` is empty, or if no group meets one of these two conditions.
         """
         self._match_to_select = expression or None
         if not expression:

@@ -1,4 +1,4 @@
-"""The lines above the footer about errors of brokers and of the cluster."""
+"""The lines above the footer that show errors of brokers and of the whole cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 3
 NO_ANSWER_FAULTS = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED", "UNREGISTERED"})
-"""Names of the errors which mean that a broker did not respond. All other errors are error codes from a broker."""
+"""Names of the errors which mean that a broker did not respond. All other errors are error codes in a response."""
 
 
 class FaultLines(Static):
@@ -52,7 +52,7 @@ def fault_lines(snapshot: Snapshot) -> list[str]:
     """Return one line per broker with an error, and one line per error of the whole cluster.
 
     The brokers that have not responded for the longest time come first. If there are more than `MAX_LINES` errors, the
-    last line says how many are not shown.
+    last line shows the number of the remaining errors.
     """
     failing = [status for status in snapshot.brokers.values() if status.fault is not None]
     failing.sort(key=lambda status: (status.answered_at or 0.0, status.node))
@@ -69,13 +69,13 @@ def fault_lines(snapshot: Snapshot) -> list[str]:
 
 
 def broker_line(status: BrokerStatus, groups: int) -> str:
-    """Return the line about a broker: `! broker 4 has not responded for 12 s; its 218 groups are as of 10:04:11`.
+    """Return the line about an error of a broker; empty if the broker has no error.
 
-    Return an empty string if the broker has no error.
+    An example is `! broker 4 has not responded for 12 s; its 218 groups are as of 10:04:11`.
 
     Args:
-        groups: number of groups in the newest list of this broker. Groups that another broker has listed since then are
-            not counted, because their data is current.
+        groups: number of groups whose newest list entry comes from this broker. A group that a different broker has
+            listed since then is not counted, because its data is current.
     """
     fault = status.fault
     if fault is None:
@@ -94,7 +94,7 @@ def broker_line(status: BrokerStatus, groups: int) -> str:
 
 
 def cluster_line(fault: Fault) -> str:
-    """Return the line about an error of the whole cluster. The advice on what to do follows, if there is one."""
+    """Return the line about an error of the whole cluster: the message, and advice on what to do, if there is any."""
     advice = f" {text.marks().arrow} {fault.advice}" if fault.advice else ""
     return f"{text.marks().fault} {_one_line(fault)}{advice}"
 

@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ClusterLabel, Session
 
 Paragraphs = list[tuple[str, str]]
-"""Lines as (text without control characters, color role)."""
+"""Lines of text, each as (text without control characters, color role). An empty role stands for the normal color."""
 
 
 _LOWER_BOUNDS: Paragraphs = [
-    ("You may describe only some topics, so each lag is a lower bound.", "kg-muted"),
+    ("You are allowed to describe only some topics, so each lag is a lower bound.", "kg-muted"),
     ("A filter on the lag selects a group only if every possible lag of the group matches.", "kg-muted"),
 ]
 
 
 SLICE_SECONDS = 0.005
-"""Maximum time for which the search for similar names may block the event loop, in seconds."""
+"""Maximum time for which the search for similar names blocks the event loop without a break, in seconds."""
 
 _RECORDING_DELAY = 1.0
-"""Delay from the last change of the filter to the search in a recording for the group that it names, in seconds."""
+"""Delay after the last change of the filter, in seconds. A recording is then searched for the group in the filter."""
 
 
 class EmptyState(Static):
@@ -50,7 +50,7 @@ class EmptyState(Static):
         """Posted when kgtui has found out why no group matches the filter.
 
         Attributes:
-            meant: the filter that the user may have meant; empty if kgtui has no suggestion.
+            meant: the filter that the user probably meant; empty if kgtui has no suggestion.
         """
 
         def __init__(self, meant: str) -> None:
@@ -93,7 +93,7 @@ class EmptyState(Static):
 
     @work(exclusive=True, group="explain", exit_on_error=False, description="explain")
     async def _explain(self, snapshot: Snapshot, session: Session, query: Query) -> None:
-        """Find out why no group matches the filter. Search the recording last, because this may take seconds."""
+        """Find out why no group matches the filter. Search the recording last, because this can take seconds."""
         # `no_match_steps` is imported here, so that kgtui starts faster.
         from kgtui.model.absence import no_match_steps
 
@@ -126,9 +126,9 @@ def empty_state(
     Args:
         query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
-        why: why no group matches the filter, if that is known.
-        gone_at: when the recording first shows that the group named in the filter is gone, in seconds since the epoch;
-            None if unknown.
+        why: why no group matches the filter; None if this is not known yet.
+        gone_at: time of the first recorded poll at which the group named in the filter no longer existed, in seconds
+            since the epoch; None if unknown.
     """
     if snapshot.groups:
         return None if query is None else _filtered_out(snapshot, query, why, gone_at)
@@ -199,7 +199,7 @@ def _gone(snapshot: Snapshot, query: Query) -> list[str]:
 
 def _forbidden(message: str) -> Paragraphs:
     return [
-        ("This user may not list groups.", "kg-error"),
+        ("This user is not allowed to list groups.", "kg-error"),
         (text.plain(" ".join(message.split())), ""),
         ("", ""),
         ("Ask for the ACL operation DESCRIBE on Cluster to see every group,", ""),

@@ -33,16 +33,16 @@ SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 class Expression(CompletingInput, NoRelayout):
     """The input field of the filter. It completes the typed text to a preset (saved filter).
 
-    Unlike Textual's own `Input`, it does not make Textual lay out the screen again on each keystroke.
+    Unlike Textual's `Input`, this field does not make Textual lay out the screen again on each keystroke.
     """
 
     def on_resize(self) -> None:
-        """Choose the longer or the shorter hint for the empty field, depending on the width."""
+        """Choose the hint that the empty field shows: the longer one if it fits, otherwise the shorter one."""
         self.placeholder = HINT if self.size.width > cell_len(HINT) else SHORT_HINT
 
 
 class FilterBar(Vertical):
-    """The bar for the filter. After a syntax error, the last valid filter stays active."""
+    """The bar for the filter. While the typed filter has a syntax error, the last valid filter stays active."""
 
     DEFAULT_CSS = """
     FilterBar {
@@ -68,7 +68,7 @@ class FilterBar(Vertical):
 
         Attributes:
             query: the parsed filter.
-            text: the filter expression as the user has typed it.
+            text: the filter expression that the user has typed.
         """
 
         def __init__(self, query: Query, text: str) -> None:
@@ -80,7 +80,7 @@ class FilterBar(Vertical):
         """Posted when the user leaves the filter bar. The screen then focuses the tree.
 
         Attributes:
-            accepted: the filter if the user pressed enter; otherwise empty.
+            accepted: the active filter if the user pressed enter; empty if the user pressed escape, down or tab.
         """
 
         def __init__(self, accepted: str = "") -> None:
@@ -125,14 +125,16 @@ class FilterBar(Vertical):
         return True
 
     def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool, unobserved: int = 0) -> None:
-        """Update the note beside the filter: name of the preset, `only problems`, how many groups have been searched.
+        """Update the note beside the filter.
+
+        The note shows the name of the preset (saved filter), `only problems`, and how many groups have been searched.
 
         Args:
-            searched: (number of tested groups, number of groups to test), as in `GroupTree.LaidOut`; None without a
-                filter.
+            searched: (number of groups that the filter has tested, number of groups to test), as in
+                `GroupTree.LaidOut`; None if this is not to be shown, for example without a filter.
             only_problems: whether only groups with a problem are shown (key `z`).
             unobserved: number of groups with a possible problem that kgtui does not read in full, because there are too
-                many of them. The note contains it only if `only_problems` is true.
+                many of them. The note shows this number only if `only_problems` is true.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
@@ -149,7 +151,10 @@ class FilterBar(Vertical):
             self.query_one("#note", Static).update(coverage)
 
     def show_hint(self, hint: str) -> None:
-        """Show a hint until the filter changes; an empty hint hides it. A syntax error has priority."""
+        """Show a hint below the filter until the filter changes. Do nothing while a syntax error is shown there.
+
+        An empty `hint` hides the previous hint.
+        """
         if self.has_class("-error"):
             return
         self.set_class(bool(hint), "-hint")
@@ -175,7 +180,7 @@ class FilterBar(Vertical):
         self.post_message(self.Done(self.active_filter.strip()))
 
     def on_key(self, event: events.Key) -> None:
-        """Handle escape, down and tab, which leave the filter bar, and up, which inserts the next preset.
+        """Leave the filter bar for escape, down and tab. Insert the next preset (saved filter) for up.
 
         Escape also restores the filter that was active before the user began to type.
         """

@@ -31,7 +31,7 @@ class FooterItem(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Width of key, name and blanks, in terminal cells."""
+        """Width of the item in terminal cells: key, name and the blanks around them."""
         return cell_len(self.key) + cell_len(self.name) + 3
 
 
@@ -40,8 +40,8 @@ class ActionFooter(LineWidget):
 
     Args:
         items: the keys from left to right.
-        why_unavailable: function that takes the id of an action and returns why it is unavailable; None if it is
-            available.
+        why_unavailable: function that takes the id of an action, and returns why the action is unavailable; None if it
+            is available.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"footer--key", "footer--name", "footer--off"}
@@ -69,7 +69,10 @@ class ActionFooter(LineWidget):
         self._ends: list[tuple[int, FooterItem]] = []
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the pieces of the keys that fit into the width. The keys for help and quit are left out last."""
+        """Return the text of the footer: the keys that fit into the width, and the names of their actions.
+
+        If not all keys fit, help and quit, the last two keys, are left out last.
+        """
         pieces: list[Piece] = []
         self._ends = []
         end = 0
@@ -88,7 +91,7 @@ class ActionFooter(LineWidget):
         return next((item for end, item in self._ends if x < end), None)
 
     def on_click(self, event: events.Click) -> None:
-        """Post a message, so that the screen runs the action or shows why it is unavailable."""
+        """Post `ActionRequested`, so that the screen runs the clicked action or shows why it is unavailable."""
         item = self.item_at(event.x)
         if item is not None:
             self.post_message(ActionRequested(item.action))
@@ -104,7 +107,7 @@ class ActionFooter(LineWidget):
 
 
 def _fitting(items: Sequence[FooterItem], width: int) -> list[FooterItem]:
-    """Leave out items from right to left until the others fit. The last two, help and quit, are left out last."""
+    """Return the items that fit into `width`. Of the others, the last two (help and quit) are left out last."""
     kept = list(items)
     while len(kept) > 1 and sum(item.width for item in kept) > width:
         kept.pop(-3 if len(kept) > 2 else 0)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ReplayPosition
 
 FILL_DELAY = 0.3
-"""Delay between the first drawing of groups and the creation of the hidden panes, in seconds.
+"""Delay between the first drawing of the groups and the creation of the hidden panes, in seconds.
 
-Without the delay, the groups would appear later, because it takes time to create the panes.
+Without the delay, the groups would appear on the screen later, because it takes time to create the panes.
 """
 
 
@@ -71,9 +71,10 @@ class GroupTitle(LineWidget):
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the title for a line of this width. If it is narrow, texts on the right are left out first.
+        """Return the title for a line of `width` terminal cells.
 
-        If that is not enough, the group id is cut.
+        If the line is too narrow, the last texts on the right are left out. If it is still too narrow, the group id is
+        cut.
         """
         snapshot, group = self._snapshot, self._group
         if snapshot is None or group is None:
@@ -112,7 +113,7 @@ class PaneTabs(LineTabs):
     """The line with the titles of the panes."""
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return pane id → title. Titles are shortened until all fit."""
+        """Return pane id → title. Titles are shortened until all fit into `width` terminal cells."""
         return pane_titles(width)
 
 
@@ -125,9 +126,9 @@ class GroupDetail(Vertical):
         snapshot: the snapshot to show first.
         command_config: path of the client properties file. Kafka commands that a pane shows contain it as
             `--command-config`. None if there is no such file.
-        series: samples of lag and number of members per group; None if there are none.
+        series: past lags and numbers of members per group; None if there are none.
         replay_position: the displayed time in the recording; None for a live cluster.
-        front: id of the pane that is in front first.
+        front: id of the pane that is in front at the start.
     """
 
     DEFAULT_CSS = """
@@ -163,7 +164,7 @@ class GroupDetail(Vertical):
             yield pane
 
     def create_remaining_panes_soon(self) -> None:
-        """Create the panes that do not exist yet after `FILL_DELAY`, because the user waits for the groups first."""
+        """After `FILL_DELAY`, create the panes that do not exist yet. The delay lets the groups appear first."""
         self.set_timer(FILL_DELAY, self.create_remaining_panes)
 
     @work(group="fill", exclusive=True)
@@ -173,7 +174,7 @@ class GroupDetail(Vertical):
             if entry.id not in self._panes:
                 await asyncio.to_thread(getattr, entry, "widget")
                 if not self.query(ContentSwitcher):
-                    return  # The screen was closed while the module of the pane was being imported.
+                    return  # The screen was closed while a thread imported the module of the pane.
                 self._pane(entry.id)
 
     @property
@@ -204,7 +205,7 @@ class GroupDetail(Vertical):
         return pane
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show a group of a snapshot. If `group` is None, show no group."""
+        """Show a group with the data of a snapshot. If `group` is None, show no group."""
         self._snapshot, self._group = snapshot, group
         self.query_one(GroupTitle).show(snapshot, group)
         self.pane.show(snapshot, group)

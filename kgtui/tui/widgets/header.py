@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
-"""The longest texts of the three pieces of the poll status. The header reserves space for them.
+"""The longest texts of the three pieces of the poll status. The header reserves space for these texts.
 
 The pieces are the time of the last poll, its duration, and the percentage of groups whose lag has been read. The first
-text is empty, because all times have the same length.
+text is empty, because all times have the same length, so no extra space must be reserved for them.
 """
 
 
 class PollStatus(LineWidget):
-    """Time and duration of the last poll.
+    """Time and duration of the last poll, and how many lags have been read, in percent.
 
-    They are a separate widget, so that a new time does not redraw the rest of the header.
+    This is a separate widget, so that a new time does not redraw the rest of the header.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"header--plain", "header--quiet"}
@@ -50,10 +50,10 @@ class PollStatus(LineWidget):
         self._widest: dict[int, int] = {}
 
     def show(self, right: list[Piece]) -> int:
-        """Show these pieces, and return the width of the widget in terminal cells.
+        """Show these pieces of text, and return the width of the widget in terminal cells.
 
-        Each change of the width makes Textual lay out the screen again. Therefore, the width shrinks only if the number
-        of pieces changes.
+        The widget becomes narrower only if the number of pieces changes, because each change of the width makes Textual
+        lay out the screen again.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
@@ -69,7 +69,7 @@ class PollStatus(LineWidget):
             return []
         (first, role), *others = self._shown
         blank = width - sum(cell_len(piece) for piece, _ in self._shown) - 1
-        # The blanks are a part of the first piece. As a separate piece, they would send more bytes to the terminal.
+        # The blanks are a part of the first piece. As a separate piece, they would cost more bytes of terminal output.
         return [(" " * blank + first, role), *others, (" ", "")]
 
 
@@ -128,7 +128,7 @@ class ClusterHeader(LineWidget):
         yield PollStatus()
 
     def style_of(self, role: str) -> Style:
-        """Return the style of a piece. A configured color of the cluster replaces the theme's color."""
+        """Return the style for a component class. The configured color of the cluster replaces the theme's color."""
         if role == "header--name" and self._color is not None:
             foreground = self._color.get_contrast_text(1.0)
             return Style(color=foreground.rich_color, bgcolor=self._color.rich_color, bold=True)
@@ -142,7 +142,7 @@ class ClusterHeader(LineWidget):
         matching: int | None = None,
         marked: int = 0,
     ) -> None:
-        """Show another snapshot.
+        """Show a newer snapshot.
 
         Args:
             problems: problem → number of groups.
@@ -156,8 +156,8 @@ class ClusterHeader(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the left part of the header, and update `PollStatus` in the right part.
 
-        If the line is too narrow, these parts are left out in this order: the poll status; the numbers of brokers (if
-        all of them respond) and of groups; the least severe problems.
+        If the line is too narrow, these parts are left out, in this order: the poll status; the number of brokers (if
+        all brokers respond) together with the number of groups; the least severe problems.
         """
         left, right = self._left([problem.piece for problem in self._problems]), self._right()
         while right and _width(left) + _reserved_width(right) + 2 > width:
@@ -174,7 +174,8 @@ class ClusterHeader(LineWidget):
     def _left(self, problems: Sequence[Piece] = (), *, brief: bool = False) -> list[Piece]:
         """Return the left part of the header.
 
-        If `brief` is true, leave out the numbers of brokers and groups, unless a broker does not respond.
+        `problems` are the texts about the problems. If `brief` is true, leave out the numbers of brokers and groups,
+        unless a broker does not respond.
         """
         snapshot, target = self._snapshot, self._target
         name = text.plain(target.name, 32, cut="middle")
@@ -184,7 +185,7 @@ class ClusterHeader(LineWidget):
         if recording_mark is not None:
             left += [(" ", ""), recording_mark]
         figures: list[Piece] = []
-        # A recording is always read-only, so the header does not say that.
+        # A recording is always read-only, so the header shows `read-only` only for a live cluster.
         if self._read_only and self._replay_position is None:
             figures.append(("read-only", "header--plain"))
         all_answer = snapshot.answering == len(snapshot.brokers)
@@ -231,8 +232,8 @@ class ClusterHeader(LineWidget):
         polled = f"polled {text.clock(newest, offset=True)}"
         right = [(polled, "header--plain")]
         if polled != self._polled or self._poll_ms is None:
-            # The duration is updated only together with the time, at most once per second, to send fewer bytes to the
-            # terminal.
+            # The duration is updated only if the time also changes, which is at most once per second, so that fewer
+            # bytes are sent to the terminal.
             durations = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
             self._polled, self._poll_ms = polled, max(durations, default=None)
         if self._poll_ms is not None:
@@ -244,12 +245,12 @@ class ClusterHeader(LineWidget):
 
 
 def groups_in_rebalance(snapshot: Snapshot) -> int:
-    """Return the number of groups that brokers list as rebalancing, including those whose rebalance has just begun."""
+    """Return the number of groups that brokers list as rebalancing, even if the rebalance has only just begun."""
     return sum(len(ids) for listing, ids in snapshot.by_listing.items() if listing.state in REBALANCING)
 
 
 class ProblemCount(NamedTuple):
-    """One kind of problem: the number of groups with this problem, and the text, such as `✘ 1 stopped`."""
+    """One kind of problem: how many groups have it, and its text in the header, such as `✘ 1 stopped`."""
 
     groups: int
     piece: Piece
@@ -258,7 +259,7 @@ class ProblemCount(NamedTuple):
 def problem_counts(problems: Mapping[Problem, int], *, rebalancing: int = 0) -> list[ProblemCount]:
     """Return the kinds of problems with at least one group, the most severe first.
 
-    `rebalancing` is the number of all rebalancing groups, even those whose rebalance is not a problem.
+    `rebalancing` is the number of all groups that are rebalancing, even if the rebalance is too short to be a problem.
     """
     marks = text.marks()
     counts = {**problems, Problem.REBALANCING: max(rebalancing, problems.get(Problem.REBALANCING, 0))}
@@ -285,9 +286,9 @@ def _after_dots(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _fitting(problems: Sequence[ProblemCount], width: int) -> list[Piece]:
-    """Return the texts of the problems that fit into `width` cells, and the number of groups with other problems.
+    """Return the texts of the problems that fit into `width` cells, and the number of groups with the omitted problems.
 
-    If not even the first problem fits, return its symbol and the number of all groups with a problem.
+    If not even the first problem fits, return the symbol of this problem and the number of all groups with a problem.
     """
     for shown in range(len(problems), 0, -1):
         hidden = sum(problem.groups for problem in problems[shown:])
@@ -306,7 +307,7 @@ def _with_blanks(right: list[Piece]) -> list[Piece]:
 def _reserved_width(right: Sequence[Piece]) -> int:
     """Return the width to reserve for the poll status, in terminal cells.
 
-    Space is reserved for the longest numbers, so that they do not make Textual lay out the screen again.
+    Space is reserved for the longest numbers, so that a longer number does not make Textual lay out the screen again.
     """
     spare = (max(0, cell_len(widest) - cell_len(piece)) for (piece, _), widest in zip(right, _WIDEST, strict=False))
     return _width(right) + sum(spare)

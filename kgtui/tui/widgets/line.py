@@ -1,4 +1,4 @@
-"""A widget with one line of text. Only changed cells are redrawn, so that a clock in the line causes little output."""
+"""A widget with one line of text. It redraws only changed cells, so that a clock in it causes little output."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LineWidget(StyleCache):
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Compute the text again, and redraw the cells that differ."""
+        """Compute the text of the line again, and redraw the cells whose content or style has changed."""
         old, new = self._pieces, self._fitted_pieces()
         if new == old:
             return
@@ -58,7 +58,7 @@ class LineWidget(StyleCache):
         base = self.base_style
         width = self.size.width
         if width != self._width:
-            # The pieces were computed for another width, such as 0 while the widget was hidden. Compute them again.
+            # The pieces were computed for a different width, such as 0 while the widget was hidden. Compute them again.
             self._fitted_pieces()
         if y or not self._pieces:
             return Strip.blank(width, base)
@@ -73,7 +73,7 @@ class LineWidget(StyleCache):
 def spread(left: Iterable[Piece], right: Iterable[Piece], width: int) -> list[Piece]:
     """Return the pieces of a line with `left` at its left end, `right` at its right end, and blanks between them.
 
-    If they do not fit into `width` terminal cells, the last pieces of `left` are cut or left out.
+    If the pieces do not fit into `width` terminal cells, the last pieces of `left` are cut or left out.
     """
     left, right = list(left), list(right)
     free = max(width - sum(cell_len(piece) for piece, _ in right), 0)
