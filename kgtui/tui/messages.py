@@ -54,7 +54,7 @@ class ActionRequested(Message):
 
 
 class ClustersRequested(Message):
-    """The user wants to choose another cluster."""
+    """The user wants to switch to a different cluster."""
 
 
 class HelpRequested(Message):

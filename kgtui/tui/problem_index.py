@@ -58,7 +58,10 @@ class Problems:
     summaries: Mapping[str, Summary] = field(default_factory=dict)
 
     def same_as(self, other: Problems) -> bool:
-        """Return whether all problems, statuses and hidden groups are equal. Times and reasons are not compared."""
+        """Return whether each group has the same problem and status in both objects, and the same groups are hidden.
+
+        Times and reasons of problems are not compared.
+        """
         return (self.version, self.hidden) == (other.version, other.hidden)
 
     def visible(self, kind: Problem) -> Sequence[str]:

@@ -30,7 +30,8 @@ _log = logging.getLogger(__name__)
 FIRST_ERRORS_WAIT = 0.7
 """Time for which `Recording.begin` waits for an error of the recorder, in seconds.
 
-Most errors that prevent a recording occur within this time, such as another process that records into the same folder.
+Most errors that prevent a recording occur within this time. An example is that a different process is recording into
+the same folder.
 """
 
 LAST_WRITE_TIMEOUT = 10.0

@@ -182,8 +182,8 @@ def short(value: int | None) -> str:
 def lag(value: int | None, lower_bound: bool | int = False) -> str:
     """Format a sum of lags, such as `18.2k`; `–` for None.
 
-    `lower_bound` says whether the sum lacks lags that are unknown. If it is true, or the number of unknown lags is
-    above 0, the result is such as `≥ 4.1k`, and `?` for None.
+    `lower_bound` says whether unknown lags are missing from the sum. It can also be the number of unknown lags. If it
+    is true or above 0, the result is such as `≥ 4.1k`, or `?` for None.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none

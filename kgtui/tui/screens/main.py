@@ -71,7 +71,7 @@ class MainScreen(ClusterScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """In a read-only session, disable the keys of actions that change the cluster.
 
-        The keys of other unavailable actions stay enabled, so that a key press can show why the action is unavailable.
+        The keys of all other actions stay enabled. If the action is unavailable, a key press shows the reason.
         """
         if action != "run_action" or not parameters:
             return True

@@ -133,9 +133,10 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 
 
 def family_of(group: str) -> str | None:
-    """Return the part of a group id before its first separator, such as `team-007.*` for `team-007.settle`.
+    """Return the prefix of a group id up to a separator, and `*`. For `team-007.settle`, this is `team-007.*`.
 
-    `FAMILY_SEPARATORS` contains the separators, the preferred ones first. Return None if the id contains no separator.
+    If the id contains several separators, those that come first in `FAMILY_SEPARATORS` are preferred. Return None if
+    the id contains no separator.
     """
     for separators in FAMILY_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
@@ -187,7 +188,7 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Put the groups of a listing that lacks type or state, as old brokers return it, under nodes.
+    """Put the groups of one listing under nodes. The listing lacks type or state, because it is from an old broker.
 
     The missing type and state are taken from the descriptions of the groups.
 

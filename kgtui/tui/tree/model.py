@@ -252,9 +252,9 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Return the row of a group that is now under a different node, and make it the cursor's.
+        """Find a group that is now under a different node. Return its row, and put the cursor on it.
 
-        If the new node is closed, return the row of the node.
+        If the new node is closed, return the row of this node. If the tree lacks this node, return None.
         """
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:

@@ -284,7 +284,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._open_node(row_content[0], opened=True)
 
     def fold(self) -> None:
-        """Close the node under the cursor. If it is on a group or a closed node, go to the parent node."""
+        """Close the node under the cursor. If the cursor is on a group or a closed node, go to its parent."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None:
             return

@@ -83,9 +83,9 @@ class ClusterHeader(LineWidget):
     | Class | Description |
     | :- | :- |
     | `header--name` | Name and environment of the cluster. A color in its configuration replaces the background. |
-    | `header--live` | LIVE. |
-    | `header--warn` | PAUSED, REPLAY, CONNECTING, hidden topics, problems, or brokers that do not respond. |
-    | `header--error` | NO ANSWER, REFUSED, and severe problems. |
+    | `header--live` | The connection state LIVE. |
+    | `header--warn` | PAUSED, REPLAY or CONNECTING; hidden topics; problems; brokers that do not respond. |
+    | `header--error` | NO ANSWER or REFUSED; severe problems. |
     | `header--plain` | Numbers and times. |
     | `header--quiet` | Less important text, which is left out first on a narrow screen. |
     """
