@@ -34,7 +34,7 @@ package imports Textual.
 
 import os
 
-# Textual reads TEXTUAL_FPS (frames per second) when it is imported. The effect of a pressed key can appear
-# up to two frames later. Two frames take 33 ms at Textual's default of 60 frames per second, but only 8 ms at 250 frames
+# Textual reads TEXTUAL_FPS (frames per second) when it is imported. The effect of a pressed key can appear up
+# to two frames later. Two frames take 33 ms at Textual's default of 60 frames per second, but only 8 ms at 250 frames
 # per second.
 os.environ.setdefault("TEXTUAL_FPS", "250")
