@@ -42,11 +42,12 @@ class PaneEntry(NamedTuple):
     Attributes:
         id: id of the pane, and name of its module.
         key: key that opens the pane.
-        title: title of the pane; on a narrow screen, `short` is shown instead.
+        title: title of the pane. On a narrow screen, `short` is shown instead of it.
         short: title of the pane on a narrow screen.
-        shortened: rank of the title on a narrow screen. The title with rank 1 is shortened first.
+        shortened: rank that determines in which order the titles of the panes are shortened on a narrow screen. The
+            title with rank 1 is shortened first.
         name: class name of the pane's widget.
-        help: description of the key in the help screen, in one sentence.
+        help: sentence in the help screen that says what the key shows.
         needs_configs: whether the monitor must read the group's configs while the pane is visible.
     """
 
@@ -61,7 +62,7 @@ class PaneEntry(NamedTuple):
 
     @property
     def widget(self) -> type[Pane]:
-        """The class of the pane's widget. The first access imports its module."""
+        """The class of the pane's widget. The first access to this property imports the module of the pane."""
         return getattr(import_module(f"{__name__}.{self.id}"), self.name)  # type: ignore[no-any-return]
 
 
@@ -90,7 +91,9 @@ PANES_BY_ID = {entry.id: entry for entry in PANES}
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Return pane id → key and title, such as `2 Members`. Titles are shortened one by one until all of them fit.
+    """Return pane id → text with the key and title of the pane, such as `2 Members`.
+
+    If the titles do not fit the width, they are shortened one by one until all of them fit.
 
     Args:
         width: space for all titles together, in terminal cells.

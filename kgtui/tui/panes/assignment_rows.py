@@ -1,7 +1,7 @@
 """The rows and columns of the Assignments pane.
 
-The list and the grid have one row per partition, task or connector. The tables of loads have one row per member, host
-or rack.
+The list view and the grid view have one row per partition, task or connector. The load views show how many partitions
+or tasks each member, host or rack owns; they have one row per member, host or rack.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 BAR_WIDTH = 16
-"""Width of the longest bar in the LOAD column, in terminal cells."""
+"""Width of a full bar in the LOAD column, in terminal cells."""
 
 
 class PlacementRow(NamedTuple):
@@ -34,9 +34,10 @@ class PlacementRow(NamedTuple):
         placement: the partition or task, its current and target owners, and its status.
         owners: names of the current owners, separated by commas; empty if there are none.
         targets: names of the owners in the target assignment, separated by commas; empty if there are none.
-        waits_for: names of the members that must act before the partition or task can move to its new owner.
+        waits_for: names of the members that must revoke or take over the partition or task before its move is complete,
+            separated by commas; empty if the partition or task does not move.
         lag: lag of the partition, or total lag of the partitions of the task; None if unknown.
-        scale: lag for which the grid shows the highest symbol. It is the same in all rows.
+        scale: lag for which the grid shows the symbol of full height. It is the same in all rows.
     """
 
     placement: Placement
@@ -48,18 +49,19 @@ class PlacementRow(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """The partition or task. After a refresh, the cursor stays on the row with this key."""
+        """The partition or task of the row. After a refresh, the cursor stays on the row with the same key."""
         return self.placement.item
 
 
 @dataclass(frozen=True, slots=True)
 class LoadRow:
-    """The number of partitions or tasks of one member, host or rack.
+    """A row of the load views: how many partitions or tasks one member, host or rack owns.
 
     Attributes:
         load: the member, host or rack, and its number of partitions or tasks.
         name: name of the member, host or rack.
-        even: number of partitions or tasks that this row would have if all members owned equally many.
+        even: number of partitions or tasks that the member, host or rack would own if all members of the group owned
+            equally many.
         heaviest: largest number of partitions or tasks in any row. A bar of full length stands for this number.
         gives_up: number of partitions or tasks that this member must revoke; 0 for a host or rack.
         behind: whether this member has not reached the epoch of the target assignment; false for a host or rack.
@@ -74,7 +76,7 @@ class LoadRow:
 
     @property
     def key(self) -> str:
-        """The member id, host or rack. After a refresh, the cursor stays on the row with this key."""
+        """The member id, host or rack. After a refresh, the cursor stays on the row with the same key."""
         return self.load.name or ""
 
 
@@ -102,8 +104,8 @@ def placement_rows(
 
     Args:
         names: member id → name.
-        unsettled: whether to leave out partitions and tasks that already have their target owner (status `SETTLED`).
-        lag_of: partition or task → lag; None to omit the lag.
+        unsettled: if true, leave out partitions and tasks that their target owner already owns (status `SETTLED`).
+        lag_of: partition or task → lag. If it is None, the lag is unknown in all rows.
     """
     lag_of = lag_of or {}
     scale = scale_of(max(lag_of.values(), default=0))
@@ -124,7 +126,9 @@ def placement_rows(
 def load_rows(assignment: Assignment, skew: Skew, names: Mapping[str, str]) -> list[LoadRow]:
     """Return one row per member, host or rack, in the order of `skew.loads`.
 
-    `names` maps member ids to names.
+    Args:
+        skew: the members, hosts or racks, and the number of partitions or tasks that each of them owns.
+        names: member id → name.
     """
     blockers = {one.member_id: one for one in assignment.blockers} if skew.by == "member" else {}
     member_count = sum(load.members for load in skew.loads)
@@ -150,7 +154,7 @@ _TITLES = {"": "TOPIC", "active": "SUBTOPOLOGY", "standby": "SUBTOPOLOGY", "warm
 
 
 def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
-    """Return the columns of the list of partitions or tasks.
+    """Return the columns of the list view, which has one row per partition or task.
 
     The column ROLE is left out for partitions. The columns TARGET and WAITS FOR are left out if the group has no target
     assignment.
@@ -215,7 +219,7 @@ def _target(row: PlacementRow) -> Cell:
 
 
 def status_word(placement: Placement) -> str:
-    """Return the status of a partition or task in one or two words."""
+    """Return the assignment status of a partition or task in one or two words, such as `unowned`."""
     return {PlacementStatus.LEAVING: "to revoke", PlacementStatus.ARRIVING: "to assign"}.get(
         placement.status, placement.status.value
     )
@@ -260,7 +264,9 @@ def _holds_text(row: LoadRow) -> str | None:
 
 
 def holds_up_text(gives_up: int, *, behind: bool) -> str:
-    """Return why a member delays the target assignment, such as `must revoke 2, behind`; empty if it does not.
+    """Return why a member delays the target assignment, such as `must revoke 2, behind`.
+
+    The result is empty if the member does not delay the target assignment.
 
     Args:
         gives_up: number of partitions or tasks that the member must revoke.
@@ -275,10 +281,10 @@ def _holds(row: LoadRow) -> Cell:
 
 
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
-    """Return the parts of the summary above the table, such as the number of partitions that must move.
+    """Return the parts of the summary above the table, such as the number of partitions that must move to a new owner.
 
-    Other parts are the members that these partitions wait for, the number of idle members, and the skew, which is the
-    largest load divided by the average load.
+    Other parts are the members that these partitions wait for, the number of idle members, and the skew. The skew is
+    the largest number of partitions of a member, divided by the average number.
     """
     parts: list[PaneLine] = []
     moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)

@@ -1,4 +1,6 @@
-"""The Assignments pane: current and target owners of partitions, and how evenly they are distributed."""
+"""The Assignments pane: current and target owners of partitions, and how evenly the partitions are distributed among
+members.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +53,8 @@ The assignment is None if the members are unknown.
 class AssignmentsPane(Pane):
     """Pane with the assignment of a group: which member owns which partition or task.
 
-    It has three views: a list of partitions, a grid of partitions and members, and the number of partitions per member,
-    host or rack.
+    It has three kinds of views: a list with one row per partition, a grid with one row per partition and one column per
+    member, and tables with the number of partitions per member, host or rack.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -65,7 +67,7 @@ class AssignmentsPane(Pane):
     | key | does |
     |---|---|
     | v | show a list, a grid, or the number of partitions per member, host or rack |
-    | left / right | choose the previous or next member of the grid |
+    | left / right | choose the member in the previous or next column of the grid |
     | l | show only partitions that must move or have no owner |
     """
 
@@ -189,15 +191,17 @@ class AssignmentsPane(Pane):
         return legend(assignment, self._members, self._member, self._first, self._columns, scale)
 
     def on_resize(self) -> None:
-        """Draw the grid again, because a different number of members may fit the new width."""
+        """Draw the grid again, because the number of member columns that fit can differ at the new width."""
         if self._view == "grid":
             # Textual ignores layout requests during a resize, so the grid is arranged after the resize.
             self.call_after_refresh(self._arrange)
 
     def action_member(self, step: int) -> None:
-        """In the grid, choose the member `step` columns to the right, or to the left if `step` is negative.
+        """In the grid view, choose the member whose column is `step` columns further right, or left if `step` is
+        negative.
 
-        If the column of the member is not visible, scroll to it. In other views, the key has no effect in this pane.
+        If the column of the member is not visible, scroll to it. In the list view and the load views, this pane does
+        not handle the key.
         """
         if self._view != "grid":
             raise SkipAction
@@ -205,7 +209,7 @@ class AssignmentsPane(Pane):
         self._arrange()
 
     def action_view(self) -> None:
-        """Switch to the next view."""
+        """Switch to the next of the available views (`views`), or from the last view to the first one."""
         views = self.views
         self._view = views[(views.index(self._view) + 1) % len(views)]
         self._arrange(fresh=True)
@@ -220,7 +224,8 @@ class AssignmentsPane(Pane):
 LONGEST_MEMBER_TITLE = 4
 """Maximum width of the title of a member's column in the grid, in terminal cells.
 
-A title is the end of the member's name, such as `-10`. If these ends are not unique, the titles are numbers.
+The title of a column is the end of the member's name, such as `-10`. If no ends of at most this width are unique, the
+members are numbered instead, and the titles are these numbers.
 """
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
@@ -232,7 +237,8 @@ class GridMember:
     """A member that has a column in the grid.
 
     Attributes:
-        title: title of the column: the end of the member's name, or a number.
+        title: title of the member's column: the end of the member's name, or a number if the ends of the names are not
+            unique.
         idle: whether the member owns nothing and gets nothing from the target assignment.
         reported: whether the broker reported the member's assignment.
     """
@@ -245,7 +251,9 @@ class GridMember:
 
 
 def grid_members(assignment: Assignment, names: Mapping[str, str]) -> list[GridMember]:
-    """Return the members in the natural order of their names: `app-9` before `app-10`."""
+    """Return the members of the grid, sorted by name. Numbers in names are compared as numbers: `app-9` precedes
+    `app-10`.
+    """
     idle, unreported = set(assignment.idle), set(assignment.unreported)
     ids = sorted(names, key=lambda one: (_natural(names[one]), one))
     titles = _titles([names[one] for one in ids])
@@ -261,9 +269,9 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return one unique title per name: the last characters of the name, equally many for all names.
+    """Return one unique title per name: the last characters of the name. All titles have the same number of characters.
 
-    If more than `LONGEST_MEMBER_TITLE` characters would be necessary, the titles are numbers, beginning with 1.
+    If unique titles need more than `LONGEST_MEMBER_TITLE` characters, the titles are the numbers 1, 2, 3 and so on.
     """
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_MEMBER_TITLE + 1):
@@ -276,7 +284,10 @@ def _titles(names: Sequence[str]) -> list[str]:
 def grid_columns(
     rows: Sequence[PlacementRow], members: Sequence[GridMember], first: int, room: int
 ) -> tuple[list[Column[PlacementRow]], int]:
-    """Return the columns of the grid, and the number of members that have a column.
+    """Return (columns of the grid, number of members that have a column).
+
+    The first column shows the name of the partition or task, and the second one a symbol for its status. Each further
+    column belongs to one member. Members for which there is no space have no column.
 
     Args:
         first: index of the leftmost member that has a column.
@@ -311,11 +322,12 @@ def item_name(row: PlacementRow) -> str:
 
 
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
-    """Return the symbol that says whether the member owns, must revoke or will get the partition of the row.
+    """Return the symbol for a member and a partition in the grid: the member owns it, must revoke it, or will get it.
 
-    If the member owns the partition, the height of the symbol shows the lag. The symbol has a warning color if the lag
-    is at least half of `row.scale`. If the member has nothing to do with the partition, the cell is empty, unless the
-    member is idle or its assignment was not reported.
+    If the member owns the partition and keeps it, the height of the symbol shows the lag of the partition, and the
+    symbol has a warning color if the lag is at least half of `row.scale`. If the member neither owns nor will get the
+    partition, the cell is empty; only the columns of idle members and of members whose assignment the broker did not
+    report are filled with a symbol.
     """
     placement = row.placement
     has = member.member_id in placement.owners
@@ -364,7 +376,7 @@ def legend(
         at: index of the chosen member.
         first: index of the leftmost member that has a column.
         count: number of members that have a column.
-        scale: lag of the highest symbol; 0 if no partition has a known lag above 0.
+        scale: lag that the symbol of full height stands for; 0 if no partition has a known lag above 0.
     """
     marks = [(text.marks().bar, "no lag" if scale else "owns", OK)]
     if assignment.targeted:

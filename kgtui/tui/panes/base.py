@@ -44,15 +44,15 @@ NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 MOST_ITEMS_INLINE = 400
 """Maximum number of items, such as members, for which `Pane.prepare` runs in the event loop.
 
-For a group with more items, `Pane.prepare` takes longer, so it runs in a thread.
+For a group with more items, `Pane.prepare` would block the event loop for too long, so it runs in a thread.
 """
 
 
 class AutoHeightText(Static, NoRelayout):
     """A widget with a few lines of text. The widget is hidden while it has no text.
 
-    The text changes with every snapshot, because it contains ages such as `12 s ago`. A layout would redraw the whole
-    screen, so the widget requests a layout only if its width or its number of lines has changed.
+    The text changes with every snapshot, because it contains ages such as `12 s ago`. A new layout redraws the whole
+    screen, so this widget requests one only if its width or its number of lines has changed.
     """
 
     DEFAULT_CSS = """
@@ -70,8 +70,8 @@ class AutoHeightText(Static, NoRelayout):
 
     def write(self) -> None:
         """Wrap the text to the current width and show it, or hide the widget if there is no text."""
-        # A hidden widget has width 0, so its text is wrapped to the width of its parent. Otherwise, the text would have
-        # to be wrapped again, in a second layout, when the widget becomes visible.
+        # A hidden widget has width 0, so its text is wrapped to the width of its parent. The widget will get this width
+        # when it becomes visible, and no second layout is needed then.
         parent_width = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or parent_width or 80)
         lines = self.wrapped_lines(width)
@@ -117,10 +117,14 @@ class Pane(Vertical):
     reading_name: ClassVar[str] = "the group"
     """Name of this pane's data in the placeholder, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """Selects the command of Kafka's own tools that shows the same data as the pane. The user can copy the command."""
+    """Selects the Kafka command, such as `kafka-consumer-groups.sh --describe --state`, that shows the same data as the
+    pane. The user can copy this command.
+    """
 
     shows_faults: ClassVar[bool] = False
-    """Whether the pane lists the faults (errors) of the group. If so, the notice at the top does not explain them."""
+    """Whether the pane itself lists the faults (errors) of the group. If so, the notice at the top of the pane does not
+    explain them.
+    """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
@@ -138,7 +142,9 @@ class Pane(Vertical):
         """The displayed position in a recording; None for a live cluster."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show a group of a snapshot, or no group if `group` is None. If the group differs, scroll to the top."""
+        """Show a group of a snapshot, or no group if `group` is None. If a different group was shown before, scroll to
+        the top.
+        """
         other = group != self.group
         self.snapshot, self.group = snapshot, group
         if self.is_mounted:
@@ -155,14 +161,14 @@ class Pane(Vertical):
 
     @property
     def readings(self) -> Mapping[str, Reading[Any]]:
-        """Group id → the data that this pane shows, with the time of the read."""
+        """Group id → the data that this pane shows, and the time at which kgtui read it."""
         return getattr(self.snapshot, self.reading_field) if self.snapshot is not None else {}
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         """Return the parts of the snapshot that the pane shows.
 
-        Data that has not changed is the same object in the next snapshot. The pane is therefore drawn again only if one
-        of the returned objects is not identical to the object from the snapshot that was drawn before.
+        Data that has not changed since the previous snapshot is still the same Python object. The pane is therefore
+        drawn again only if at least one of the returned objects is not identical to the object that was drawn last.
         """
         return (self.readings.get(group),)
 
@@ -171,11 +177,16 @@ class Pane(Vertical):
         return 0
 
     def prepare(self, snapshot: Snapshot, group: str) -> Any:
-        """Compute and return what `draw` shows. This method may run in a thread, so it must not use widgets."""
+        """Compute and return the data that `draw` shows.
+
+        For a group with more than `MOST_ITEMS_INLINE` items, this method runs in a thread, so it must not use widgets.
+        """
         raise NotImplementedError
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
-        """Show what `prepare` returned. `fresh` is true if the pane showed another group, or no group, before."""
+        """Show the data that `prepare` returned. `fresh` is true if the pane showed a different group, or no group,
+        before.
+        """
         raise NotImplementedError
 
     def clear(self) -> None:
@@ -187,14 +198,15 @@ class Pane(Vertical):
         return self
 
     def action_only(self) -> None:
-        """Switch between all rows and rows with a problem. Panes without this filter do nothing."""
+        """Show only rows with a problem or, if only these are shown, all rows. Panes without this filter do nothing."""
 
     def action_view(self) -> None:
-        """Switch to the next view. Panes with only one view do nothing."""
+        """Show the pane's data in the next view, such as a grid after a list. Panes with only one view do nothing."""
 
     def _update(self, *, fresh: bool) -> None:
         if not self.children:
-            # While the app exits, Textual may mount the pane without its child widgets, so there is nothing to do.
+            # While the app exits, Textual sometimes mounts the pane without its child widgets. There is nothing to draw
+            # then.
             return
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
@@ -282,7 +294,10 @@ class SummaryLine(AutoHeightText):
 
 
 def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
-    """Add a hint at the right end of the last line, if at least three blank cells remain before the hint."""
+    """Return the lines with a hint at the right end of the last line.
+
+    If fewer than three blank cells would separate the hint from the text, return the lines without the hint.
+    """
     if not hint or not lines:
         return lines
     free = width - sum(cell_len(cell.text) for cell in lines[-1]) - cell_len(hint)
@@ -298,8 +313,8 @@ def reading_notices(
 
     Args:
         readings: group id → the data that the pane shows.
-        faults_below: whether the pane lists the faults (errors) below these lines. If so, the lines say how old the
-            data is, but do not explain the faults.
+        faults_below: whether the pane lists the group's faults (errors) below these lines. If so, the lines only say
+            how old the data is, and do not explain the faults.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)
@@ -315,9 +330,9 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """Return a text such as `reading the members…` until the data has been read; then an empty string.
+    """Return a text such as `reading the members…` while the data of the group has not been read.
 
-    The result is also empty if the data cannot be read, or if the group is no longer listed.
+    The result is empty after the data has been read, if it cannot be read, or if the group is no longer listed.
 
     Args:
         readings: group id → the data that the pane shows.
@@ -329,7 +344,7 @@ def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[
 
 
 def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return the fault of the group or, if it has none, of its coordinator; None if both have none."""
+    """Return the fault (error) of the group or, if the group has none, of its coordinator; None if neither has one."""
     own = snapshot.group_faults.get(group)
     if own is not None:
         return own
@@ -370,7 +385,7 @@ def _last(reading: Reading[Any] | None) -> PaneLine:
 
 
 def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
-    """Return the text that replaces missing data: access denied, could not be read, or not read yet."""
+    """Return the text that is shown in place of missing data: access denied, could not be read, or not read yet."""
     found = faults_of(snapshot, group)
     if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
         return (Cell("unknown (access denied)", ERROR),)

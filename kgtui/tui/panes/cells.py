@@ -1,7 +1,8 @@
 """Cells: the pieces of text from which panes are drawn.
 
 Each cell has a color role: the name of a theme variable, such as `kg-error` for `$kg-error`, or an empty string for the
-normal text color. Text may come from the cluster, so its control characters are escaped before it is drawn.
+normal text color. Some texts, such as group ids, come from the cluster, so control characters are escaped before a cell
+is drawn.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ class SafeText(str):
 
 
 def safe_text(value: str) -> SafeText:
-    """Escape control characters, unless the text is `SafeText`."""
+    """Return the text with its control characters escaped. `SafeText` is returned unchanged."""
     return value if isinstance(value, SafeText) else SafeText(text.plain(value))
 
 
 def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
-    """Escape control characters and shorten the text to `width` terminal cells.
+    """Return the text with its control characters escaped, shortened to at most `width` terminal cells.
 
     Args:
         cut: which part of a long text is replaced with an ellipsis: its end or its middle.
@@ -58,7 +59,7 @@ def event_text(event: Event, *, with_kind: bool = True) -> SafeText:
 
 
 class Cell(NamedTuple):
-    """A piece of text in one color. Its text is escaped when it is drawn, unless it is `SafeText`.
+    """A piece of text in one color. Its control characters are escaped when it is drawn, unless the text is `SafeText`.
 
     Attributes:
         role: theme variable with the color, without `$`; empty for the normal text color.
@@ -80,7 +81,7 @@ class Field(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Fields below a title. The first section of a pane has an empty title."""
+    """A title and the fields below it. The first section of a pane has an empty title."""
 
     title: str
     fields: tuple[Field, ...]
@@ -92,7 +93,7 @@ def one_line_field(label: str, *cells: Cell | str) -> Field:
 
 
 def note(content: str, role: str = MUTED) -> Cell:
-    """Return a cell with two blanks and a text that explains the cell to its left."""
+    """Return a cell for a text that explains the cell to its left. Two blanks precede the text."""
     return Cell(f"  {content}", role)
 
 
@@ -129,8 +130,8 @@ def optional_cell(value: str | None) -> Cell:
 def no_value_cell(reason: str) -> Cell:
     """Return the symbol for an unknown offset or lag.
 
-    The symbol is `–` if there is no committed offset, `x` if access is denied or the topic was deleted, and `?`
-    otherwise.
+    The symbol is `–` if the group has no committed offset in the partition, `x` if access is denied or the topic was
+    deleted, and `?` otherwise.
 
     Args:
         reason: why the value is unknown (`PartitionLag.reason`).
@@ -167,8 +168,8 @@ def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
     """Wrap cells into lines of at most `width` terminal cells.
 
     A cell that is longer than a line is broken between two words. A word that is longer than a line is broken as well.
-    A cell that ends with a blank, but does not begin with one, is a label. No line break follows a label, so that the
-    label is on the same line as the cell that it belongs to.
+    A cell that ends with a blank, but does not begin with one, is the label of the next cell. There is no line break
+    after a label, so that the label and the next cell are on the same line.
     """
     lines: list[list[Cell]] = [[]]
     used = 0

@@ -28,20 +28,23 @@ class Column(Generic[RowT]):
 
     Attributes:
         id: identifies the column when rows are sorted, and in Textual messages.
-        value: returns the value for a row; None if the row has no value. The widest value determines the width of the
-            column.
-        render: returns the cell for a row; None to draw the value as it is.
+        value: function that returns the value of a row, or None if the row has no value. The widest value determines
+            the width of the column.
+        render: function that returns the cell of a row. If `render` is None, the value is drawn without formatting.
         rank: 0 for a column that is always shown. On a narrow screen, the columns with the highest ranks are left out
             first.
         right: whether the column is right-aligned, as numbers are. A right-aligned column is never narrowed.
         min_width: smallest width of a left-aligned column, in terminal cells.
         max_width: largest width, in terminal cells.
         cut: where a long text is shortened: at its end or in its middle.
-        if_spare: whether the column is shown only if there is enough space for the full width of all columns.
-        if_values: whether the column is shown only if at least one row has a value in the column.
-        not_over: ids of more important columns. This column is shown only if these columns have their full width.
-        full: returns the cell for the detail area below the table; None to use the cell of the table.
-        field: the field of `kgtui.model.fields` that the column shows; None if the column shows another value.
+        if_spare: if true, the column is shown only if all columns of the table fit in their full width.
+        if_values: if true, the column is shown only if at least one row has a value in it.
+        not_over: ids of more important columns. The column is left out if, with it, one of these columns would be
+            narrowed.
+        full: function that returns the cell of a row for the detail area below the table. If `full` is None, the detail
+            area shows the same cell as the table.
+        field: the field of `kgtui.model.fields` that the column shows; None if the column shows a value that is no such
+            field.
     """
 
     id: str
@@ -85,9 +88,10 @@ def field_column(
     """Return a column with the name, title and format of a field of `kgtui.model.fields`.
 
     Args:
-        record_of: returns the object of a row from which the field reads its value, or None for a blank cell.
-        value: returns the value of a row; None to use the value of the field.
-        render: returns the cell of a row; None to use the field's format.
+        record_of: function from a row to the object from which the field reads its value, or to None for a blank cell.
+        value: function that returns the value of a row. If `value` is None, the column has the value of the field.
+        render: function that returns the cell of a row. If `render` is None, the value is drawn in the field's
+            format.
 
     The other parameters have the same meaning as in `Column`.
     """
@@ -112,9 +116,10 @@ def field_column(
 
 
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
-    """Return the width at which neither the title nor a value is cut off, in terminal cells, but at most `max_width`.
+    """Return the smallest width, in terminal cells, that cuts off neither the title nor a value, but at most
+    `max_width`.
 
-    If no row has a value in a column with `if_values`, return 0, because the column is not shown. Only the 20 longest
+    Return 0 for a column that is not shown, because `if_values` is true and no row has a value. Only the 20 longest
     texts, the smallest number and the largest number are measured, so that 10,000 rows take only a few milliseconds.
     """
     if column.if_values and not any(column.value(row) for row in rows):
@@ -169,12 +174,12 @@ def _most_important(
     """Return the columns that fit. Columns with lower ranks have priority, and columns of rank 0 are always included.
 
     Args:
-        least: returns the smallest allowed width of a column, in terminal cells.
+        least: function that returns the smallest allowed width of a column, in terminal cells.
         room: width that is available for all columns, in terminal cells.
     """
     shown: list[Column[RowT]] = []
     for column in sorted(columns, key=lambda column: column.rank):
-        # If a wide column does not fit, a narrow column with a higher rank may still fit.
+        # The loop continues after a column that does not fit, because a narrower column of a higher rank can still fit.
         if column.rank == 0 or not shown or sum(least(one) + GAP for one in (*shown, column)) - GAP <= room:
             shown.append(column)
     return sorted(shown, key=columns.index)

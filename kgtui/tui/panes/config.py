@@ -38,7 +38,7 @@ class ConfigRow:
     """One group configuration, such as `consumer.session.timeout.ms`.
 
     Attributes:
-        config: name, value and source.
+        config: name and value of the configuration, and the source of the value.
         applies: whether the configuration has an effect on groups of this type. For example, `share.…` has no effect
             on consumer groups.
     """
@@ -48,9 +48,10 @@ class ConfigRow:
 
 
 def config_rows(configs: tuple[GroupConfig, ...], group_type: str | None) -> list[ConfigRow]:
-    """Return one row per configuration, sorted by name. Configurations that are set for this group come first.
+    """Return one row per configuration: first the configurations that are set for this group, then all others.
 
-    Configurations that only affect other group types are left out, unless they are set for this group.
+    A configuration that has no effect on groups of this type is left out, unless it is set for this group. Such a
+    configuration follows the other configurations of this group. Otherwise, rows are sorted by name.
     """
     rows = (ConfigRow(one, _applies(one.name, group_type)) for one in configs)
     shown = (row for row in rows if row.applies or row.config.source in _OF_GROUP)

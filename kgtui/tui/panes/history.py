@@ -30,27 +30,27 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
-"""Time spans of the plots, in seconds. Key `v` switches to the next one.
+"""Time spans of the plots, in seconds. Key `v` switches to the next time span.
 
-On a live cluster, a plot may cover less time, because it cannot begin before kgtui was started.
+On a live cluster, the plots cannot begin before kgtui was started, so they can cover less time than this.
 """
 
 SHORTEST_SPAN = 60.0
 """Minimum time span of the plots, in seconds."""
 
 MOST_LINES = 20
-"""Maximum total height of the plots, in lines. The remaining lines show the log of changes."""
+"""Maximum height of all plots together, in lines. The log of changes is shown in the remaining lines of the pane."""
 
 WITHOUT_CURVES = "To draw curves: pip install 'kgtui[plots]'"
 
 
 class HistoryPlotRequest(NamedTuple):
-    """All values that determine the plots. All times are in seconds since the epoch.
+    """All values from which the plots are drawn. All times are in seconds since the Unix epoch.
 
     Attributes:
         since: time at the left edge.
         until: time at the right edge.
-        newest: time of the newest lag sample; None if a recording is shown.
+        newest: time of the newest lag sample of a live cluster; None if a recording is shown.
         at: the displayed time of a recording, marked with a vertical line; None for a live cluster.
         width: width of the plots, in terminal cells.
         height: height of the plots, in lines.
@@ -68,7 +68,9 @@ class HistoryPlotRequest(NamedTuple):
 
 
 class ChangeTable(LineTable[Change]):
-    """The log of changes to the group. Enter shows the recording at the time of the change under the cursor."""
+    """The log of changes to the group. The key Enter shows the state of the cluster at the time of the change under the
+    cursor.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select_cursor", "Go to this time", id="open", show=False)
@@ -76,11 +78,13 @@ class ChangeTable(LineTable[Change]):
     """
     | key | does |
     |---|---|
-    | enter | go to the time of the row |
+    | enter | show the cluster as it was at the time of the change under the cursor |
     """
 
     def action_select_cursor(self) -> None:
-        """Ask the screen to show the recording at the time of the change under the cursor."""
+        """Ask the screen to show the cluster as it was, according to the recording, at the time of the change under the
+        cursor.
+        """
         if self.row is not None:
             self.post_message(TimeRequested(self.row.at))
 
@@ -128,7 +132,7 @@ class HistoryPane(Pane):
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
-        """Do nothing, because the worker `_draw_requests` reads and prepares the data of this pane."""
+        """Do nothing. The worker `_draw_requests` reads and prepares the data of this pane instead of this method."""
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
@@ -147,7 +151,7 @@ class HistoryPane(Pane):
         self._show_empty(self.placeholder)
 
     def action_view(self) -> None:
-        """Switch the plots to the next time span."""
+        """Draw the plots for the next time span of `SPANS`."""
         self._span = (self._span + 1) % len(SPANS)
         self._update_plots()
 
@@ -194,7 +198,10 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Draw the plots for the newest request. Requests that a newer request has replaced are skipped."""
+        """Draw the plots for the newest request, until the plots are up to date.
+
+        If several requests are made while plots are being drawn, only the newest of these requests is drawn afterwards.
+        """
         try:
             while (request := self._request()) is not None and request != self._shown:
                 self._shown = request
@@ -212,7 +219,11 @@ class HistoryPane(Pane):
             self.busy = False
 
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
-        """Return the history of the requested group. The last history that was read from a recording is cached."""
+        """Return the history of the group of the request, from the lag samples of the live cluster or from the
+        recording.
+
+        The history that was last read from a recording is cached.
+        """
         if self.replay_position is None:
             series = self.series.get(request.group) if self.series is not None else None
             hidden = self.snapshot is not None and may_hide_topics(self.snapshot, request.group)
@@ -247,7 +258,9 @@ class HistoryPane(Pane):
 
 
 def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> list[PaneLine]:
-    """Draw the plots as lines. This takes tens of milliseconds, so it runs in a thread."""
+    """Draw the plots, and return them as lines of text. This takes tens of milliseconds, so the pane calls it in a
+    thread.
+    """
     with_curves = curves.available()
     lines = plot_lines(
         timeline, request.width, request.height - (not with_curves), with_curves=with_curves, at=request.at
@@ -256,9 +269,9 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 
 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
-    """Return (start, end) of the plots while a recording is shown, in seconds since the epoch.
+    """Return the times (start, end) of the plots while a recording is shown, in seconds since the epoch.
 
-    The result changes only when `at` has advanced by a quarter of `span`, so that the recording is rarely read.
+    When `at` advances, the result changes only once per quarter of `span`, so that the recording is rarely read.
 
     Args:
         at: the displayed time. It is in the third quarter of the plots, except near the ends of the recording.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import Change, GroupTimeline
 
 MOST_MEMBERS_NAMED = 100
-"""The detail area names at most this many members that joined, and at most this many members that left."""
+"""Maximum number of members that joined, and of members that left, whose names the detail area of a change shows."""
 
 
 def _role(change: Change) -> str:
@@ -39,9 +39,10 @@ def _state(state: str | None) -> str:
 
 
 def _state_text(change: Change) -> SafeText:
-    """Return the state after a change, such as `Stable`, or both states, such as `Empty → Stable`.
+    """Return the text of the column CHANGE: the state of the group, such as `Stable`.
 
-    For an event, return the kind of the event.
+    If the change was a change of state, return the old and the new state, such as `Empty → Stable`. If the change is an
+    event, return the kind of the event.
     """
     before, now = change.before, change.now
     if change.event is not None:
@@ -59,7 +60,7 @@ def _state_text(change: Change) -> SafeText:
 
 
 def _duration_text(change: Change) -> str | None:
-    """Return the duration of a rebalance or of a gap in the recording; None for other changes."""
+    """Return the duration of the rebalance or of the gap in the recording; None if the change is neither of them."""
     if change.now.gap and change.now.since is not None:
         return text.age(change.at - change.now.since)
     return None if change.rebalanced is None else text.age(change.rebalanced)
@@ -87,9 +88,10 @@ def _pair_text(change: Change, name: str) -> str:
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Return the details of a change: members that joined or left, and by how many records offsets were set back.
+    """Return the details of a change: members that joined or left, and by how many records the group's offsets were set
+    back.
 
-    For an event, return the text of the event.
+    If the change is an event, return the text of the event.
 
     Args:
         most: the text names at most this many members that joined, and at most this many members that left.
@@ -141,10 +143,11 @@ COLUMNS: tuple[Column[Change], ...] = (
 
 
 def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> list[Change]:
-    """Return the changes, with names instead of the ids of the members that joined or left.
+    """Return the changes with the names of the members that joined or left in place of their member ids.
 
     Args:
-        members: the current members of the group. The names of these members contain their client ids.
+        members: the current members of the group. Their client ids are known, so their names contain them; the names of
+            all other members are made only from their member ids.
     """
     every = list(changes)
     ids = {one for change in every for one in (*change.now.joined, *change.now.left)}
@@ -162,7 +165,10 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    """Return title → time in seconds since the epoch; None if unknown. An example of a title is `last progress`."""
+    """Return title → time, for the times in the summary of the History pane, such as `last progress`.
+
+    The times are in seconds since the epoch; an unknown time is None.
+    """
     return {
         f"{snapshot.state_of(group)} since": snapshot.state_since.get(group),
         "last progress": facts.last_progress(snapshot, group),
@@ -171,7 +177,8 @@ def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
 
 
 def history_summary(timeline: GroupTimeline, times: Mapping[str, float | None]) -> list[PaneLine]:
-    """Return the parts of the summary, such as the number of rebalances, and for how long nothing was recorded.
+    """Return the parts of the summary above the plots, such as the number of rebalances or the time that was not
+    recorded.
 
     Args:
         times: the result of `observed_times`; empty if a recording is shown.

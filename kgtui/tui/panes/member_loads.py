@@ -31,15 +31,15 @@ LOAD_WIDTH = 11
 """Width of a column with numbers and bars, in terminal cells."""
 
 _HOT = 2.0
-"""A load of more than this many times the average of all members is highlighted."""
+"""If the load of a member is more than this many times the average load of all members, it is highlighted."""
 
 
 class RelativeLoad(NamedTuple):
-    """A number that says how much load a member has, such as its number of partitions.
+    """One measure of a member's load, such as its number of partitions, and its comparison with the other members.
 
     Attributes:
         value: number of partitions, lag in records, or records per second; None if unknown.
-        scale: value of a full bar.
+        scale: value for which the bar in the table is full.
         hot: whether the value is far above the average of all members.
     """
 
@@ -76,8 +76,9 @@ class MemberRow:
 
     Attributes:
         member: the member; in the row of a process, the first member of the process.
-        target_epoch: epoch of the target assignment. A member with an older epoch is highlighted.
-        group_type: type of the group. A member with another protocol is highlighted.
+        target_epoch: epoch of the group's target assignment; None if the group has none. A member whose own epoch is
+            older is highlighted.
+        group_type: type of the group. A member that uses a different protocol is highlighted.
         threads: all members of the process; empty in the row of a member.
         load: partitions, lag and read rate of the member; None in the row of a process.
         holds_up: why the member delays the target assignment; empty if the member does not delay it.
@@ -94,7 +95,10 @@ class MemberRow:
 
     @property
     def key(self) -> tuple[str, bool]:
-        """(id, whether the row shows a process). After a refresh, the cursor stays on the row with this key."""
+        """(process id, True) in the row of a process; (member id, False) in the row of a member.
+
+        After a refresh, the cursor stays on the row with the same key.
+        """
         process = self.member.streams.process if self.threads and self.member.streams else None
         return (self.member.member_id, False) if process is None else (process, True)
 
@@ -104,8 +108,9 @@ def member_loads(
 ) -> dict[str, MemberLoad]:
     """Return member id → load, for all members of a group.
 
-    If `offsets` is None, because no offsets have been read, all lags are unknown. If `health` is None, because the
-    group has not been read in full, all rates are unknown.
+    Args:
+        offsets: offsets of the group; None if they have not been read. All lags are unknown then.
+        health: health of the group; None if the group has not been read in full. All rates are unknown then.
     """
     members = description.members or ()
     owners = owners_by_partition(description)
@@ -123,7 +128,10 @@ def member_loads(
 
 
 def _sum(partitions: list[TopicPartition], values: Mapping[TopicPartition, float | None], idle: bool) -> float | None:
-    """Return the sum of the known values; None if none is known. An idle member owns nothing, so its sum is 0."""
+    """Return the sum of the known values of a member's partitions; None if no value is known.
+
+    An idle member owns no partitions, so its sum is 0.
+    """
     known = [value for value in map(values.get, partitions) if value is not None]
     return sum(known) if known or (idle and values) else None
 

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from kgtui.tui.panes.member_loads import MemberLoad
 
 HEX_BYTES = 64
-"""Maximum number of bytes that are shown in hexadecimal, if kgtui cannot decode the metadata of a member."""
+"""Maximum number of bytes of a member's metadata that are shown. If kgtui cannot decode them, it shows them as hex
+digits.
+"""
 
 
 def member_rows(
@@ -44,7 +46,7 @@ def member_rows(
     blockers: Sequence[Blocker] = (),
     loads: Mapping[str, MemberLoad] = MappingProxyType({}),
 ) -> list[MemberRow]:
-    """Return one row per member. Members that delay the target assignment come first, in the order of `blockers`.
+    """Return one row per member. The members that delay the target assignment come first, in the order of `blockers`.
 
     All other members are sorted by client id, host and member id. In a streams group, each process has a row above the
     rows of its members.
@@ -190,7 +192,10 @@ def _subscription() -> Column[MemberRow]:
 
 
 def subscribed(row: MemberRow) -> str | None:
-    """Return the subscribed pattern and topics, as `/pattern/, topic, topic`; None if unknown."""
+    """Return the topics and the regular expression that the member subscribes to, as `/pattern/, topic, topic`.
+
+    None if they are unknown.
+    """
     topics = row.member.topics
     parts = [f"/{row.member.regex}/"] if row.member.regex else []
     parts += topics or ()
@@ -218,7 +223,7 @@ def _hex(row: MemberRow) -> str | None:
 
 
 def streams_columns() -> Columns:
-    """Return the columns for streams members: process, number of tasks per role, and number of records to restore."""
+    """Return the columns for members of streams groups: process, number of tasks per role, and records to restore."""
     return [
         Column("process", "PROCESS / THREAD", _thread_name, _thread, min_width=16, max_width=44, cut="middle"),
         _role("active", "ACTIVE", 0),
@@ -268,7 +273,7 @@ def _of_role(streams: StreamsMember, role: str) -> Tasks:
 
 
 def row_restore_lag(row: MemberRow) -> int | None:
-    """Return how many records the thread or process must still restore; None if unknown."""
+    """Return how many records the member or process of the row must still restore; None if unknown."""
     known = [lag for lag in map(member_restore_lag, _streams(row)) if lag is not None]
     return sum(known) if known else None
 
@@ -311,7 +316,9 @@ def connect_columns() -> Columns:
 
 
 def registry_columns() -> Columns:
-    """Return the columns for schema registry nodes: URL, whether the node leads and may lead, and error code."""
+    """Return the columns for schema registry nodes: URL, whether the node is the leader or can become leader, and error
+    code.
+    """
     return [
         Column("url", "NODE", lambda row: _node(row).url, min_width=16, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_node(row).leader).text, lambda row: _leads(_node(row).leader),

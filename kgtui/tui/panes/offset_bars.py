@@ -19,13 +19,14 @@ LAG_BAR, LEAD_BAR = 6, 8
 """Widths of the bars for lag and lead, in terminal cells."""
 
 _LOW_LEAD = 0.1
-"""If the lead of a partition is less than this fraction of its log, the bar for the lead has a warning color."""
+"""If the lead of a partition is less than this fraction of the records in its log, its bar has a warning color."""
 
 
 class OffsetRow(NamedTuple):
     """One row of the Offsets pane: a partition, or a topic with the total lag of its partitions.
 
-    This is a named tuple, because thousands of rows are created at each refresh, and named tuples are created fast.
+    The class is a named tuple and not a dataclass, because thousands of rows are created at each refresh, and creating
+    a named tuple takes less time.
 
     Attributes:
         partition: number of the partition; −1 in the row of a topic.
@@ -36,7 +37,7 @@ class OffsetRow(NamedTuple):
         topic_total: total lag of all partitions of the topic; None in the row of a partition.
         lost: number of records that expired before the group read them.
         share: whether the group is a share group.
-        scale: lag for which the bar is full. It is the same in all rows.
+        scale: lag for which the bar of the lag is full. It is the same in all rows.
     """
 
     topic: str
@@ -51,7 +52,7 @@ class OffsetRow(NamedTuple):
 
     @property
     def key(self) -> TopicPartition:
-        """Topic and partition. After a refresh, the cursor stays on the row with this key."""
+        """Topic and partition. After a refresh, the cursor stays on the row with the same key."""
         return self.topic, self.partition
 
 
@@ -76,7 +77,7 @@ def _full_lag_bar(row: OffsetRow) -> Cell:
 def lead_fraction(row: OffsetRow) -> float | None:
     """Return the lead as a fraction of the log: 0 if the group reads at the log start, 1 if it reads at the log end.
 
-    None if the offsets are unknown, or if the log is empty.
+    The result is None if the committed offset or the log's offsets are unknown, or if the log is empty.
     """
     one = row.lag
     if one is None or one.lead is None or one.log_start is None or one.log_end is None or one.log_end <= one.log_start:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _DATE_SHOWN_AFTER = 43_200.0
-"""A time that is at least this many seconds from now is shown with its date."""
+"""A time that is at least this many seconds before or after now is shown with its date."""
 
 
 CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
@@ -49,15 +49,15 @@ CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
 """Ids of the columns that are sorted by descending value. All other columns are sorted by ascending value.
 
-For example, the smallest `lead` (committed offset minus log start offset) comes first, because retention may soon
-delete unread records of its partition.
+For example, the partition with the smallest `lead` (committed offset minus log start offset) comes first, because it is
+the first in which retention can delete unread records.
 """
 
 
 def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) -> list[OffsetRow]:
     """Return one row per partition that has an offset or an owner, sorted by topic and partition.
 
-    If `description` is None, because the group has not been described, the rows have no owners.
+    If the group has not been described, `description` is None, and no row has an owner.
     """
     owners, share = owners_by_partition(description), bool(offsets.share)
     names = member_names((description.members if description is not None else None) or ())
@@ -77,13 +77,14 @@ def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) 
 def filter_and_sort(
     rows: Sequence[OffsetRow], order: str, *, descending: bool, lagging: bool, filter_text: str = ""
 ) -> list[OffsetRow]:
-    """Return the matching rows in the given order.
+    """Return the rows that match the filters, in the given order.
 
-    If the rows are sorted by topic, a row with the total lag of each topic precedes the rows of the topic's partitions.
+    If the rows are sorted by topic, a row with the total lag of a topic precedes the rows of its partitions, if there
+    is more than one partition.
 
     Args:
         order: id of the column to sort by. Rows without a value in this column come last.
-        lagging: whether to return only partitions for which `is_lagging` is true.
+        lagging: if true, return only partitions for which `is_lagging` is true.
         filter_text: text that topic, owner or note must contain, ignoring case; empty to return all rows.
     """
     kept = [row for row in rows if (not lagging or is_lagging(row)) and _matches(row, filter_text)]
@@ -96,9 +97,10 @@ def filter_and_sort(
 
 
 def is_lagging(row: OffsetRow) -> bool:
-    """Return whether a partition has lag or lost records, or an unknown lag although it may have a committed offset.
+    """Return whether a partition needs attention: it has lag or lost records, or its lag is unknown.
 
-    For the row of a topic, return True.
+    A partition without a committed offset has an unknown lag, but needs no attention. For the row of a topic, return
+    True.
     """
     one = row.lag
     return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")
@@ -127,7 +129,7 @@ def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descendin
 
 
 def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
-    """Return a function from a row to its sort key. The key is None if the row has no value in the column."""
+    """Return a function from a row to its sort key in this column; the key is None if the row has no value."""
     if column_id == "note":
         return lambda row: _note_text(row) or None
     values: dict[str, Callable[[OffsetRow], Any]] = {column.id: column.value for column in offset_columns(share=False)}
@@ -146,8 +148,8 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
 
     Args:
         share: whether the group is a share group. Share groups have start offsets instead of committed offsets.
-        timed: whether the times at which unread records were written are known. If not, the columns for the age and
-            the expiry of unread records are left out.
+        timed: whether kgtui knows when unread records were written. If not, the columns for the age and the expiry of
+            unread records are left out.
     """
 
     position = partition_fields.START_OFFSET if share else partition_fields.COMMITTED
@@ -233,7 +235,10 @@ def _lead(row: OffsetRow) -> Cell:
 
 
 def _seconds_unread(row: OffsetRow) -> int | None:
-    """Return the age of the first unread record of a partition in seconds, or an upper bound; None if unknown."""
+    """Return the age of the first unread record of a partition, in seconds; None if unknown.
+
+    If the exact age is not known, return the highest possible age.
+    """
     written = row.lag.times.unread if row.lag is not None and row.lag.lag and row.lag.times is not None else None
     return None if written is None else round(max(text.display_settings().now() - written.earliest, 0.0))
 
@@ -244,8 +249,8 @@ def _age(row: OffsetRow) -> Cell:
         return Cell("")
     if seconds is None:
         return unknown_cell() if row.lag.times is not None else Cell("")
-    # If the group has read more records since the age was determined, another record is now the first unread one, and
-    # the age is only an upper bound.
+    # If the group has read records since the age was determined, a younger record is now the first unread one, so the
+    # known age is only the highest possible age.
     return Cell(("" if row.lag.exact_times else text.marks().at_most) + duration(seconds))
 
 
@@ -310,7 +315,7 @@ def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine
 
     Args:
         rows: the rows of all partitions, without rows of topics.
-        hidden: whether brokers may have left out partitions, because the user lacks permissions.
+        hidden: whether partitions can be missing, because brokers omit topics on which the user lacks DESCRIBE.
     """
     summed = total(row.lag for row in rows if row.lag is not None)
     lag = text.lag(summed.lag, hidden or summed.lower_bound)

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 class OffsetsPane(Pane):
     """Pane with one row per partition. The user can sort and filter the rows.
 
-    If the rows are sorted by topic, a row with the total lag of each topic precedes the rows of the topic's partitions.
+    If the rows are sorted by topic, a row with the total lag of a topic precedes the rows of its partitions, if there
+    is more than one partition.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -145,7 +146,7 @@ class OffsetsPane(Pane):
         self._sort_by(CYCLED_COLUMNS[(at + 1) % len(CYCLED_COLUMNS)])
 
     def action_only(self) -> None:
-        """Switch between all partitions and lagging partitions (`is_lagging`)."""
+        """Show only partitions that lag (`is_lagging`) or, if only these are shown, all partitions."""
         self._lagging = not self._lagging
         self._arrange()
 

@@ -1,4 +1,6 @@
-"""The Overview pane: verdict, state, members, health, lag, permissions and faults of one group."""
+"""The Overview pane: state, members, health (with a verdict, such as OK or STOPPED), lag, permissions and faults of one
+group.
+"""
 
 from __future__ import annotations
 
@@ -52,16 +54,16 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes.overview_health import OffsetSummary
 
-_OLD_VERDICT_SECONDS = 60.0  # A health verdict that is older than this many seconds is shown with its age.
+_OLD_VERDICT_SECONDS = 60.0  # Age of a health verdict, in seconds, from which the verdict is shown with its age.
 
 
 def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
-    """Return (symbol, color role) of a verdict.
+    """Return (symbol, color role) of the health verdict on a group.
 
     Args:
         status: name of a `GroupStatus`.
-        problem: whether the group has a problem. If it has no problem, but its status is not OK either, the symbol is
-            `?`.
+        problem: whether the group has a problem. If it has none, but its status is not OK, nothing can be said about
+            its health, and the symbol is `?`.
     """
     if not problem and status != GroupStatus.OK.name:
         return text.marks().unknown, MUTED
@@ -78,7 +80,8 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
     name = diagnosis.name
     mark, role = mark_and_role(judgment.status.name, problem=judgment.kind is not None)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # The verdict ignores topics on which the user lacks DESCRIBE, so it is shown with a question mark.
+        # Topics on which the user lacks DESCRIBE are not considered in the verdict, so it is shown with a question
+        # mark.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if judgment.since is None and judgment.after is not None and judgment.kind in (Problem.UNUSED, Problem.EMPTY):
@@ -147,7 +150,7 @@ class OverviewPane(Pane):
         return self.text
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # The pane contains durations, such as `for 12 s`, so it is redrawn for each snapshot.
+        # The pane contains durations that grow with time, such as `for 12 s`, so it is redrawn for each snapshot.
         return (snapshot,)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
@@ -209,12 +212,13 @@ def overview_sections(
     """Return the sections of the pane from top to bottom.
 
     Args:
-        offset_summary: totals of the group's offsets; None if they have not been read.
-        command_config: path of the client properties file in the Kafka command; None to omit the option.
-        series: lag samples of all groups. The trend is computed from them if the snapshot contains no trend.
+        offset_summary: totals over the group's partitions; None if the offsets have not been read.
+        command_config: path for the option `--command-config` of the Kafka command; None to omit the option.
+        series: lag samples of all groups, or None. The lag trend is computed from them if the snapshot contains
+            none.
         placeholder: text that is shown until the group has been described.
     """
-    # `overview_health` is imported here, so that kgtui starts faster.
+    # `overview_health` is imported only when the pane is drawn, so that kgtui starts faster.
     from kgtui.tui.panes.overview_health import health_fields, lag_fields, loss_fields
 
     samples = series.get(group) if series is not None else None

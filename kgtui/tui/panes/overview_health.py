@@ -39,10 +39,11 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""Time span in seconds, up to the newest lag sample. The trend is computed from the samples in this time span."""
+"""Length of the time span from whose lag samples the lag trend is computed, in seconds. It ends at the newest sample.
+"""
 STEADY = 0.05
-"""If the lag rises or falls by fewer records per second than this, the trend is shown as `steady`."""
-_DATE_SHOWN_AFTER = 43_200.0  # Times that are at least this many seconds from now are shown with their date.
+"""Change of the lag, in records per second, below which the trend is shown as `steady`."""
+_DATE_SHOWN_AFTER = 43_200.0  # A time that is at least this many seconds before or after now is shown with its date.
 _MOST_MEMBERS_NAMED = 3  # Maximum number of members that the field `held up by` names.
 
 
@@ -52,7 +53,7 @@ def health_fields(
     """Yield the fields of the Health section whose values are known.
 
     Args:
-        offset_summary: totals of the group's offsets; None if they have not been read.
+        offset_summary: totals over the group's partitions; None if the offsets have not been read.
         series: lag samples of the group; None if kgtui has not watched the group.
     """
     health = snapshot.health.get(group)
@@ -64,7 +65,8 @@ def health_fields(
     if health is not None:
         yield from _loss(health)
         yield from _rebalances(health)
-        # During a rebalance, the field `who` at the top already names the members that delay the rebalance.
+        # During a rebalance, the field `held up by` is left out, because the field `who` at the top of the pane already
+        # names the members that delay the rebalance.
         if snapshot.judgment(group).kind is not Problem.REBALANCING:
             yield from _held_up(health)
         yield from _empty(snapshot, group, health)
@@ -73,9 +75,9 @@ def health_fields(
 
 
 def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Yield the field `progress`: when a committed offset of the group was last observed to move forward.
+    """Yield the field `progress`: the time at which a committed offset of the group was last observed to move forward.
 
-    On a live cluster, the field also says when kgtui read the group for the first time.
+    On a live cluster, the field also shows the time of kgtui's first read of the group.
     """
     at, first = facts.last_progress(snapshot, group), facts.first_seen(snapshot, group)
     if first is None:
@@ -86,10 +88,10 @@ def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
 
 
 def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Field]:
-    """Yield the field `trend`: how fast the lag rises or falls and, if it falls, when it will reach 0.
+    """Yield the field `trend`: how fast the lag rises or falls and, if it falls, the time at which it will reach 0.
 
-    The trend comes from the first of these sources that has one: full reads of the group, the lag samples in `series`,
-    and the background reads of all groups.
+    There are three sources, and the first one in which the trend is known is used: full reads of the group, the lag
+    samples in `series`, and the background reads of all groups.
     """
     rate, span, gone, health = None, 0.0, None, snapshot.health.get(group)
     if health is not None and health.trend is not None:
@@ -178,7 +180,8 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
     found = health.rebalances
     if found is None or not found.rebalances:
         return
-    # Without epochs, kgtui can miss a rebalance between two reads, so the number is a lower bound.
+    # If the broker reports no epochs, kgtui cannot notice every rebalance between two reads, so the number of
+    # rebalances is shown as `at least`.
     least = text.marks().at_least if found.epoch_steps is None else ""
     cells = [
         Cell(f"{least}{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")
@@ -202,9 +205,10 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 
 
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
-    """Yield the field `Empty for`: how long the group has been Empty, and when its offsets may expire.
+    """Yield the field `Empty for`: how long the group has been Empty, and from when its offsets can expire.
 
-    The field is left out if the expiry is unknown and the field `state` already shows since when the group is Empty.
+    The field is left out if the expiry is unknown and the field `state` already shows the time since which the group is
+    Empty.
     """
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):
@@ -222,15 +226,15 @@ class OffsetSummary:
     """Totals of the offsets of a group in all partitions.
 
     Attributes:
-        total: total lag.
+        total: total lag, in records.
         partitions: number of partitions with a committed offset or an owner.
         topics: number of topics that have a partition with a committed offset or an owner.
-        worst: the partition with the largest lag; None if no partition lags.
+        worst: the partition with the largest lag; None if no partition has a lag.
         lost: number of records that expired before the group read them.
         lost_in: number of partitions in which records expired before the group read them.
         committed: number of partitions with a committed offset.
         committed_topics: number of topics that have a partition with a committed offset.
-        share: whether the offsets are share-partition start offsets (KIP-932) instead of committed offsets.
+        share: whether the group is a share group (KIP-932), which has start offsets instead of committed offsets.
     """
 
     total: LagTotal
@@ -297,7 +301,9 @@ def _count(value: int, *, lower_bound: bool) -> Cell:
 
 
 def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
-    """Yield the fields of the section `If deleted`: the offsets that would be lost, and what prevents a deletion."""
+    """Yield the fields of the section `If deleted`: the offsets that a deletion would lose, and why it is not possible
+    now.
+    """
     if offset_summary is None:
         yield one_line_field("offsets", *missing_cells(snapshot, group))
     elif offset_summary.committed:

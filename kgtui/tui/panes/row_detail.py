@@ -1,4 +1,4 @@
-"""A table with a detail area below it, for the full values of the row under the cursor."""
+"""A table with a detail area below it. The detail area shows the values of the row under the cursor in full."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RowT = TypeVar("RowT")
 
 
 class RowDetail(VerticalScroll, can_focus=False):
-    """The detail area below a table: title and full value of each column for one row."""
+    """The detail area below a table. It shows the full values of one row, with the column titles."""
 
     DEFAULT_CSS = """
     RowDetail {
@@ -85,5 +85,5 @@ class DetailedTable(Vertical, Generic[RowT]):
         shown = (row, [column.id for column in self.table.columns])
         if force or shown != self._shown:
             self._shown = shown
-            # A hidden detail area has width 0, so the width of its parent is used.
+            # A hidden detail area has width 0, so the text is wrapped to the width of its parent.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

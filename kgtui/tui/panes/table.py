@@ -1,7 +1,7 @@
 """A table widget that draws only visible rows, so that 10,000 rows scroll as fast as ten.
 
-Each row is an immutable value and has a key. When rows are replaced, the cursor stays on the row with the same key, and
-this row stays on its line of the screen. Only changed lines are redrawn.
+Each row is an immutable object with an attribute `key`. When the rows are replaced, the cursor stays on the row with
+the same key, and this row stays on the same line of the screen. Only changed lines are redrawn.
 """
 
 from __future__ import annotations
