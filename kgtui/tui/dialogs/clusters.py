@@ -37,11 +37,14 @@ CONFIG_EXAMPLE = """\
 MAX_WIDTH = 100
 """Maximum width of the dialog, in terminal cells."""
 FRAME_WIDTH = 6
-"""Width of border, padding and scroll bar together, in terminal cells."""
+"""Total width of the border, the padding and the scroll bar of the dialog, in terminal cells."""
 
 
 class ClusterDialog(ModalScreen["Session | None"]):
-    """Lists the configured clusters. Dismissed with a `Session` of the chosen cluster; None to keep the open one."""
+    """Lists the configured clusters.
+
+    The dialog's result is a `Session` of the chosen cluster. It is None if the present cluster remains open.
+    """
 
     DEFAULT_CSS = f"""
     ClusterDialog {{
@@ -100,7 +103,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
                 yield Static("Then start kgtui again. esc closes.", id="hint", markup=False)
 
     def on_mount(self) -> None:
-        """Put the cursor on the open cluster."""
+        """Move the cursor to the row of the cluster that is open in kgtui."""
         if not self._session.clusters:
             return
         self._write_rows()

@@ -1,4 +1,4 @@
-"""The dialog that chooses the columns of the tree. Each choice applies immediately."""
+"""The dialog in which the user chooses the columns of the group tree. Each choice is applied immediately."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class ColumnsDialog(ModalScreen[None]):
-    """Lists all columns of the tree. The mark `[x]` before a column means that the tree shows this column.
+    """Lists all columns that the group tree can show. The mark `[x]` precedes each column that the tree shows.
 
     Args:
         columns: ids of the shown columns, the most important one first.
-        choose: called with the ids of the columns to show, after each change.
+        choose: function that is called after each choice of the user, with the ids of all columns to show.
     """
 
     DEFAULT_CSS = """
@@ -88,7 +88,8 @@ class ColumnsDialog(ModalScreen[None]):
         if column in self._columns:
             self._columns = tuple(one for one in self._columns if one != column)
         else:
-            # Insert the column before the first shown column that follows it in the default order.
+            # The shown columns that follow this column in the default order come after it, so insert it before the
+            # first of them.
             later = TREE_COLUMNS[TREE_COLUMNS.index(column) :]
             at = next((index for index, one in enumerate(self._columns) if one in later), len(self._columns))
             self._columns = (*self._columns[:at], column, *self._columns[at:])

@@ -1,4 +1,4 @@
-"""The dialog that shows a copied command.
+"""The dialog that shows a command that kgtui has copied to the clipboard.
 
 Some terminals ignore the clipboard escape sequence (OSC 52). The user can then select the command by hand.
 """

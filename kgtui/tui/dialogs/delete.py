@@ -1,8 +1,8 @@
 """The delete dialog shows what would be lost, asks for confirmation, and deletes.
 
-The dialog acts on the groups that were selected or marked when it was opened. If one of these groups changes, the
-dialog plans the deletion again. `kgtui.actions` plans and executes the deletion, and describes each group again
-immediately before the delete request.
+The dialog acts on the groups that were selected or marked when it was opened. The deletion plan says for each group
+whether it can be deleted, and what would be lost. If one of the groups changes, the dialog makes a new plan.
+`kgtui.actions` makes and executes the plan, and describes each group again immediately before the delete request.
 """
 
 from __future__ import annotations
@@ -56,17 +56,18 @@ _LINES_WITHOUT_DETAILS = 13
 
 
 MOST_REPLANNED_GROUPS = 100
-"""Maximum number of groups for which the dialog plans the deletion again when one of the groups changes.
+"""Maximum number of groups for which the dialog makes a new deletion plan when one of the groups changes.
 
-For more groups, the dialog keeps its first plan, because each plan sends several requests to the cluster.
+For more groups, the dialog keeps its first plan, because kgtui sends several requests to the cluster for each plan.
 """
 
 
 class DeleteDialog(ModalScreen[Results | None]):
-    """Confirms and executes a deletion. Dismissed with the results, or None if nothing was deleted.
+    """Shows what a deletion of groups would lose, asks the user for confirmation, and deletes the groups.
 
-    If a group changes while the dialog is open, a new plan is made, and the user must confirm the new plan. A dialog
-    with more than `MOST_REPLANNED_GROUPS` groups makes only one plan.
+    The dialog's result is the result of the deletion for each group, or None if nothing was deleted. If a group changes
+    while the dialog is open, the dialog makes a new deletion plan. A dialog with more than `MOST_REPLANNED_GROUPS`
+    groups makes only one plan.
 
     Args:
         session: provides the `GroupAdmin`, and the state folder for backups and the audit log.
@@ -102,18 +103,18 @@ class DeleteDialog(ModalScreen[Results | None]):
     """
     | key | does |
     |---|---|
-    | escape | cancel; has no effect while groups are being deleted |
+    | escape | close the dialog without deleting anything; no effect while groups are being deleted |
     """
 
     class Planned(Message):
-        """Posted when the deletion has been planned."""
+        """Posted when the deletion plan has been made: which groups can be deleted, and what would be lost."""
 
         def __init__(self, plan: Plan) -> None:
             super().__init__()
             self.plan = plan
 
     class Finished(Message):
-        """Posted after the deletion, when each group has a result."""
+        """Posted after the deletion, with a result for each group."""
 
         def __init__(self, results: Results) -> None:
             super().__init__()
@@ -139,7 +140,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._unsubscribe: Callable[[], None] | None = None
         self._planning = False
         self._planned_from: tuple[object, ...] = ()
-        """The monitor's data about the groups when the plan was begun. If this data changes, a new plan is made."""
+        """The monitor's data about the groups at the start of the planning. If it changes, a new plan is made."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
@@ -160,8 +161,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
         if monitor is not None and len(self.groups) <= MOST_REPLANNED_GROUPS:
-            # `_post` only posts a message and draws nothing, because the monitor may call it from a task without the
-            # app's display settings.
+            # `_post` only posts a message and draws nothing, because the monitor calls it from a task of its own, in
+            # which the app's display settings, such as UTC, do not apply.
             self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
 
@@ -255,7 +256,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("" if allowed else "Nothing can be deleted", MUTED if allowed else ERROR)
 
     def _ask(self, asked: Challenge | None) -> None:
-        """Ask the user to confirm the plan. None means that nothing can be deleted."""
+        """Ask the user to confirm the deletion by typing a text; if `asked` is None, nothing can be deleted."""
         self._challenge = asked
         for field in self.query(Input):
             field.value = ""
@@ -289,9 +290,9 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
     def on_key(self, event: events.Key) -> None:
-        """Insert a typed character into the text field and focus this field, if a button has the focus.
+        """If a button has the focus, move the focus to the text field, and insert the typed character into this field.
 
-        When the dialog opens, the button `Cancel` has the focus, so the user can begin to type immediately.
+        When the dialog opens, the button `Cancel` has the focus. The user can nevertheless begin to type immediately.
         """
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 
 class DeleteResultDialog(ModalScreen[None]):
-    """Shows the result of a deletion for each group, failures first, and the paths of backups and audit log."""
+    """Shows the result of a deletion for each group, failures first, and the paths of the backups and of the audit log.
+    """
 
     DEFAULT_CSS = """
     DeleteResultDialog { align: center middle; }
@@ -88,7 +89,7 @@ class DeleteResultDialog(ModalScreen[None]):
 
 
 LABEL_WIDTH = 12
-"""Width of the label of a field, in terminal cells."""
+"""Width of the labels to the left of the details of a group, in terminal cells."""
 
 _STATUS_ROLES = {
     DeletionStatus.DELETED: OK,
@@ -114,9 +115,11 @@ class DeleteRow:
     """One row of the table in a delete dialog.
 
     Attributes:
-        status: `delete` or `refused` before the deletion, and its result afterwards, such as `deleted`.
+        status: before the deletion, `delete` or `refused`; after the deletion, its result for this group, such as
+            `deleted`.
         role: color role of the status, such as `kg-error`.
-        details: what will be lost, why the deletion was refused or failed, or the name of the backup file.
+        details: what the deletion will lose, why it was refused or failed, or the name of the backup file that was
+            written.
     """
 
     group: str
@@ -149,12 +152,14 @@ class DeleteTable(DetailedTable[DeleteRow]):
 
 @dataclass(frozen=True, slots=True)
 class ObservedGroups:
-    """What kgtui has observed about the groups of a deletion plan. All times are in seconds since the epoch.
+    """kgtui's observations about the groups of a deletion plan. All times are in seconds since the Unix epoch.
 
     Attributes:
         now: current time.
-        empty_since: group id → time at which the group became Empty, if kgtui observed that.
-        consumed_until: group id → write time of the newest record that the group has read, if known.
+        empty_since: group id → time since which the group has been in its current state. Groups whose change of state
+            kgtui did not observe are left out.
+        consumed_until: group id → time at which the newest record that the group has read was written. Groups for which
+            it is unknown are left out.
         appeared: ids of the groups that appeared while kgtui was running, and whose state has not changed since then.
     """
 
@@ -164,7 +169,11 @@ class ObservedGroups:
     appeared: Collection[str] = ()
 
     def safety_of(self, line: Allowed | Refused) -> Safety:
-        """Return whether it is safe to delete a group, and why. `line` is the decision of the plan about this group."""
+        """Return whether it is safe to delete a group, and the reasons.
+
+        Args:
+            line: the decision of the deletion plan about the group: allowed or refused.
+        """
         group = line.group
         return safety_of(line, now=self.now, empty_since=self.empty_since.get(group), appeared=group in self.appeared)
 
@@ -201,7 +210,7 @@ def result_rows(results: Results) -> list[DeleteRow]:
 
 
 def plan_summary(made: Plan, folder: StateFolder, observed: ObservedGroups) -> Content:
-    """Return the lines above a table of several groups: how many are safe to delete, and what a deletion would lose."""
+    """Return the lines above a table of several groups: how many of them are safe to delete, and what would be lost."""
     allowed, refused = made.allowed, made.refused
     answers = [observed.safety_of(line).answer for line in allowed]
     counts = [
@@ -241,7 +250,8 @@ def group_details(
     """Return the details of one group: whether it is safe to delete the group, and what will be lost.
 
     Args:
-        line: the decision of the deletion plan about the group.
+        line: the decision of the deletion plan about the group: allowed or refused.
+        folder: folder with the backups and the audit log.
         commands: commands of Kafka's own tools that would delete the same group.
         width: width of a line in terminal cells.
     """
@@ -285,7 +295,7 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Return the lines of a command and its note. The command is already quoted for the shell."""
+    """Return the lines that show a command, which is already quoted for the shell, and the note about it."""
     shown = Cell(SafeText(text.fit(command.text, 600, cut="middle")))
     yield Content.assemble("\n", _fields([("Same as", (shown,))], width))
     if command.note:

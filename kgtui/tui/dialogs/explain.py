@@ -1,4 +1,4 @@
-"""The Explain dialog: the verdict on a group, what its errors and state mean, and what to do."""
+"""The Explain dialog: the health verdict on a group, the meaning of its errors and its state, and what to do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ LABEL_WIDTH = 10
 
 
 def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[tuple[Cell, ...]]:
-    """Format explanations as lines of at most `width` terminal cells, with blank lines between explanations."""
+    """Return the explanations as lines of at most `width` terminal cells, with a blank line between two explanations.
+    """
     lines: list[tuple[Cell, ...]] = []
     for explanation in explanations:
         if lines:
@@ -64,7 +65,7 @@ def _title(explanation: Explanation) -> Cell:
 
 
 class ExplainDialog(ModalScreen[None]):
-    """Shows explanations below the title `subject`. The explanations do not change while the dialog is open."""
+    """Shows explanations below a title. The explanations do not change while the dialog is open."""
 
     DEFAULT_CSS = """
     ExplainDialog { align: center middle; }
@@ -97,11 +98,11 @@ class ExplainDialog(ModalScreen[None]):
 
     @classmethod
     def about_group(cls, snapshot: Snapshot, group: str, *, refused: tuple[str, str] | None = None) -> ExplainDialog:
-        """Create a dialog that explains a group's verdict, errors, unknown values and state.
+        """Create a dialog that explains the health verdict, errors, unknown values and state of a group.
 
         Args:
-            refused: (name of an action that is not available now, reason). The dialog then explains this reason before
-                everything else. None if no action was refused.
+            refused: (name of an action, reason why it is not available now) if the user has just tried an action that
+                is not available. The dialog explains this reason first. None if there is no such action.
         """
         explanations = explain_group(snapshot, group, time_text)
         return cls(group, [explain_refusal(*refused), *explanations] if refused is not None else explanations)
@@ -134,5 +135,5 @@ class ExplainDialog(ModalScreen[None]):
         self.dismiss(None)
 
     def action_scroll(self, lines: int) -> None:
-        """Scroll by a number of lines."""
+        """Scroll the text down by a number of lines, or up if the number is negative."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)

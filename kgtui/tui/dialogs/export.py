@@ -1,4 +1,4 @@
-"""The Export dialog writes the data of a group to a file for an incident report."""
+"""The Export dialog, which writes the data of a group to a file, so that it can be added to an incident report."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class ExportDialog(ModalScreen["Path | None"]):
     """Asks for a file format, and writes the data of a group to a file.
 
-    The data is from the snapshot that `screen` showed when the dialog was opened. The dialog is dismissed with the path
-    of the file, or with None if no file was written.
+    The data is from the snapshot that the main screen showed when the dialog was opened. The dialog's result is the
+    path of the file, or None if no file was written.
     """
 
     DEFAULT_CSS = """

@@ -1,4 +1,4 @@
-"""A dialog that asks for text, and the status line for errors in all dialogs."""
+"""The base class of dialogs that ask for text, and the status line in which dialogs show errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ ResultT = TypeVar("ResultT")
 
 
 class StatusLine(Static):
-    """A line that shows an error message or what the dialog is doing. It is hidden while it has no text."""
+    """A line of a dialog for an error message, or for what the dialog is doing now. It is hidden while it has no text.
+    """
 
     DEFAULT_CSS = """
     StatusLine { display: none; height: auto; max-height: 6; }
@@ -33,20 +34,21 @@ class StatusLine(Static):
         super().__init__(id="status", markup=False)
 
     def show(self, message: str, role: str = "kg-error") -> None:
-        """Show a message in the color of a theme role. An empty message hides the line."""
+        """Show a message, or hide the line if the message is empty. `role` is the color role of the message."""
         self.set_class(bool(message), "-visible")
         safe = "\n".join(text.plain(line, 500) for line in message.split("\n"))
         self.update(Content.assemble((safe, f"${role}")))
 
 
 class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
-    """A dialog with text fields. Enter submits the text, and escape closes the dialog with None.
+    """A dialog with text fields. The key Enter submits the text; Escape closes the dialog with the result None.
 
-    Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows it and stays open.
+    Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows its message and
+    stays open.
 
     Attributes:
-        action_done: asyncio event that is set unless `submit` is running. Keys that the user types while `submit` is
-            running are held back until the event is set.
+        action_done: asyncio event that is not set while `submit` is running, and set otherwise. Keys that the user
+            types while `submit` is running are processed only after the event has been set.
     """
 
     PROMPT_TITLE: ClassVar[str]
@@ -90,11 +92,13 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
         raise NotImplementedError
 
     def key_hints(self) -> tuple[str, ...]:
-        """Return a hint for each key, such as `enter submits`."""
+        """Return the hints about keys that the dialog shows in its last line, such as `enter submits`."""
         return ("enter submits", "esc closes")
 
     async def submit(self) -> ResultT | None:
-        """Run the dialog's action with the text in the fields, and return the dialog's result.
+        """Perform the dialog's action, such as starting a recording, with the text in the fields.
+
+        Return the dialog's result.
 
         Raises `KgtuiError`, `OSError` or `RuntimeError` with a message for the user if the text is invalid.
         """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z, or 15m for 15 minutes before the end"
 TYPING_PAUSE = 0.2
-"""Delay between the last keystroke in the folder field and the read of this folder, in seconds."""
+"""Time after the last keystroke in the folder field until kgtui reads the folder that was typed, in seconds."""
 
 
 class RecordDialog(TextPrompt[None]):
@@ -33,7 +33,7 @@ class RecordDialog(TextPrompt[None]):
 
     Args:
         session: the open cluster with its settings.
-        on_change: called after the recording has started, and after it has ended.
+        on_change: function that is called after the recording has started, and again after it has ended.
     """
 
     PROMPT_TITLE = "Record"
@@ -86,9 +86,9 @@ def _usable_folder(folder: str) -> LakePath:
 
 
 class OpenRecordingDialog(TextPrompt["Session"]):
-    """Asks for a recording and a time, and opens the recording at this time.
+    """Asks for the folder of a recording and a time, and opens the recording at this time.
 
-    Dismissed with a `Session` that shows the recording, or None if the user canceled.
+    The dialog's result is a `Session` that shows the recording, or None if the user canceled.
 
     Args:
         session: the open cluster with its settings.
@@ -179,7 +179,10 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
 
 class TimeDialog(TextPrompt[bool]):
-    """Asks for a time, and shows this time of the open recording. Dismissed with True, or None if the user canceled."""
+    """Asks for a time, and shows the open recording at this time.
+
+    The dialog's result is True, or None if the user canceled.
+    """
 
     PROMPT_TITLE = "Go to a time"
 

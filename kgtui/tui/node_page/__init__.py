@@ -1,10 +1,10 @@
-"""The page for a node of the group tree: a summary of all groups of the cluster, or of the groups under the node.
+"""The node page: a summary of the groups under one node of the group tree, or of all groups of the cluster.
 
 | module | contents |
 |---|---|
 | `summary` | computes the values of the page |
 | `page` | the widget that shows the page |
-| `heading` | the lines above the tables: the title of the page, and the titles of the tables |
+| `heading` | two lines above the tables: the title of the page, and the titles of the tables |
 | `tables` | rows and columns of the tables of the page |
-| `right_side` | shows the page or the panes of a group, and keeps the list of all problems current |
+| `right_side` | shows the page or the panes of a group, and keeps the list of the problems of all groups up to date |
 """

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class PagePart(NamedTuple):
-    """A part of the node page: one of its tables. The keys `1`, `2`, … bring the parts to the front.
+    """One of the tables of the node page. The keys `1`, `2` and so on show the tables.
 
     Attributes:
-        short: the title if there is not enough space for the long title.
+        short: title that is shown if there is not enough space for the long titles of all tables.
     """
 
     id: str
@@ -34,13 +34,13 @@ PARTS = (
 
 
 class PageTitle(LineWidget):
-    """The title line: name and number of groups of the cluster or node."""
+    """The title line of the node page: the name of the cluster or tree node, and the number of its groups."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"title--name", "title--quiet"}
     """
     | Class | Description |
     | :- | :- |
-    | `title--name` | The name of the set of groups. |
+    | `title--name` | The name of the cluster or tree node. |
     | `title--quiet` | The number of groups. |
     """
 
@@ -57,7 +57,7 @@ class PageTitle(LineWidget):
         self._title, self._groups = "", 0
 
     def show(self, title: str, groups: int) -> None:
-        """Show the name and the number of groups."""
+        """Show the name of the cluster or tree node (`title`), and the number of its groups."""
         self._title, self._groups = title, groups
         self.redraw()
 
@@ -71,7 +71,7 @@ class PageTitle(LineWidget):
 
 
 class PartTabs(LineTabs):
-    """The line with the titles of the tables of the page. The number of rows follows the titles of some tables."""
+    """The line with the titles of the tables of the page. For some tables, the number of rows follows the title."""
 
     def __init__(self) -> None:
         super().__init__(PARTS[0].id)
@@ -87,7 +87,10 @@ class PartTabs(LineTabs):
         self.redraw()
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return part id → title, such as `1 Needs attention 3`. If not all long titles fit, all titles are short."""
+        """Return table id → key, title and number of rows, such as `1 Needs attention 3`.
+
+        If the long titles of all tables do not fit `width` terminal cells, the short titles are used for all tables.
+        """
         shown = self._numbered([part.title for part in PARTS])
         if sum(len(title) + 1 for title in shown.values()) > width:
             return self._numbered([part.short for part in PARTS])

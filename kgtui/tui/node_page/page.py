@@ -1,4 +1,5 @@
-"""The page of the cluster or of a tree node: problems, changes, brokers, and groups by type and state."""
+"""The page of the cluster or of a tree node, with tables of problems, changes, brokers, and groups by type and state.
+"""
 
 from __future__ import annotations
 
@@ -41,18 +42,27 @@ if TYPE_CHECKING:
 MOST_EVENTS = 1_000
 """Maximum number of events in the table of changes."""
 ROWS_PER_GROUP = 2
-"""Maximum number of rows per group in the table of changes. One more row shows how many older events the group has."""
+"""Maximum number of events per group in the table of changes.
+
+One further row shows how many older events the group has.
+"""
 SPARKLINE_POINTS = 12
-"""Maximum number of values in a sparkline. Each value is the sum over all groups of the page in one snapshot."""
+"""Maximum number of values in a sparkline (small plot).
+
+Each value is the sum over all groups of the page in one snapshot.
+"""
 TALL_PAGE_LINES = 28
-"""Minimum height of a page that shows all tables below each other, in lines. A lower page shows one table at a time."""
+"""Height of the page, in lines, from which it shows all tables below each other.
+
+A lower page shows one table at a time.
+"""
 SLICE_SECONDS = 0.004
-"""Maximum time for which the computation of the page blocks the event loop without a break, in seconds."""
+"""Maximum time, in seconds, after which the computation of the page lets other tasks of the event loop run."""
 GROUPS_PER_SECOND = 20_000
 """Maximum number of groups that are processed for the page per second, on average.
 
-A page about 100,000 groups is therefore computed only every 5 s. On a page about more than `GROUPS_PER_SECOND` groups,
-the sums of lags and rates are computed even less often (see `GROUPS_SUMMED_PER_SECOND`).
+For example, a page about 100,000 groups is computed only every 5 s. On a page about more than `GROUPS_PER_SECOND`
+groups, the sums of lags and rates are computed even less often (see `GROUPS_SUMMED_PER_SECOND`).
 """
 
 
@@ -61,9 +71,10 @@ class PageSubject:
     """The set of groups that the page shows.
 
     Attributes:
-        path: path of the node; None for the whole cluster.
-        title: name of the cluster or node. Control characters in it are not escaped yet.
-        parts: sorted lists that together contain the ids of all groups of the page.
+        path: path of the tree node; None for the whole cluster.
+        title: name of the cluster or tree node. It can contain control characters, which must be escaped before it is
+            drawn.
+        parts: ids of all groups of the page, in one or more sorted lists.
     """
 
     path: Path | None
@@ -72,9 +83,9 @@ class PageSubject:
 
 
 SHORTEST_PAUSE = 1.0
-"""Minimum pause after a computation of the page, in seconds.
+"""Minimum pause between two computations of the page, in seconds.
 
-The pause ends early if the page must show other groups, or if the problem of a group has changed.
+The pause ends early if the page must show a different set of groups, or if the problem of a group has changed.
 """
 
 
@@ -105,7 +116,7 @@ class ProblemTable(LineTable[tables.ProblemRow]):
 
 
 class RecentEventTable(LineTable[EventRow]):
-    """The table of the newest changes."""
+    """The table of the newest changes (events) of groups and brokers."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Go to the group", id="open", show=False),
@@ -117,18 +128,21 @@ class RecentEventTable(LineTable[EventRow]):
     """
 
     def action_choose(self) -> None:
-        """Post `GroupChosen`, so that the screen goes to the group of the event. Events of brokers are ignored."""
+        """Post `GroupChosen`, so that the screen goes to the group of the event under the cursor.
+
+        For an event of a broker, do nothing.
+        """
         if self.row is not None and self.row.event.group is not None:
             self.post_message(NodePage.GroupChosen(self.row.event.group, "open"))
 
 
 @dataclass(slots=True)
 class _Sums:
-    """The latest values for the sparklines of a set of groups.
+    """The values that the sparklines of the page show: sums over all groups of the page in the latest snapshots.
 
     Attributes:
         at: time of the newest snapshot whose values were added, in seconds since the epoch.
-        lag: total lag in records per snapshot, oldest first.
+        lag: total lag in records, one value per snapshot, oldest first.
         written: records written per second, one value per snapshot, oldest first.
         consumed: records consumed per second, one value per snapshot, oldest first.
     """
@@ -139,10 +153,10 @@ class _Sums:
     consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
 
     def add(self, at: float, summary: GroupSetSummary) -> None:
-        """Add the values of a snapshot, unless they have been added already.
+        """Add the sums of a snapshot, unless they have already been added.
 
-        If `at` is earlier than the time of the previous snapshot, because a replay has gone back, the values of all
-        previous snapshots are removed.
+        If `at` is earlier than the time of the previous snapshot, because the user has gone back in a recording, remove
+        the values of all previous snapshots first.
 
         Args:
             at: time of the snapshot, in seconds since the epoch.
@@ -229,15 +243,15 @@ class NodePage(Vertical):
 
     @property
     def is_current(self) -> bool:
-        """Whether the page shows the newest snapshot. A hidden page counts as current."""
+        """Whether the page shows the newest snapshot; also true while the page is hidden."""
         return self._subject is None or (not self._due.is_set() and not self._computing)
 
     def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:
         """Show a set of groups in a snapshot.
 
         Args:
-            problems: the problems of all groups. The page does not show acknowledged problems.
-            acknowledged: number of acknowledged problems.
+            problems: the problems of all groups. The page does not show problems that the user has acknowledged.
+            acknowledged: number of problems that the user has acknowledged.
         """
         if self._since is None and snapshot.swept:
             self._since = snapshot.taken_at
@@ -260,7 +274,7 @@ class NodePage(Vertical):
         self._urgent.set()
 
     def bring(self, part: str) -> None:
-        """Bring a table to the front, and focus it if the page has the focus. `part` is the id of a `PagePart`."""
+        """Show a table of the page, and focus it if the page has the focus. `part` is the id of its `PagePart`."""
         for entry in PARTS:
             self.query_one(f"#page-{entry.id}").set_class(entry.id == part, "-front")
         self.query_one("#page-reason").set_class(part == PARTS[0].id, "-front")
@@ -269,7 +283,7 @@ class NodePage(Vertical):
             self.enter()
 
     def enter(self) -> None:
-        """Focus the table in front."""
+        """Move the focus to the table in front, which a low page shows."""
         self.query_one(f"#page-{self.query_one(PartTabs).front}", LineTable).focus()
 
     @on(PartTabs.Chosen)
@@ -278,7 +292,8 @@ class NodePage(Vertical):
 
     @on(LineTable.CursorMoved)
     def _show_reason(self) -> None:
-        """Show the full reason for the problem under the cursor, because the table may shorten it."""
+        """Show the reason for the problem under the cursor below the table, because the table cuts off long reasons.
+        """
         row, line = self.problem_table.row, self.query_one("#page-reason", SummaryLine)
         cells: PaneLine = ()
         if row is not None:
@@ -312,10 +327,10 @@ class NodePage(Vertical):
                 await asyncio.wait_for(self._urgent.wait(), pause)
 
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
-        """Return the last summary if its sums of lags and rates can be used again; otherwise None.
+        """Return the previous summary if its sums of lags and rates can be used again; otherwise None.
 
-        The sums can be used again if there are more than `GROUPS_PER_SECOND` groups, and if the summary is about the
-        same node and is recent enough (see `GROUPS_SUMMED_PER_SECOND`).
+        They can be used again if the previous summary is about the same node and about more than `GROUPS_PER_SECOND`
+        groups, and if it is recent enough (see `GROUPS_SUMMED_PER_SECOND`).
         """
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None
@@ -325,7 +340,7 @@ class NodePage(Vertical):
     def _drawing_steps(
         self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary
     ) -> Generator[None, None, None]:
-        """Draw the page, and yield after each table, because a table takes several milliseconds."""
+        """Draw the page, and yield after each table, because drawing a table takes several milliseconds."""
         self.query_one(PageTitle).show(subject.title, summary.groups)
         self.query_one("#page-summary", SummaryLine).set_cells(self._summary_cells(snapshot, subject, summary))
         shown = tables.problem_rows(snapshot, summary.problems)
@@ -370,7 +385,7 @@ class NodePage(Vertical):
 
 
 def no_problem_placeholder(summary: GroupSetSummary) -> str:
-    """Return the text that replaces an empty table of problems, such as `no group needs attention`."""
+    """Return the text that is shown in an empty table of problems, such as `no group needs attention`."""
     if not summary.read:
         return "no group has been read yet"
     if summary.read < summary.groups:
@@ -379,7 +394,7 @@ def no_problem_placeholder(summary: GroupSetSummary) -> str:
 
 
 def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float | None) -> str:
-    """Return the text for a set of groups without problems: how many were read, and for how long they were observed.
+    """Return a text that says that no problem was found, how many groups were read, and how long they were observed.
 
     Args:
         since: time of the first snapshot in which at least one group had been read, in seconds since the epoch; None if

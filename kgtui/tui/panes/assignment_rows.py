@@ -34,8 +34,8 @@ class PlacementRow(NamedTuple):
         placement: the partition or task, its current and target owners, and its status.
         owners: names of the current owners, separated by commas; empty if there are none.
         targets: names of the owners in the target assignment, separated by commas; empty if there are none.
-        waits_for: names of the members that must revoke or take over the partition or task before its move is complete,
-            separated by commas; empty if the partition or task does not move.
+        waits_for: names of the members that delay the move of the partition or task to its new owner, separated by
+            commas; empty if the partition or task does not move.
         lag: lag of the partition, or total lag of the partitions of the task; None if unknown.
         scale: lag for which the grid shows the symbol of full height. It is the same in all rows.
     """

@@ -1,5 +1,4 @@
-"""The Assignments pane: current and target owners of partitions, and how evenly the partitions are distributed among
-members.
+"""The Assignments pane: current and target owners of partitions, and how many partitions each member owns.
 """
 
 from __future__ import annotations
@@ -197,8 +196,7 @@ class AssignmentsPane(Pane):
             self.call_after_refresh(self._arrange)
 
     def action_member(self, step: int) -> None:
-        """In the grid view, choose the member whose column is `step` columns further right, or left if `step` is
-        negative.
+        """In the grid view, choose the member `step` columns to the right, or to the left if `step` is negative.
 
         If the column of the member is not visible, scroll to it. In the list view and the load views, this pane does
         not handle the key.
@@ -251,8 +249,9 @@ class GridMember:
 
 
 def grid_members(assignment: Assignment, names: Mapping[str, str]) -> list[GridMember]:
-    """Return the members of the grid, sorted by name. Numbers in names are compared as numbers: `app-9` precedes
-    `app-10`.
+    """Return the members of the grid, sorted by name.
+
+    Numbers in names are compared as numbers: `app-9` precedes `app-10`.
     """
     idle, unreported = set(assignment.idle), set(assignment.unreported)
     ids = sorted(names, key=lambda one: (_natural(names[one]), one))

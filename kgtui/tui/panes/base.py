@@ -117,13 +117,13 @@ class Pane(Vertical):
     reading_name: ClassVar[str] = "the group"
     """Name of this pane's data in the placeholder, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """Selects the Kafka command, such as `kafka-consumer-groups.sh --describe --state`, that shows the same data as the
-    pane. The user can copy this command.
+    """Selects the command of Kafka's tools that shows the same data as the pane. The user can copy this command.
     """
 
     shows_faults: ClassVar[bool] = False
-    """Whether the pane itself lists the faults (errors) of the group. If so, the notice at the top of the pane does not
-    explain them.
+    """Whether the pane itself lists the faults (errors) of the group.
+
+    If so, the notice at the top of the pane does not explain them.
     """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -142,8 +142,9 @@ class Pane(Vertical):
         """The displayed position in a recording; None for a live cluster."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show a group of a snapshot, or no group if `group` is None. If a different group was shown before, scroll to
-        the top.
+        """Show a group of a snapshot, or no group if `group` is None.
+
+        If a different group was shown before, scroll to the top.
         """
         other = group != self.group
         self.snapshot, self.group = snapshot, group
@@ -184,8 +185,9 @@ class Pane(Vertical):
         raise NotImplementedError
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
-        """Show the data that `prepare` returned. `fresh` is true if the pane showed a different group, or no group,
-        before.
+        """Show the data that `prepare` returned.
+
+        `fresh` is true if the pane showed a different group, or no group, before.
         """
         raise NotImplementedError
 

@@ -116,8 +116,7 @@ def field_column(
 
 
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
-    """Return the smallest width, in terminal cells, that cuts off neither the title nor a value, but at most
-    `max_width`.
+    """Return the width at which neither the title nor a value is cut off, but at most `max_width`, in terminal cells.
 
     Return 0 for a column that is not shown, because `if_values` is true and no row has a value. Only the 20 longest
     texts, the smallest number and the largest number are measured, so that 10,000 rows take only a few milliseconds.

@@ -68,8 +68,9 @@ class HistoryPlotRequest(NamedTuple):
 
 
 class ChangeTable(LineTable[Change]):
-    """The log of changes to the group. The key Enter shows the state of the cluster at the time of the change under the
-    cursor.
+    """The log of changes to the group.
+
+    The key Enter shows the state of the cluster at the time of the change under the cursor.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -82,8 +83,7 @@ class ChangeTable(LineTable[Change]):
     """
 
     def action_select_cursor(self) -> None:
-        """Ask the screen to show the cluster as it was, according to the recording, at the time of the change under the
-        cursor.
+        """Ask the screen to show the cluster as it was at the time of the change under the cursor.
         """
         if self.row is not None:
             self.post_message(TimeRequested(self.row.at))
@@ -219,8 +219,7 @@ class HistoryPane(Pane):
             self.busy = False
 
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
-        """Return the history of the group of the request, from the lag samples of the live cluster or from the
-        recording.
+        """Return the history of the requested group: from lag samples for a live cluster, otherwise from the recording.
 
         The history that was last read from a recording is cached.
         """
@@ -258,8 +257,9 @@ class HistoryPane(Pane):
 
 
 def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> list[PaneLine]:
-    """Draw the plots, and return them as lines of text. This takes tens of milliseconds, so the pane calls it in a
-    thread.
+    """Draw the plots, and return them as lines of text.
+
+    This takes tens of milliseconds, so the pane calls it in a thread.
     """
     with_curves = curves.available()
     lines = plot_lines(

@@ -88,8 +88,7 @@ def _pair_text(change: Change, name: str) -> str:
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Return the details of a change: members that joined or left, and by how many records the group's offsets were set
-    back.
+    """Return the details of a change: members that joined or left, and how far offsets were set back, in records.
 
     If the change is an event, return the text of the event.
 
@@ -177,8 +176,7 @@ def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
 
 
 def history_summary(timeline: GroupTimeline, times: Mapping[str, float | None]) -> list[PaneLine]:
-    """Return the parts of the summary above the plots, such as the number of rebalances or the time that was not
-    recorded.
+    """Return the parts of the summary above the plots, such as the number of rebalances.
 
     Args:
         times: the result of `observed_times`; empty if a recording is shown.

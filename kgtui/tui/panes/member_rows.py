@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from kgtui.tui.panes.member_loads import MemberLoad
 
 HEX_BYTES = 64
-"""Maximum number of bytes of a member's metadata that are shown. If kgtui cannot decode them, it shows them as hex
-digits.
+"""Maximum number of bytes of a member's metadata that are shown.
+
+If kgtui cannot decode them, it shows them as hex digits.
 """
 
 
@@ -316,8 +317,7 @@ def connect_columns() -> Columns:
 
 
 def registry_columns() -> Columns:
-    """Return the columns for schema registry nodes: URL, whether the node is the leader or can become leader, and error
-    code.
+    """Return the columns for schema registry nodes: URL, whether the node is or can become leader, and error code.
     """
     return [
         Column("url", "NODE", lambda row: _node(row).url, min_width=16, max_width=44),

@@ -1,5 +1,4 @@
-"""The Overview pane: state, members, health (with a verdict, such as OK or STOPPED), lag, permissions and faults of one
-group.
+"""The Overview pane: health verdict, state, members, lag, permissions and faults (errors) of one group.
 """
 
 from __future__ import annotations

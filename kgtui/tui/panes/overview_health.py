@@ -301,8 +301,7 @@ def _count(value: int, *, lower_bound: bool) -> Cell:
 
 
 def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
-    """Yield the fields of the section `If deleted`: the offsets that a deletion would lose, and why it is not possible
-    now.
+    """Yield the fields of the section `If deleted`: the offsets that would be lost, and what prevents a deletion.
     """
     if offset_summary is None:
         yield one_line_field("offsets", *missing_cells(snapshot, group))
