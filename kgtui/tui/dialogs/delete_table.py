@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 
 class DeleteResultDialog(ModalScreen[None]):
-    """Shows the result of a deletion for each group, failures first, and the paths of the backups and of the audit log.
-    """
+    """Shows the result of a deletion for each group, failures first, and where backups and audit log were written."""
 
     DEFAULT_CSS = """
     DeleteResultDialog { align: center middle; }

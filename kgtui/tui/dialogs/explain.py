@@ -28,8 +28,7 @@ LABEL_WIDTH = 10
 
 
 def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[tuple[Cell, ...]]:
-    """Return the explanations as lines of at most `width` terminal cells, with a blank line between two explanations.
-    """
+    """Return the explanations as lines of at most `width` terminal cells, separated by blank lines."""
     lines: list[tuple[Cell, ...]] = []
     for explanation in explanations:
         if lines:

@@ -22,7 +22,9 @@ ResultT = TypeVar("ResultT")
 
 
 class StatusLine(Static):
-    """A line of a dialog for an error message, or for what the dialog is doing now. It is hidden while it has no text.
+    """A line of a dialog for an error message, or for what the dialog is doing now.
+
+    It is hidden while it has no text.
     """
 
     DEFAULT_CSS = """

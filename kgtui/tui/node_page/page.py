@@ -1,5 +1,4 @@
-"""The page of the cluster or of a tree node, with tables of problems, changes, brokers, and groups by type and state.
-"""
+"""The page of the cluster or of a tree node. Its tables show problems, changes, brokers, and groups by state."""
 
 from __future__ import annotations
 
@@ -292,8 +291,7 @@ class NodePage(Vertical):
 
     @on(LineTable.CursorMoved)
     def _show_reason(self) -> None:
-        """Show the reason for the problem under the cursor below the table, because the table cuts off long reasons.
-        """
+        """Show the reason for the problem under the cursor below the table, because the table cuts off long reasons."""
         row, line = self.problem_table.row, self.query_one("#page-reason", SummaryLine)
         cells: PaneLine = ()
         if row is not None:

@@ -1,5 +1,4 @@
-"""The Assignments pane: current and target owners of partitions, and how many partitions each member owns.
-"""
+"""The Assignments pane: current and target owners of partitions, and how many partitions each member owns."""
 
 from __future__ import annotations
 

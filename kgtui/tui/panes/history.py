@@ -83,8 +83,7 @@ class ChangeTable(LineTable[Change]):
     """
 
     def action_select_cursor(self) -> None:
-        """Ask the screen to show the cluster as it was at the time of the change under the cursor.
-        """
+        """Ask the screen to show the cluster as it was at the time of the change under the cursor."""
         if self.row is not None:
             self.post_message(TimeRequested(self.row.at))
 

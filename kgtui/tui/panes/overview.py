@@ -1,5 +1,4 @@
-"""The Overview pane: health verdict, state, members, lag, permissions and faults (errors) of one group.
-"""
+"""The Overview pane: health verdict, state, members, lag, permissions and faults (errors) of one group."""
 
 from __future__ import annotations
 

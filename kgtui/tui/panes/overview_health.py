@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""Length of the time span from whose lag samples the lag trend is computed, in seconds. It ends at the newest sample.
+"""Length of the time span from whose lag samples the lag trend is computed, in seconds.
+
+It ends at the newest sample.
 """
 STEADY = 0.05
 """Change of the lag, in records per second, below which the trend is shown as `steady`."""
@@ -301,8 +303,7 @@ def _count(value: int, *, lower_bound: bool) -> Cell:
 
 
 def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
-    """Yield the fields of the section `If deleted`: the offsets that would be lost, and what prevents a deletion.
-    """
+    """Yield the fields of the section `If deleted`: the offsets that would be lost, and what prevents a deletion."""
     if offset_summary is None:
         yield one_line_field("offsets", *missing_cells(snapshot, group))
     elif offset_summary.committed:
