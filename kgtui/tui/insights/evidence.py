@@ -1,4 +1,4 @@
-"""The table with the evidence of a finding on the Insights screen."""
+"""The table on the Insights screen that shows the evidence of a finding (a problem of groups)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class EvidenceRow(NamedTuple):
 
 
 class EvidenceTable(LineTable[EvidenceRow]):
-    """Shows the evidence of a finding: the rows of a gold table from which the finding was concluded."""
+    """Shows the evidence of a finding: the rows of the gold table in which kgtui found the problem."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "screen.choose", "Go to the group", id="open", show=False)

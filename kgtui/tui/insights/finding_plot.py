@@ -1,4 +1,4 @@
-"""The plot of a finding: lag and rates of the group during and before its problem."""
+"""The plot of a finding (a problem of a group): the lag and the rates of the group, before and during the problem."""
 
 from __future__ import annotations
 
@@ -24,21 +24,25 @@ if TYPE_CHECKING:
 SHORTEST_SPAN, USUAL_SPAN, LONGEST_SPAN = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
 """Minimum, usual and maximum time span of the plot, in seconds.
 
-The plot covers 1.5 times the duration of the problem, within these limits, or the usual time span if the duration is
-unknown.
+The plot covers 1.5 times the duration of the problem, but not less than the minimum and not more than the maximum. If
+the duration is unknown, it covers the usual time span.
 """
 
 MOST_TIMELINES = 64
-"""Maximum number of plots whose data is cached, so that the data need not be read again when the cursor returns."""
+"""Maximum number of plots whose data is cached.
+
+Because of this cache, the data is not read again when the cursor returns to a finding.
+"""
 
 
 class FindingPlotRequest(NamedTuple):
-    """All values that determine the plot. All times are in seconds since the epoch.
+    """All values from which the plot is drawn. All times are in seconds since the Unix epoch.
 
     Attributes:
         since: time at the left edge.
         until: time at the right edge.
-        mark: time at which the problem began, marked in the plot; None if unknown.
+        mark: time at which the problem began, which is marked in the plot; None if it is unknown or earlier than
+            `since`.
         width: width of the plot, in terminal cells.
         height: height of the plot, in lines.
         utc: whether the time axis is in UTC.
@@ -56,8 +60,8 @@ class FindingPlotRequest(NamedTuple):
 class FindingPlot(TextLines):
     """The widget that plots the lag and rates of a finding's group.
 
-    A thread reads the data and draws the plot. Of the requests that arrive while the thread is busy, only the newest
-    is drawn.
+    A thread reads the data and draws the plot. If several plots are requested while the thread is busy, only the newest
+    request is drawn afterwards.
     """
 
     def __init__(self) -> None:
@@ -71,7 +75,7 @@ class FindingPlot(TextLines):
 
     @property
     def gold(self) -> Gold | None:
-        """Reads the gold tables, which a Spark job has computed from the recording; None if the folder is no lake."""
+        """Reads the gold tables, which Spark has computed from the recording; None if the folder contains no tables."""
         return self._gold
 
     @gold.setter
@@ -80,14 +84,16 @@ class FindingPlot(TextLines):
 
     @property
     def span(self) -> str:
-        """The end of the title, with the time span of the plot, such as `: last 1 d`; empty if there is no plot."""
+        """Last part of the plot's title: the time span of the plot, such as `: last 1 d`; empty if there is no plot."""
         request = self.request
         return "" if request is None else f": last {text.age(request.until - request.since)}"
 
     def show_finding(self, group: str | None, finding: Finding | None, as_of: float | None) -> None:
-        """Show the plot for a group of a finding. If any argument is None, show no plot.
+        """Show the plot for one group of a finding. If at least one argument is None, show no plot.
 
-        `as_of` is the time at the right edge, in seconds since the epoch.
+        Args:
+            group: id of the group.
+            as_of: time at the right edge of the plot, in seconds since the epoch.
         """
         self._finding = group, finding, as_of
         self._update()
@@ -98,7 +104,7 @@ class FindingPlot(TextLines):
 
     @property
     def request(self) -> FindingPlotRequest | None:
-        """The request for the current finding and widget size; None if there is nothing to plot."""
+        """Request for a plot of the current finding in the current widget size; None if there is nothing to plot."""
         group, finding, as_of = self._finding
         if group is None or finding is None or as_of is None or not self.size.width:
             return None
@@ -146,7 +152,7 @@ class FindingPlot(TextLines):
 
 
 def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline | None:
-    """Read the history of a group from the gold tables; None if these tables contain no lag of the group.
+    """Read and return the history of a group from the gold tables; None if these tables contain no lag of the group.
 
     Raises `LakeError` if the tables cannot be read.
     """
@@ -155,7 +161,7 @@ def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline |
 
 
 def _lines(timeline: GroupTimeline | None, request: FindingPlotRequest) -> list[PaneLine]:
-    """Draw the plot as lines. This takes tens of milliseconds, so it runs in a thread."""
+    """Draw the plot, and return it as lines of text. This takes tens of milliseconds, so it runs in a thread."""
     if timeline is None:
         return [(Cell("no lag was recorded for this group in this period", MUTED),)]
     with_curves = curves.available()

@@ -1,6 +1,7 @@
 """The texts of the Insights screen: rows and descriptions of findings, and warnings about gold tables.
 
-Gold tables are the tables that a Spark job computes from a recording. Findings are problems found in these tables.
+Gold tables are the tables that a Spark job computes from a recording. Findings are problems of groups that kgtui has
+found in these tables.
 
 This module also marks the groups of a finding in the tree, so that the user can delete unused groups.
 """
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""Minimum width of a description with the date of the start of a problem, in terminal cells.
+"""Width, in terminal cells, from which the description of a finding contains the time at which the problem began.
 
 A narrower description contains only the duration of the problem.
 """
@@ -48,9 +49,9 @@ class FindingRow(NamedTuple):
     """One finding in the table of findings.
 
     Attributes:
-        number: rank of the finding by urgency; 0 is the most urgent finding. The number identifies the row.
+        number: position of the finding in the order of urgency; 0 is the most urgent finding. It identifies the row.
         as_of: time of the newest data in the gold tables, in seconds since the epoch; None if these tables are empty.
-        marked: whether the finding is about unused groups, and all these groups are marked in the tree.
+        marked: whether the finding is about unused groups and the user has marked all these groups in the tree.
     """
 
     number: int
@@ -67,7 +68,7 @@ def finding_rows(
     Args:
         group_ids: ids of the groups that exist now.
         marked: ids of the groups that are marked in the tree.
-        kind: kind of the findings to return; None for all kinds.
+        kind: kind of findings, such as unused groups, to return; None for all kinds.
     """
     return [
         FindingRow(number, finding, found.as_of, is_marked(finding, group_ids, marked))
@@ -77,9 +78,9 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether a finding is about unused groups, and all of these groups that still exist are marked.
+    """Return whether a finding is about unused groups and all of these groups are marked, apart from deleted groups.
 
-    If none of the groups exists any more, return False.
+    If all of these groups have been deleted, return False.
 
     Args:
         group_ids: ids of the groups that exist now.
@@ -124,7 +125,8 @@ def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLin
 
     Args:
         width: width of each line in terminal cells.
-        most: maximum number of lines; must be at least 4. Texts that are too long end with an ellipsis.
+        most: maximum number of lines, at least 4. Texts that do not fit these lines are cut off and end with an
+            ellipsis.
     """
     finding = row.finding
     since = _since(row, short=width < NARROW)
@@ -152,7 +154,10 @@ def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
 
 
 def _since(row: FindingRow, *, short: bool) -> str:
-    """Format the start of a problem as ` since 2026-11-21 10:04 (2 h)` or ` for 2 h`; empty if unknown."""
+    """Format the start of the problem as ` since 2026-11-21 10:04 (2 h)` or, if `short`, its duration as ` for 2 h`.
+
+    The result is empty if the start is unknown.
+    """
     finding = row.finding
     if finding.since is None:
         return ""
@@ -170,11 +175,11 @@ def _start(sentence: str) -> str:
 def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> tuple[bool, str]:
     """Mark the groups of a finding in the tree or, if all of them are marked, unmark them.
 
-    Return (whether a mark has changed, message for the user).
+    Return (whether at least one group was marked or unmarked, message for the user).
 
     Args:
         main: the main screen with the tree.
-        recorded: id of the recorded cluster; None if unknown.
+        recorded: id of the cluster that the finding is about; None if unknown.
     """
     why = _why_not(row, main, recorded)
     if why:
@@ -190,10 +195,10 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
 
 
 def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
-    """Return a warning if the findings are about another cluster than the main screen; otherwise an empty string.
+    """Return a warning if the findings and the main screen are about different clusters; otherwise an empty string.
 
     Args:
-        recorded: id of the recorded cluster; None if unknown. Without this id, there is no warning.
+        recorded: id of the cluster that the findings are about. If it is unknown (None), there is no warning.
     """
     live = main.snapshot.cluster.cluster_id
     if recorded is None or live is None or recorded == live:
@@ -216,20 +221,24 @@ def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
 
 
 OLD_SECONDS = 3_600.0
-"""Maximum age of the newest data, in seconds. If the newest data is older, the age is shown in a warning color."""
+"""If the newest data in the gold tables is older than this, in seconds, its age is shown in a warning color."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""Maximum number of seconds by which the newest data of one table may be older than the newest data of all tables.
+"""Maximum age of the newest data in one gold table, compared to the newest data in all gold tables, in seconds.
 
-If a table exceeds this limit, a warning says that it is outdated. The limit is two days, because some tables contain
-only whole days.
+If the difference is larger, a warning says that the table is outdated. The limit is two days, because some tables only
+contain data about whole days.
 """
 
 
 def findings_summary(found: Insights, now: float) -> list[PaneLine]:
-    """Return the parts of the summary: findings per severity, age of the newest data, age of the oldest table.
+    """Return the parts of the summary above the table of findings.
 
-    `now` is in seconds since the epoch.
+    These are the number of findings per severity, the age of the newest data in the gold tables, and the time since the
+    computation of the table that was computed least recently.
+
+    Args:
+        now: current time, in seconds since the epoch.
     """
     counts = [(severity, sum(1 for one in found.findings if one.severity is severity)) for severity in Severity]
     parts: list[PaneLine] = [
@@ -255,9 +264,11 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
 
 
 def table_warnings(found: Insights, path: LakePath, now: float) -> list[PaneLine]:
-    """Return warnings about missing, unreadable and outdated tables, and the command that updates the tables.
+    """Return warnings about missing, unreadable and outdated gold tables, and the command that computes them again.
 
-    `now` is in seconds since the epoch.
+    Args:
+        path: folder with the recording and the gold tables.
+        now: current time, in seconds since the epoch.
     """
     never = [table.table for table in found.missing if not _broken(table.error)]
     lines: list[PaneLine] = []
@@ -306,8 +317,8 @@ def no_findings_lines(
     """Return lines that say why there are no findings, and how to create findings.
 
     Args:
-        which: the lake, which is a folder with a recording and with gold tables. If the user has not chosen the lake,
-            the lines explain what a lake is.
+        which: the lake, which is a folder for a recording and its gold tables, and whether the user has chosen it. If
+            not, the lines explain what a lake is.
         error: why the gold tables could not be read.
         recorded: whether the lake contains a recording.
         seeds: bootstrap servers of the cluster.
@@ -320,7 +331,7 @@ def no_findings_lines(
         (blank, Cell(pipeline_command(path), ACCENT)),
     ]
     if recorded or which.chosen:
-        # Leave out the advice at the end of the message, because the lines below give the same advice.
+        # Leave out the advice at the end of the error message, because the lines below it give the same advice.
         reason = error.removesuffix(CREATE_GOLD_TABLES)
         paragraphs: list[PaneLine] = [(Cell("There are no findings. ", WARN), Cell(reason)), (), *makes]
     else:

@@ -43,23 +43,23 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 DETAILS_DELAY = 0.1
-"""Delay in seconds between a move of the cursor to a finding and the display of the finding's details.
+"""Time from a move of the cursor to a finding until the details of this finding are read and shown, in seconds.
 
-Because of this delay, no details are read while the user holds down a cursor key.
+Because of this delay, kgtui does not read the details of each finding while the user holds down a cursor key.
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
-"""Two heights of the screen, in lines.
+"""Heights of the screen, in lines, below which it shows less than the plot and the evidence of a finding.
 
-A screen lower than `LOW_SCREEN` shows either the plot or the evidence. A screen lower than `LOWEST_SCREEN` never
-shows the plot.
+A screen lower than `LOW_SCREEN` shows only one of them: the plot or the evidence. A screen lower than `LOWEST_SCREEN`
+never shows the plot.
 """
 
 KEYS = "enter go to group  space mark  v next kind  l evidence  Y copy  esc close"
 
 
 class FindingText(TextLines):
-    """The description of a finding, cut to the height of the widget."""
+    """The widget with the description of a finding. A description that does not fit the widget is cut off."""
 
     def __init__(self) -> None:
         super().__init__(id="description", focus=False)
@@ -71,7 +71,7 @@ class FindingText(TextLines):
         self._write()
 
     def on_resize(self) -> None:
-        # The height of the widget is known only after the layout.
+        # The text depends on the height of the widget, which is known only after the layout.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -80,9 +80,9 @@ class FindingText(TextLines):
 
 
 class InsightsScreen(ModalScreen["str | None"]):
-    """Shows findings: problems of groups, found in the tables that a Spark job has computed from a recording.
+    """Shows findings: problems of groups that kgtui has found in the tables that a Spark job computed from a recording.
 
-    Dismissed with the id of the group to which the main screen shall go, or with None.
+    The screen's result is the id of the group to which the main screen must move the cursor, or None.
     """
 
     DEFAULT_CSS = """
@@ -106,7 +106,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # With BLANK, Textual fills the screen with a plain background, which is fast. The box covers the background anyway.
+    # With BLANK, Textual draws a plain background, which is faster. The background is not visible, because the box
+    # covers the whole screen.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - declared as in Textual
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -121,11 +122,11 @@ class InsightsScreen(ModalScreen["str | None"]):
     """
     | key | does |
     |---|---|
-    | v | show only findings of the next kind; after the last kind, show all findings again |
+    | v | show only findings of the next kind, such as unused groups; after the last kind, show all findings |
     | l | hide the plot and show the evidence, or show the plot again |
     | tab | move the focus to the evidence, or back to the findings |
     | r | read the tables again, and find problems in them |
-    | Y | copy the command line for the next step after the finding |
+    | Y | copy the command line that the finding under the cursor recommends as the next step |
     | U | switch between UTC and local time |
     | escape | return from the evidence to the findings, or close the screen |
     | q, I | close the screen |
@@ -174,7 +175,7 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     @property
     def group(self) -> str | None:
-        """The id of the group that the plot shows, and to which the enter key goes; None if there is no finding.
+        """Id of the group that the plot shows and to which the key Enter goes; None if there is no finding.
 
         If the evidence has the focus, this is the group in the row under the cursor. Otherwise, it is the first group
         of the finding that still exists or, if none exists, the first group of the finding.
@@ -194,7 +195,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.action_again()
 
     def action_again(self) -> None:
-        """Read the gold tables again, and show the findings in them."""
+        """Read the gold tables again, find problems in them, and show these findings."""
         where = text.plain(str(self._lake.path), max(self.app.size.width - 44, 16), cut="middle")
         self.query_one("#box").border_title = Content(f"Insights: {where} ({self._lake.reason})")
         self.findings.set_placeholder(f"reading the tables{text.marks().ellipsis}")
@@ -290,7 +291,10 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.dismiss(None)
 
     def action_kind(self) -> None:
-        """Show only findings of the next kind. After the last kind, show the findings of all kinds again."""
+        """Show only findings of the next kind, such as unused groups.
+
+        After the last kind, show the findings of all kinds.
+        """
         found = self._read.insights
         existing_kinds = {finding.kind for finding in found.findings} if found is not None else set()
         kinds: list[Kind | None] = [None, *(kind for kind in Kind if kind in existing_kinds)]
@@ -299,7 +303,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self._show_findings()
 
     def action_evidence(self) -> None:
-        """Switch between the plot and the evidence."""
+        """Hide the plot and show the evidence or, if the plot is hidden, show the plot."""
         self.toggle_class("-evidence")
         self.findings.focus()
 
@@ -322,7 +326,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.app.push_screen(CopiedDialog(command))
 
     def action_choose(self) -> None:
-        """Close the screen, and move the tree's cursor to the group of the finding under the cursor."""
+        """Close the screen, and move the cursor of the group tree to the group of the selected finding."""
         group = self.group
         if group is None:
             return

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from kgtui.tui.widgets.group_detail import GroupDetail
 
 SHORTEST_PAUSE = 1.0
-"""Minimum time between two searches for problems in all groups, in seconds."""
+"""Minimum pause between two searches for problems, in seconds. Each search examines all groups."""
 
 
 class RightSide(Vertical):
-    """Shows the panes of a group or the page of a node, and keeps the list of problems of all groups current.
+    """Shows the panes of a group or the page of a node, and searches each new snapshot for problems of all groups.
 
     Args:
-        detail: the panes of a group.
-        index: the problems of all groups. This widget keeps the index current.
+        detail: widget with the panes of a group.
+        index: finds the problems of all groups in a snapshot. This widget updates it with each new snapshot.
     """
 
     DEFAULT_CSS = """
@@ -46,7 +46,7 @@ class RightSide(Vertical):
     """
 
     class ProblemsChanged(Message):
-        """Posted when the problems have been computed again, and when the user has acknowledged a problem."""
+        """Posted after each search for problems, and after the user has acknowledged a problem."""
 
     def __init__(self, detail: GroupDetail, index: ProblemIndex) -> None:
         super().__init__(id="right")
@@ -60,7 +60,10 @@ class RightSide(Vertical):
 
     @property
     def counts(self) -> Mapping[Problem, int]:
-        """Problem → number of groups, including acknowledged problems, but without unused groups (`ONLY_COUNTED`)."""
+        """Problem → number of groups with this problem, even if the user has acknowledged it.
+
+        The problems in `ONLY_COUNTED`, such as unused groups, are left out.
+        """
         return self._problems.counts
 
     def compose(self) -> ComposeResult:
@@ -68,16 +71,16 @@ class RightSide(Vertical):
         yield NodePage()
 
     def on_mount(self) -> None:
-        """Start the worker that searches for problems."""
+        """Start the worker that searches each new snapshot for problems."""
         self.run_worker(self._keep_problems_current(), name="problems", group="problems")
 
     @property
     def page(self) -> NodePage:
-        """The page, which may be hidden."""
+        """The node page. While the panes of a group are shown, it is hidden."""
         return self.query_one(NodePage)
 
     def set_snapshot(self, snapshot: Snapshot) -> None:
-        """Search a new snapshot for problems in the background."""
+        """Set the newest snapshot, which a background task then searches for problems."""
         self._snapshot = snapshot
         self._due.set()
 
@@ -94,14 +97,16 @@ class RightSide(Vertical):
             self._detail.show(self._snapshot, group)
 
     def show_page(self, subject: PageSubject) -> None:
-        """Show the page of a set of groups instead of the panes."""
+        """Show the page of a set of groups instead of the panes of a group."""
         self._subject = subject
         self._switch(page=True, panes=False)
         if self._snapshot is not None:
             self.page.show(self._snapshot, subject, self._problems, len(self._acknowledged))
 
     def show_node(self, tree: TreeModel, cluster: str) -> None:
-        """Show the page of the node under the tree's cursor; on the row of the cluster, the page of all groups.
+        """Show the page of the tree node under the cursor.
+
+        If the cursor is on the row of the cluster, show the page of all groups.
 
         Args:
             cluster: name of the cluster, for the title of its page.
@@ -113,9 +118,9 @@ class RightSide(Vertical):
             self.show_page(PageSubject(None, cluster, list(tree.snapshot.by_listing.values())))
 
     def bring(self, pane: str, *, of_group: bool) -> bool:
-        """Bring a pane to the front or, unless `of_group`, the table of the page that has the same number key.
+        """Show the pane with the id `pane` or, unless `of_group`, the table of the page with the same number key.
 
-        Return False if the page has no table with this key.
+        Return False if no table of the page has this key; otherwise True.
         """
         if of_group:
             self._detail.bring(pane)
@@ -127,7 +132,7 @@ class RightSide(Vertical):
         return True
 
     def enter(self, *, of_group: bool) -> None:
-        """Focus the pane in front or, unless `of_group`, the page."""
+        """Move the focus to the visible pane of the group if `of_group` is true, otherwise to the page."""
         if of_group:
             self._detail.enter()
         else:
@@ -139,18 +144,18 @@ class RightSide(Vertical):
             self.page.stop()
 
     def _switch(self, *, page: bool, panes: bool) -> None:
-        """Show or hide the page and the panes.
+        """Show or hide the page, and show or hide the panes.
 
-        Changing a CSS class instead would make Textual compute the styles of all panes again, which takes milliseconds
-        and creates thousands of objects.
+        This method sets `display` and not a CSS class, because after a change of a class, Textual computes the styles
+        of all panes again, which takes milliseconds and creates thousands of objects.
         """
         self.page.display = page
         self._detail.display = panes
 
     def acknowledge(self, group: str) -> bool:
-        """Hide the problem of a group until the problem or the status of the group changes.
+        """Acknowledge the problem of a group: hide it until the problem or the health status of the group changes.
 
-        Return False if there is nothing to hide, because the group needs no attention or its problem is already hidden.
+        Return whether the problem is hidden now and was not hidden before. False also if the group needs no attention.
         """
         judgment = self._problems.judgments.get(group)
         if judgment is None or judgment.kind in ONLY_COUNTED or group in self._acknowledged:
@@ -160,10 +165,9 @@ class RightSide(Vertical):
         return True
 
     def next_problem(self, group: str | None) -> str | None:
-        """Return the group after `group` in the list of problems; None if the list is empty.
+        """Return the id of the group after `group` in the list of groups with a problem; None if the list is empty.
 
-        After the last group, or if `group` is not in the list, return the first group, which has the most severe
-        problem.
+        If `group` is the last group, or is not in the list, return the first group, which has the most severe problem.
         """
         groups = [name for name, _ in self._problems.worst_first()]
         if not groups:

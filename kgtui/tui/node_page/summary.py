@@ -1,4 +1,4 @@
-"""Summary of a set of groups: all groups of a cluster, or the groups under a tree node."""
+"""Compute the values of the node page: sums and counts over the groups of a cluster or tree node."""
 
 from __future__ import annotations
 
@@ -21,28 +21,32 @@ if TYPE_CHECKING:
     from kgtui.tui.problem_index import Problems
 
 GROUPS_PER_SLICE = 250
-"""Number of groups that are added up before other tasks of the event loop may run. This takes less than 1 ms."""
+"""Number of groups that are processed, in less than 1 ms, before other tasks of the event loop get a chance to run."""
 
 MOST_PROBLEMS = 400
-"""Maximum number of groups in the table of problems. The number in the title of the table counts all problems."""
+"""Maximum number of groups in the table of problems.
+
+The title of the table shows the number of all groups with problems.
+"""
 
 
 @dataclass(slots=True)
 class GroupSetSummary:
-    """The values of the node page, added up group by group.
+    """The values of the node page: sums and counts over a set of groups.
 
     Attributes:
         groups: number of groups.
         read: number of groups whose offsets have been read.
-        oldest_read: earliest of the times at which the offsets of each group were last read, in seconds since the
-            epoch; None if no offsets have been read.
-        problems: (group id, judgment) of the first `MOST_PROBLEMS` groups with a problem, the most severe first.
+        oldest_read: the offsets of each group were last read at some time. This is the earliest of these times, in
+            seconds since the epoch; None if no offsets have been read.
+        problems: (group id, judgment) of the groups with a problem, the most severe problem first, at most
+            `MOST_PROBLEMS` groups. A judgment names the problem and its reason.
         problem_counts: problem → number of groups, the most severe problem first.
-        counted: problem that needs no attention (`ONLY_COUNTED`) → number of groups. `problems` and `problem_counts`
-            omit these problems.
+        counted: problem that needs no attention (`ONLY_COUNTED`), such as an unused group → number of groups. These
+            problems are not in `problems` and `problem_counts`.
         states: (label of type and protocol, state) → number of groups.
         lag: sum of the known lags in records; None if no lag is known.
-        lag_unknown: number of groups whose lag is unknown, at least in some partitions.
+        lag_unknown: number of groups whose lag is unknown in at least one partition.
         written: records written per second to the partitions of the groups; None if unknown for all groups.
         consumed: records that the groups consume per second; None if unknown for all groups.
     """
@@ -60,7 +64,10 @@ class GroupSetSummary:
     consumed: float | None = None
 
     def add(self, snapshot: Snapshot, ids: Sequence[str]) -> None:
-        """Add the values of some groups to all attributes except those about problems. Deleted groups are ignored."""
+        """Add the values of some groups to all attributes except the attributes about problems.
+
+        Ignore deleted groups.
+        """
         listed = [group for group in ids if group in snapshot.groups]
         self.groups += len(listed)
         self._count_states(snapshot, listed)
@@ -70,8 +77,8 @@ class GroupSetSummary:
         last: Listing | None = None
         for group in ids:
             listing = snapshot.groups[group]
-            # Consecutive groups usually have the same listing. The key of `states` is therefore computed only if the
-            # listing differs from the one before.
+            # Consecutive groups usually share one `Listing` object (type, state and coordinator). The key of `states`
+            # is therefore computed only if the listing is a different object than the listing of the previous group.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1
@@ -86,8 +93,8 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # Check cheap conditions first, because `facts.may_hide_topics` is slow. If all cheap conditions are false,
-            # `may_hide_topics` would return False.
+            # `facts.may_hide_topics` is slow. It can return True only if at least one of these cheap conditions is
+            # true, so it is called only in this case.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1
@@ -111,13 +118,13 @@ def summary_steps(
     all_groups: bool,
     earlier: GroupSetSummary | None = None,
 ) -> Generator[None, None, GroupSetSummary]:
-    """Compute the summary of a set of groups, and yield after each slice of groups.
+    """Compute the summary of a set of groups, and yield after every `GROUPS_PER_SLICE` groups.
 
     Args:
-        parts: sorted lists that together contain the ids of all groups of the set.
+        parts: ids of all groups of the set, in one or more sorted lists.
         problems: the problems of all groups of the snapshot.
         all_groups: whether the set contains all groups of the snapshot.
-        earlier: an earlier summary of the same groups, from which all values except those about problems are copied;
+        earlier: an earlier summary of the same groups. All values except the values about problems are copied from it.
             None to compute all values.
     """
     summary = GroupSetSummary() if earlier is None else replace(earlier)

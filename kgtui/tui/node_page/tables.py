@@ -27,14 +27,15 @@ if TYPE_CHECKING:
 
 
 class ProblemRow(NamedTuple):
-    """A group that needs attention.
+    """A row of the table of problems: a group that needs attention.
 
     Attributes:
+        judgment: the problem of the group, its reason and its start.
         lag: total lag in records; None if unknown.
         progress: time at which a committed offset was last observed to move forward, in seconds since the epoch; None
             if this was never observed.
         first_seen: time of the first read of the group, in seconds since the epoch; None if the group was not read.
-        lag_age: age of the lag in seconds if the group cannot be read; otherwise None.
+        lag_age: age of `lag` in seconds if the group cannot be read now; otherwise None.
         lags: total lag in records at each of the last reads of the group, oldest first.
     """
 
@@ -51,7 +52,7 @@ def problem_rows(snapshot: Snapshot, problems: Iterable[tuple[str, Judgment]]) -
     """Return one row per group that has a problem, in the order of `problems`.
 
     Args:
-        problems: (group id, judgment about the group).
+        problems: (group id, judgment) of each group. The judgment names the problem and its reason.
     """
     rows = []
     for group, judgment in problems:
@@ -89,7 +90,7 @@ def _short_time(at: float) -> str:
 
 
 def _lag(row: ProblemRow) -> Cell:
-    """Return the lag, and its age if the group cannot be read."""
+    """Return the cell with the lag and, if the group cannot be read now, the age of the lag."""
     if row.lag is None or row.lag_age is None:
         return Cell(text.short(row.lag))
     return Cell(f"{text.short(row.lag)}, {text.coarse_age(row.lag_age)} ago", STALE)
@@ -150,7 +151,7 @@ EVENT_COLUMNS: tuple[Column[EventRow], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class BrokerRow:
-    """A broker, and how many groups it coordinates.
+    """A row of the table of brokers: a broker, and how many groups it coordinates.
 
     Attributes:
         groups: number of groups that the broker coordinates.
@@ -182,7 +183,8 @@ def _answer(row: BrokerRow) -> Cell:
 
 
 def _response_time(milliseconds: float | None) -> str:
-    # For fast responses, the exact time is not shown, because it would have to be drawn again after each poll.
+    # The exact time of a fast response is not shown, because it differs after each poll, and would have to be drawn
+    # again.
     if milliseconds is None:
         return "no response yet"
     return "<100 ms" if milliseconds < 100 else text.milliseconds(milliseconds)
@@ -199,7 +201,7 @@ BROKER_COLUMNS: tuple[Column[BrokerRow], ...] = (
 
 
 class StateRow(NamedTuple):
-    """The number of groups with one type and protocol in each state.
+    """A row of the table of types and states: the number of groups of one type and protocol in each state.
 
     Attributes:
         label: type and protocol; `all` in the last row, which contains the sums of the other rows.
@@ -216,7 +218,9 @@ class StateRow(NamedTuple):
 
 
 def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], list[Column[StateRow]]]:
-    """Return rows and columns of the table of types and states. There is a column for each state that any group has.
+    """Return (rows, columns) of the table of types and states.
+
+    There is one column per state that at least one group has.
 
     Args:
         states: (label of type and protocol, state) → number of groups.
@@ -231,7 +235,8 @@ def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], 
     rank = {state: number for number, state in enumerate(STATES)}
     found = sorted({state for _, state in states}, key=lambda state: (rank.get(state, len(rank)), state))
     columns: list[Column[StateRow]] = [Column("type", "type", lambda row: row.label, min_width=28, max_width=28)]
-    # The state with the most groups gets the lowest rank, because a narrow screen leaves out the highest ranks first.
+    # The state with the most groups gets the lowest rank, because on a narrow screen, the columns with the highest
+    # ranks are left out first.
     frequent = [state for state, _ in all_types.most_common()]
     columns += [_state_column(state, frequent.index(state) + 1) for state in found]
     columns.append(Column("total", "total", lambda row: text.exact(row.total), right=True))
@@ -253,7 +258,7 @@ def events_of(events: Sequence[Event], groups: Sequence[Sequence[str]] | None, m
 
     Args:
         events: all events, oldest first.
-        groups: sorted lists that together contain the ids of the groups; None for the events of all groups and brokers.
+        groups: ids of the groups, in one or more sorted lists; None for the events of all groups and brokers.
         most: maximum number of events.
     """
     chosen: list[Event] = []

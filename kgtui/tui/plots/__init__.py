@@ -1,8 +1,8 @@
 """Plots of a group's lag, rates, members and states over time, as lines of text.
 
-Curves need textual-plotext (extra `plots`), which is imported when the first curve is drawn. Without textual-plotext,
-plots consist of bars of block characters. Drawing takes long, so callers should run it in a thread. This is possible
-because drawing uses no widgets.
+Curves need the package textual-plotext (extra `plots`), which is imported when the first curve is drawn. Without it,
+plots consist of bars of block characters. Drawing takes tens of milliseconds and uses no widgets, so callers should run
+it in a thread.
 
 | module | contents |
 |---|---|

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VALUES_PER_CELL = 2
-"""Number of values of a curve per terminal cell. A cell shows a braille character, which has two columns of dots."""
+"""Number of values of a curve per terminal cell. It is 2, because a braille character has two columns of dots."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -52,12 +52,12 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
 
 
 def is_second(character: str) -> bool:
-    """Return whether a character from `curve_rows` belongs to the second curve."""
+    """Return whether a character in the lines that `curve_rows` returns is a part of the second curve."""
     return character in "•+"
 
 
 def _known_stretches(values: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
-    """Split the values at NaN. Yield (index of the first value, values) for each part, without empty parts."""
+    """Split the values where they are NaN. For each part without NaN, yield (index of its first value, values)."""
     stretch: list[float] = []
     for index, value in enumerate((*values, math.nan)):
         if not math.isnan(value):

@@ -20,27 +20,35 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import GroupTimeline
 
 LABEL_WIDTH = 12
-"""Width of the labels to the left of the plots, in terminal cells. A label is a name and a value."""
+"""Width of the labels to the left of the plots, in terminal cells.
+
+A label is a name and a value, such as `lag 1,505`.
+"""
 
 MIN_LINES = 7
 """Minimum height of all plots together, in lines."""
 
 _CLOCK_WITH_SECONDS = 900.0
-"""If the plots cover at most this many seconds, times include seconds."""
+"""If the plots cover at most this many seconds, the times on the time axis include seconds."""
 
 _CLOCK_WITH_DATE = 86_400.0
-"""If the plots cover more than this many seconds, times include the date."""
+"""If the plots cover more than this many seconds, the times on the time axis include the date."""
 
 
 _AVERAGED_SECONDS = 10.0
-"""Time in seconds over which a plotted rate is averaged, unless one plotted value stands for a longer time."""
+"""Length of the time over which each value of a plotted rate is averaged, in seconds.
+
+If a plotted value stands for a longer time than this, because the plots cover a long time, it is the average over its
+own time.
+"""
 
 
 class StackedPlot(NamedTuple):
-    """One of the plots, such as the plot of the lag.
+    """One of the plots of a group, such as the plot of its lag.
 
     Attributes:
-        labels: labels to the left of the lines, from top to bottom. There may be fewer labels than lines.
+        labels: labels to the left of the plot's lines, from top to bottom. If there are fewer labels than lines, the
+            last line gets the label `0`.
         rows: lines of the plot, from top to bottom.
     """
 
@@ -58,14 +66,17 @@ def plot_lines(
     since: float | None = None,
     states: bool = True,
 ) -> list[PaneLine]:
-    """Draw all plots of a group into `width` terminal cells and `height` lines.
+    """Draw all plots of a group, and return them as lines.
 
     Args:
+        width: width of each line, in terminal cells.
+        height: number of lines. If it is less than `MIN_LINES`, `MIN_LINES` lines are returned.
         with_curves: whether to draw curves (`curves.available`) instead of bars.
-        at: time to mark with a vertical line, in seconds since the epoch. The labels show the values at this time. If
-            `at` is None, the labels show the latest values.
-        since: time to mark if `at` is None, such as the start of a problem, in seconds since the epoch.
-        states: whether to draw the plots of states and changes.
+        at: time that is marked with a vertical line, in seconds since the epoch. The labels show the values at this
+            time. If it is None, the labels show the latest values.
+        since: time that is marked if `at` is None, such as the start of a problem, in seconds since the epoch. If both
+            are None, no time is marked.
+        states: whether to draw also the plots of the group's states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
     # Members, time axis, states and changes need one line each. Lag and rates are drawn in the remaining lines.
@@ -122,9 +133,9 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return two lists of `cells` values: the moving averages of the write rate and of the read rate.
+    """Return (write rates, read rates) for the plot. Both lists contain `cells` moving averages.
 
-    Clients commit only every few seconds, so a read rate that is not averaged would often be 0.
+    Clients commit only every few seconds. Between two commits, a read rate would be 0 if it were not averaged.
     """
     averaged = math.ceil(_AVERAGED_SECONDS * cells / max(timeline.until - timeline.since, 1e-9))
     return [smooth(resample(timeline, values, cells, "mean"), averaged) for _, values, _ in _flows(timeline)]
@@ -183,8 +194,9 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Plot the state of the group over time.
 
-    If the group had several states in the time that one cell stands for, the cell shows a rebalancing state if there
-    was one. Otherwise, the cell shows the first state other than Stable.
+    Each cell stands for a time span. If the group had several states in this time span, the cell shows the first of
+    them that is a rebalancing state. If none of them is a rebalancing state, the cell shows the first state other than
+    Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
@@ -209,7 +221,10 @@ def _state_mark_of(states: Sequence[str | None]) -> tuple[str, str]:
 
 
 def _changes(timeline: GroupTimeline, plot_width: int, at: float | None) -> StackedPlot:
-    """Plot when the group changed. The label shows the epoch at the time `at`, or the latest epoch if `at` is None."""
+    """Plot the times at which the group changed.
+
+    The label shows the epoch of the group at the time `at`, or its latest epoch if `at` is None.
+    """
     change_points = _by_cell(timeline, plot_width)
     last = timeline.change_point_at(timeline.until if at is None else at)
     label = _label("epoch", text.exact(last.epoch)) if last and last.epoch is not None else _label("changes", "")
@@ -283,12 +298,13 @@ Summary = Literal["largest", "mean", "last"]
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
     """Divide the timeline into `count` equal time spans, and return one value per time span.
 
-    If there is no sample in a time span, its value is the last sample before the time span. In a gap of the recording,
-    before the first sample and after the last sample, the value is NaN.
+    If there is no sample in a time span, its value is the last sample before it. Time spans in a gap of the recording,
+    before the first sample, or after the last sample have the value NaN.
 
     Args:
         values: one sample per time in `timeline.times`; NaN if unknown.
-        summary: how several samples in one time span are combined: the largest, the mean or the last of them.
+        summary: which value is returned for a time span with several samples: the largest, the mean or the last of
+            them.
     """
     buckets: list[list[float]] = [[] for _ in range(count)]
     scale = count / max(timeline.until - timeline.since, 1e-9)
@@ -317,9 +333,9 @@ def _summarize(bucket: list[float], summary: Summary) -> float:
 
 
 def smooth(values: Sequence[float], cells: int) -> list[float]:
-    """Return the moving averages of the values. Each average includes a value and the `cells - 1` values before it.
+    """Return one moving average per value: the mean of the value and the `cells - 1` values before it.
 
-    NaN values stay NaN, and are ignored when other values are averaged.
+    For a value that is NaN, the result is NaN. In the averages of other values, NaN values are left out.
     """
     if cells <= 1:
         return list(values)

@@ -1,16 +1,18 @@
 """Workarounds for problems of Textual 8.2. Only this package uses private methods and attributes of Textual.
 
-Each module names the Textual version in which the problem was last seen. `tests/unit/tui/test_textual_compat.py` has
-one canary test per workaround. The test fails as soon as Textual has fixed the problem, and the workaround can then be
-deleted.
+Each module names the Textual version in which its problem was last seen. `tests/unit/tui/test_textual_compat.py` has
+one canary test per workaround. This test fails as soon as a new version of Textual no longer has the problem, and the
+workaround can then be deleted.
 
 | Problem in Textual 8.2.8 | Workaround |
 |---|---|
 | Textual writes the full style before every run of cells with the same style. | `terminal_driver.shorten_sgr` |
-| The thread that writes to the terminal ends at the first error, and the program then hangs. | `terminal_driver` |
+| Textual's thread that writes to the terminal ends at the first write error, and the program then hangs. |
+`terminal_driver` |
 | If a key moves the focus, keys typed right after it still go to the previously focused widget. | `key_order` |
 | A key passes through the message queue of every ancestor before its action runs. | `key_order.run_binding` |
-| A byte that is not UTF-8, or an unexpected escape sequence, ends the program. | `terminal_driver` |
+| If the terminal sends a byte that is not UTF-8, or an unexpected escape sequence, the program ends. |
+`terminal_driver` |
 | A second click or key that dismisses a screen also removes the screen below it. | `ignored_input` |
 | A key ends the program if the list of the command palette does not exist yet, or has no size yet. | `ignored_input` |
 | A search of the command palette ends the program if the palette is closed before the search ends. | `ignored_input` |
@@ -18,9 +20,10 @@ deleted.
 | If the worker of a completion is cancelled before it begins, Python prints a warning. | `completion` |
 | The traceback after a crash contains local variables, which may be passwords. | `crash_message` |
 | Computed styles are discarded whenever a widget is refreshed. | `rendering.StyleCache` |
-| A widget whose size changes causes another layout of the whole screen. | `rendering.NoRelayout` |
-| A strip with only one part refers to itself. Only the garbage collector can free it. | `rendering` |
-| A scroll view whose number of lines changes lays out and repaints the whole screen. | `line_view` |
+| A widget whose size has changed in a layout causes a second layout of the whole screen. | `rendering.NoRelayout` |
+| A strip (line of cells) that was divided into only one part refers to itself, so only the garbage collector can free
+it. | `rendering` |
+| If the number of lines of a scroll view changes, Textual lays out and repaints the whole screen. | `line_view` |
 | plotext 5.3.2 limits plots to the terminal size that plotext has detected. | `plot_size` |
 
 The only packages of kgtui that this package imports are `config`, `errors` and `output`.
@@ -34,6 +37,6 @@ The only packages of kgtui that this package imports are `config`, `errors` and 
 | `completion` | an input field that completes the typed text without a worker |
 | `crash_message` | a short message in place of Textual's traceback |
 | `rendering` | base classes of widgets that cache styles or avoid a second layout; strips without reference cycles |
-| `line_view` | a scroll view that changes its lines without another layout of the screen |
+| `line_view` | a scroll view whose number of lines can change without a new layout of the screen |
 | `plot_size` | creates plots without plotext's size limit |
 """

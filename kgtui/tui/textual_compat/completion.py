@@ -1,7 +1,7 @@
-"""Complete the text of an input field without a worker.
+"""Complete the text of an input field without a worker (a background task of Textual).
 
-Textual 8.2.8 starts a worker on every keystroke. If the worker is cancelled before it has begun, Python prints a
-warning about a coroutine that was never awaited.
+To find a completion, Textual 8.2.8 starts a worker on every keystroke. If the worker is cancelled before it has begun,
+Python prints a warning about a coroutine that was never awaited.
 """
 
 from __future__ import annotations
@@ -29,6 +29,6 @@ class CompletingInput(Input):
         super().__init__(value, **options)
 
     def watch_value(self, value: str) -> None:
-        """Propose a completion for the changed text. Textual has already removed the completion of the old text."""
+        """Propose a completion for the changed text. Textual has already removed the proposal for the previous text."""
         typed = value.casefold()
         self._suggestion = next((text for text in self._completions if value and text.casefold().startswith(typed)), "")

@@ -4,8 +4,8 @@ The traceback of Textual 8.2.8 contains the values of local variables, which may
 method `__rich__`, Textual prints the result of this method instead. The unexpected exception is therefore wrapped in a
 `CrashedError`.
 
-When Textual removes a widget, it removes the widget's children before it stops the widget's workers and timers. A
-worker that then looks for a child raises `NoMatches`. This exception is not reported as a crash.
+When Textual removes a widget, it removes the widget's children before it stops the widget's workers and timers. In
+between, a worker that looks for a child raises `NoMatches`. This exception is not reported as a crash.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _log = logging.getLogger(__name__)
 
 
 class CrashedError(Exception):
-    """Wraps an unexpected exception, which is its `__cause__`. Textual prints this error as a short message.
+    """Wraps an unexpected exception, so that Textual prints a short message.
+
+    The exception is the `__cause__` of this error.
 
     Attributes:
         report: path of the crash report; None if it could not be written.
@@ -50,7 +52,7 @@ class CrashReportingApp(App[int]):
     """An app that writes an unexpected exception to a crash report, and shows the user only a short message."""
 
     exiting = False
-    """Whether the app is exiting. Exceptions during the exit are only logged."""
+    """Whether the app is exiting. While it is exiting, exceptions are only logged."""
 
     @property
     def crash_folder(self) -> Path:
@@ -60,7 +62,8 @@ class CrashReportingApp(App[int]):
     def _handle_exception(self, error: Exception) -> None:
         cause = error.error if isinstance(error, WorkerFailed) else error
         if self.exiting or not self.is_running:
-            # Exceptions are expected during the exit, because workers still run although their widgets are gone.
+            # Exceptions are normal during the exit, because some workers are still running after their widgets have
+            # been removed.
             _log.info("error while exiting: %s", type(cause).__name__)
             return
         if isinstance(cause, NoMatches) and _is_being_removed(_failed_node(error)):
@@ -69,7 +72,7 @@ class CrashReportingApp(App[int]):
         if not isinstance(error, CrashedError):
             error = _reported(cause, self.crash_folder)
             error.__cause__ = cause
-            # Exceptions that follow this one are only logged, so that there is one report per crash.
+            # Later exceptions are only logged, so that only one crash report is written.
             self.exiting = True
         super()._handle_exception(error)
         self._return_code = CRASHED

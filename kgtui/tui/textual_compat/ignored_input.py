@@ -34,11 +34,11 @@ METHODS_THAT_NEED_THE_LIST: dict[str, Callable[..., Any]] = {
         "_watch__show_busy",
     )
 }
-"""Name → method of Textual's `CommandPalette` that fails without the palette's list."""
+"""Name → original method, for the methods of Textual's `CommandPalette` that fail while the palette has no list."""
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
-    """Patch methods of Textual, so that they do nothing when they are called at moments when they would fail."""
+    """Patch methods of Textual, so that they do nothing in the situations in which they would fail."""
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(OptionList, "_move_page", _move_page)  # noqa: B010
     for name, method in METHODS_THAT_NEED_THE_LIST.items():
@@ -55,9 +55,10 @@ def _move_page(options: OptionList, direction: Any) -> None:
 
 
 def only_with_list(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of `CommandPalette` that does nothing while the palette has no list."""
+    """Return a replacement for a method of `CommandPalette` that does nothing while the palette has no list."""
 
-    # `wraps` keeps the signature, from which Textual determines the arguments of a watcher.
+    # `wraps` keeps the signature of the method, because Textual passes a watcher as many arguments as its signature
+    # has.
     @wraps(method)
     def guarded(palette: CommandPalette, *arguments: Any) -> Any:
         return method(palette, *arguments) if palette.query(CommandList) else None

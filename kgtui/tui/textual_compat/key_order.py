@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""Number of times that this module waits, after a key, until the widgets have handled all messages in their queues.
+"""How often, after a key, this module waits until the widgets have handled all messages in their queues.
 
-The first time, the widgets handle the key itself. The second time, they handle a message that the key has caused, such
-as `Input.Submitted`. The third time, they handle a response to this message.
+During the first wait, the widgets handle the key itself. During the second wait, they handle the messages that the key
+has caused, such as `Input.Submitted`; during the third wait, the messages that these messages have caused.
 """
 
 HOLD_TIMEOUT = 3.0
-"""Maximum time for which a key waits for the previous key, in seconds.
+"""Maximum time for which a key is held back until the widgets have handled the previous key, in seconds.
 
-Usually, widgets handle a key in a few milliseconds. Without this limit, a stuck widget would block all keys.
+Usually, widgets handle a key in a few milliseconds. Without this limit, a widget that hangs would block all keys.
 """
 
 ACTION_TIMEOUT = 10.0
-"""Maximum time for which a key waits for a running action of the screen, in seconds.
+"""Maximum time for which a key is held back while an action of the screen is running, in seconds.
 
-For example, a dialog may be opening a recording, or the main screen may be selecting a group that matches a filter.
+Examples of such actions are opening a recording, or selecting a group that matches a filter.
 """
 
 CLOSING_KEYS = frozenset({"escape", "ctrl+c", "ctrl+q"})
-"""Keys that are never held back while an action runs, so that the user can always end the action."""
+"""Keys that are not held back while an action is running, so that the user can always end the action."""
 
 KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
     "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "backspace", "delete",
@@ -57,7 +57,7 @@ class KeyOrder:
 
     Args:
         app: the app that receives the keys.
-        forward: sends a key to the focused widget.
+        forward: function that sends a key to the focused widget.
     """
 
     def __init__(self, app: App[int], forward: Callable[[events.Event], Awaitable[None]]) -> None:
@@ -67,7 +67,7 @@ class KeyOrder:
         self._in_progress: asyncio.Task[None] | None = None
 
     async def send(self, event: events.Event) -> None:
-        """Forward a key or pasted text as soon as all earlier keys have been handled."""
+        """Forward a key or pasted text to the focused widget as soon as the widgets have handled all earlier keys."""
         if self._in_progress is None:
             await self._send(event)
         elif isinstance(event, events.Key) and event.key in CLOSING_KEYS and _running_action(self._app) is not None:
@@ -90,10 +90,10 @@ class KeyOrder:
                 await asyncio.wait_for(done.wait(), ACTION_TIMEOUT)
             await _wait_for_queues(path)
         if self._app.screen is not screen:
-            # If the key has opened or closed a screen, the screen that is now active must first handle its messages.
+            # The key has opened or closed a screen, so the screen that is active now must handle its messages as well.
             await _wait_for_queues(_path(self._app))
         if self._held:
-            # The app calls `_send`, so that exceptions of `_send` are handled like other exceptions in the app.
+            # Let the app call `_send`, so that the app handles exceptions of `_send` like its own.
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._in_progress = None
@@ -112,7 +112,7 @@ def _path(app: App[int]) -> list[MessagePump]:
 
 
 def _running_action(app: App[int]) -> asyncio.Event | None:
-    """Return the event that is set when the running action of the screen is done; None if no action is running."""
+    """Return the asyncio event that the screen sets at the end of its running action; None if no action is running."""
     done = getattr(app.screen, "action_done", None)
     return done if isinstance(done, asyncio.Event) and not done.is_set() else None
 
@@ -141,6 +141,7 @@ async def _all_queues_handled(path: list[MessagePump]) -> None:
 async def run_binding(app: App[Any], key: str) -> bool:
     """Run the action of a key immediately. Return whether the key has an action.
 
-    Textual 8.2.8 would first pass the key through the message queues of all ancestors of the focused widget.
+    Textual 8.2.8 runs it later, after it has passed the key through the message queue of each ancestor of the focused
+    widget.
     """
     return await app._check_bindings(key)

@@ -1,8 +1,8 @@
-"""A scroll view of lines. The number of lines can change without a layout of the screen.
+"""A scroll view of lines whose number of lines can change without a new layout of the screen.
 
 Textual 8.2.8 lays out and repaints the screen whenever `virtual_size` is set, or a scroll bar appears or disappears.
-With Textual's own scroll view, each move of the cursor to another group would therefore take tens of milliseconds, and
-write tens of kilobytes to the terminal.
+With Textual's own scroll view, each move of the cursor to a different group would therefore take tens of milliseconds
+and write tens of kilobytes to the terminal.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def movement_bindings(*actions: str) -> list[BindingType]:
     """Return key bindings for moving in a list or a text.
 
     Args:
-        actions: six actions, for: line up, line down, page up, page down, first line, last line.
+        actions: six Textual actions, in this order: move one line up, one line down, one page up, one page down, to the
+            first line, to the last line.
     """
     keys = (
         ("up,k", "Up", "up"),
@@ -48,13 +49,14 @@ def movement_bindings(*actions: str) -> list[BindingType]:
 
 
 class _ScrollBar(ScrollBar, NoRelayout):
-    """A scroll bar whose size can change without another layout of the screen."""
+    """A scroll bar whose thumb can change its size without a new layout of the screen."""
 
 
 class LineView(StyleCache, ScrollView):
     """A scroll view of lines. Subclasses implement `render_line` and must not have a border or padding.
 
-    A column is always reserved for the scroll bar. Rendered lines stay in a cache when the view is scrolled.
+    The last column is always reserved for the scroll bar. Rendered lines are cached, so that scrolling does not render
+    them again.
     """
 
     FIXED_LINES: ClassVar[int] = 0
@@ -80,12 +82,12 @@ class LineView(StyleCache, ScrollView):
         return self._vertical_scrollbar
 
     def notify_style_update(self) -> None:
-        """Clear the line cache, because the theme or the focus changed."""
+        """Clear the cache of rendered lines, because the theme or the focus has changed."""
         super().notify_style_update()
         self._line_cache.clear()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Draw the lines in these regions again; without a region, all lines."""
+        """Draw the lines in these regions again; if no region is given, draw all lines again."""
         if not regions:
             self._line_cache.clear()
         for region in regions:
@@ -101,9 +103,9 @@ class LineView(StyleCache, ScrollView):
             self._line_cache[y] = line
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the requested lines, most of them from the cache.
+        """Return the rendered lines in the region `crop`. Lines that have not changed are taken from the cache.
 
-        Textual also requests unchanged lines, for example when a cell next to the widget has changed.
+        Textual requests unchanged lines too, for example when a cell next to the widget has changed.
         """
         cache = self._line_cache
         for y in crop.line_range:
@@ -114,14 +116,14 @@ class LineView(StyleCache, ScrollView):
         return lines if (first, last) == (0, self.outer_size.width) else [line.crop(first, last) for line in lines]
 
     def finish_line(self, strip: Strip) -> Strip:
-        """Pad a line to the width of the widget with its scroll bar, and replace colors that the terminal lacks."""
+        """Pad a line to the outer width of the widget, and replace colors that the terminal cannot show."""
         strip = strip.adjust_cell_length(self.outer_size.width, self.base_style)
         for line_filter in self.get_line_filters():
             strip = strip.apply_filter(line_filter, self.background_colors[1])
         return strip
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Renumber the cached lines after the view was scrolled down by `lines` lines, or up if negative."""
+        """Renumber the cached lines after the view was scrolled down by `lines` lines, or up if `lines` is negative."""
         self._line_cache = shift_lines(self._line_cache, lines, self.FIXED_LINES, self.size.height)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -140,9 +142,10 @@ class LineView(StyleCache, ScrollView):
             bar.refresh(Region(0, first, 1, last - first + 1))
 
     def _thumb(self, top: float) -> range:
-        """Return where the thumb of the scroll bar begins and ends, in eighths of a cell.
+        """Return the positions at which the thumb of the scroll bar begins and ends, in eighths of a cell.
 
-        `top` is the number of the first visible line.
+        Args:
+            top: number of the first visible line.
         """
         height, lines = self.size.height, self.vertical_scrollbar.window_virtual_size
         if lines <= height:
@@ -164,7 +167,10 @@ class LineView(StyleCache, ScrollView):
             self.vertical_scrollbar.window_virtual_size = lines
 
     def set_top_line(self, top: int) -> None:
-        """Scroll so that `top` is the first visible line, but not beyond the end. Redraw only the scroll bar."""
+        """Scroll so that `top` is the first visible line, or the nearest possible one.
+
+        Only the scroll bar is redrawn.
+        """
         top = max(0, min(top, self.virtual_size.height - self.size.height))
         if top != self.scroll_offset.y:
             before = self.scroll_y
@@ -174,7 +180,7 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return `by_line` with the line numbers that the values have after the widget was scrolled.
+    """Return the values of `by_line` with the line numbers that they have after the widget has been scrolled.
 
     Args:
         by_line: line number in the widget → value.

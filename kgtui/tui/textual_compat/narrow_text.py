@@ -1,8 +1,8 @@
 """Wrap text into lines of at least one cell.
 
-In a terminal of a few columns, padding may leave no space for the text of a widget. Textual 8.2.8 then wraps lists to a
-width of 0, and `chop_cells` of rich raises a `ValueError`. This happened to the command palette in a terminal of 5 or 7
-columns.
+In a terminal with only a few columns, the padding of a widget can take up its whole width. Textual 8.2.8 then wraps the
+texts of a list to a width of 0, and the function `chop_cells` of rich raises `ValueError`. For example, the command
+palette fails in a terminal with 5 or 7 columns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 textual_wrap: Callable[..., Any] = Content._wrap_and_format
-"""Textual's own method that wraps text. Its replacement, `wrap`, calls it."""
+"""Textual's original method that wraps text. The method `wrap`, which replaces it, calls it."""
 
 _textual_height: Callable[..., int] = RichVisual.get_height
 

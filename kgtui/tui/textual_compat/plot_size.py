@@ -1,8 +1,8 @@
 """Create plots without the size limit of plotext.
 
-plotext 5.3.2 limits each plot to the size of the terminal that plotext detects. This size may be smaller than the
-screen of the app. The public function `limit_size` of plotext works only for plotext's global figure, so this module
-calls a private method.
+plotext 5.3.2 limits each plot to the terminal size that plotext itself detects. This size can be smaller than the app's
+screen. The public function `limit_size` of plotext works only for plotext's global figure, so this module calls a
+private method.
 """
 
 from __future__ import annotations

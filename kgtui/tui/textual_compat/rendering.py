@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 
 class StyleCache(Widget):
-    """Base class of widgets that draw their own lines. Computed styles are cached until the theme or the focus changes.
+    """Base class of widgets that draw their own lines. It caches computed styles until the theme or the focus changes.
 
-    Textual 8.2.8 clears its own cache of styles at every refresh. Computing a style takes longer than drawing a line.
+    Textual 8.2.8 clears its own cache of styles at every refresh of a widget, and computing a style takes longer than
+    drawing a line.
     """
 
     _base_style: Style | None = None
@@ -28,13 +29,15 @@ class StyleCache(Widget):
 
     @property
     def base_style(self) -> Style:
-        """The style of the widget, without component classes."""
+        """The style of the widget itself, without the styles of its component classes."""
         if self._base_style is None:
             self._base_style, self._component_style_cache, self._terminal_style_cache = self.rich_style, {}, {}
         return self._base_style
 
     def component_style(self, component: str) -> Style:
-        """Return the style of a component class, not combined with the style (such as the background) of the widget.
+        """Return only the style of a component class.
+
+        It is not combined with the widget's style, such as its background.
 
         If `component` is an empty string, return `base_style`.
         """
@@ -60,17 +63,17 @@ class StyleCache(Widget):
         return style
 
     def notify_style_update(self) -> None:
-        """Clear the cache of styles, because the theme or the focus changed."""
+        """Clear the cache of styles, because the theme or the focus has changed."""
         super().notify_style_update()
         self._base_style = None
 
 
 class NoRelayout(Widget):
-    """Base class of widgets that do not request a second layout when a layout has changed their size.
+    """Base class of widgets that do not request a second layout after a layout has changed their size.
 
-    Other widgets of Textual 8.2.8 request a second layout, because their `virtual_size` changes with their size. Use
-    `NoRelayout` only for widgets that do not scroll. A widget must name `NoRelayout` as its last base class, because
-    Textual takes the default styles from the first base class.
+    Other widgets of Textual 8.2.8 request it, because their `virtual_size` changes with their size. Use `NoRelayout`
+    only for widgets that do not scroll. `NoRelayout` must be the last base class of a widget, because Textual takes the
+    default styles of a widget from its first base class.
     """
 
     virtual_size = Reactive(Size(0, 0))
@@ -82,9 +85,10 @@ _textual_divide = Strip.divide
 def prevent_strip_cycles() -> None:
     """Patch `Strip.divide`, so that a strip with only one part does not refer to itself.
 
-    Textual 8.2.8 caches the parts of a strip in the strip. If nothing is cut, the only part is the strip itself, and
-    only the garbage collector can free this cycle. Scrolling creates thousands of such strips per second. With 100,000
-    groups, each garbage collection takes long.
+    A strip is one rendered line. Textual 8.2.8 stores the parts into which a strip was divided in the strip. If there
+    is only one part, this part is the strip itself, and only the garbage collector can free this reference cycle.
+    Scrolling creates thousands of these strips per second, and with 100,000 groups in memory, each garbage collection
+    takes long.
     """
     setattr(Strip, "divide", _divide)  # noqa: B010 - mypy forbids a plain assignment to a method
 

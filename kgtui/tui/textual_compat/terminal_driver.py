@@ -1,8 +1,8 @@
 """A terminal driver that writes short frames, ignores invalid input, and survives a closed terminal.
 
-- Textual 8.2.8 writes the whole style, about 40 bytes, before each run of cells with the same style, and a reset after
-  the run. Over a slow connection, this takes long. This driver writes only the differences between styles, and no text
-  color for blanks.
+- A frame is what Textual writes to the terminal for one update. Textual 8.2.8 writes the whole style, about 40 bytes,
+before each run of cells with the same style, and a reset after the run. Over a slow connection, this takes long.
+This driver writes only the differences between styles, and no text color for blanks.
 - Textual's writer thread ends at the first write error, for example when an SSH connection is lost. The queue of this
   thread then fills up, and the program hangs. After a write error, this driver discards all output.
 - Textual's input thread decodes UTF-8 strictly. An invalid byte, such as an umlaut in a Latin-1 terminal, ends the
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 def with_workarounds(driver: type[Driver]) -> type[Driver]:
     """Return a subclass of Textual's driver with all workarounds of this module."""
-    # Textual's drivers import `getincrementaldecoder` by name, so it is replaced in their module.
+    # Textual's drivers import the name `getincrementaldecoder` from `codecs`, so it is replaced in the drivers' module.
     setattr(sys.modules[driver.__module__], "getincrementaldecoder", input_decoder)  # noqa: B010
 
     class KgtuiDriver(driver):  # type: ignore[misc, valid-type]  # mypy does not allow a variable as base class
@@ -47,8 +47,8 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             super().write(shorten_sgr(data))
 
         def _sigcont_application(self, *arguments: Any) -> None:
-            # Ignore SIGCONT if kgtui was not suspended, for example after SIGHUP. Textual would start a second input
-            # thread, and the first one would never end.
+            # Ignore a SIGCONT that arrives although kgtui was not suspended, for example after SIGHUP. Otherwise,
+            # Textual would start a second input thread, and the first input thread would never end.
             if self._must_signal_resume:
                 super()._sigcont_application(*arguments)
 
@@ -68,7 +68,7 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
 def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     """Return a function that creates a decoder for terminal input, like `codecs.getincrementaldecoder`.
 
-    The decoder ignores invalid bytes. It uses the encoding of the locale, or `encoding` if the locale says ASCII.
+    The decoder ignores invalid bytes. It decodes with the encoding of the locale or, if that is ASCII, with `encoding`.
     """
     of_locale = codecs.lookup(locale.getencoding()).name
     return partial(codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale), errors="ignore")
@@ -81,7 +81,7 @@ class LossTolerantTerminal:
         self._file = file
 
     def write(self, data: str) -> int:
-        """Write or discard text, and return its length."""
+        """Write the text or, after a write error, discard it. Return the length of the text in both cases."""
         try:
             return self._file.write(data)
         except OSError:
@@ -89,7 +89,7 @@ class LossTolerantTerminal:
             return len(data)
 
     def flush(self) -> None:
-        """Flush or discard the buffered text."""
+        """Flush the buffered text or, after a write error, discard it."""
         try:
             self._file.flush()
         except OSError:
@@ -103,7 +103,10 @@ _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
 """Matches a run of cells (style, text and reset), and the newlines and cursor moves that follow the run."""
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
-"""Matches an absolute cursor move at the end of a text. Moves and newlines before it need not be written."""
+"""Matches an absolute cursor move at the end of a text.
+
+It overrides all moves and newlines before it, so only this move is written.
+"""
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
 """SGR codes that are visible on a blank: underline, reverse, strike, double underline, overline."""
@@ -123,16 +126,16 @@ _PLAIN = _Style()
 def shorten_sgr(frame: str) -> str:
     """Return a shorter frame that draws the same cells.
 
-    A frame is what Textual writes to the terminal for one update. Between two runs of cells, the result contains only
-    the SGR codes for the differences between their styles. Like a frame of Textual, the result begins and ends in the
-    default style of the terminal.
+    A frame is the text that Textual writes to the terminal for one update. Between two runs of cells, the result
+    contains only the SGR codes for the differences between the styles of these runs. Like a frame of Textual, the
+    result begins and ends in the terminal's default style.
     """
     written: list[str] = []
     current, end = _PLAIN, 0
     for run in _RUN.finditer(frame):
         codes, content, moves = run.groups()
         style = _parse(codes)
-        # A text with an SGR code that `_parse` does not know is copied unchanged.
+        # A run of cells whose style contains a code that `_parse` does not know is copied unchanged.
         if style is None:
             continue
         if run.start() != end:
@@ -150,7 +153,7 @@ def shorten_sgr(frame: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _parse(codes: str) -> _Style | None:
-    """Parse SGR parameters into a style. Return None if a parameter is unknown."""
+    """Parse SGR parameters, and return the style; None if a parameter is unknown."""
     attributes, foreground, background = set(), "39", "49"
     rest = codes.split(";")
     while rest:
@@ -174,11 +177,11 @@ def _parse(codes: str) -> _Style | None:
 
 @lru_cache(maxsize=4096)
 def _transition(current: _Style, target: _Style) -> str:
-    """Return the shortest SGR sequence that changes the style from `current` to `target`."""
+    """Return the shortest SGR escape sequence that changes the terminal's style from `current` to `target`."""
     if target == _PLAIN != current:
         return _RESET
     if current.attributes - target.attributes:
-        # Not every terminal can turn off a single attribute, so code 0 resets all of them.
+        # Not every terminal can turn off a single attribute, such as bold, so code 0 turns off all of them first.
         codes, current = ["0"], _PLAIN
     else:
         codes = []
