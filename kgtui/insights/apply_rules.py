@@ -1,4 +1,7 @@
-"""Read the gold tables of a lake and apply all rules, including the rule about flapping groups."""
+"""Read the gold tables of a lake and apply all rules.
+
+This module also contains the rule about flapping groups, which rebalance unusually often.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +29,16 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import LagHistory
 
 _PAUSE = 1_800.0
-"""Seconds without a rebalance after which a group no longer counts as flapping."""
+"""A group that has not rebalanced for more than this time, in seconds, no longer counts as flapping."""
 
 
 def read_churn(gold: Gold, since: float) -> list[GoldRow]:
-    """Return the rows of table `churn` since the time `since`, for groups that were flapping in at least one hour.
+    """Return all rows of table `churn` from `since` on, for groups that were flapping in at least one hour.
 
-    The table has one row per group and hour, with the number of rebalances. `since` is in seconds since the epoch.
+    The table has one row per group and hour, with the number of rebalances in this hour.
+
+    Args:
+        since: start of the first hour, in seconds since the epoch.
     """
     start = utc_datetime(since)
     hours = gold.rows(CHURN, ("group",), since=start, time="hour", where="flapping")
@@ -47,7 +53,7 @@ class FlappingRun:
     Attributes:
         since, until: first and last rebalance, in seconds since the epoch.
         rate: largest number of rebalances per hour.
-        what: text that says how often the group rebalanced, and how long the rebalances took.
+        what: text that says how often the group rebalanced, and how much time it spent rebalancing.
         evidence: the rows of table `churn` in this time span, newest first.
     """
 
@@ -59,12 +65,15 @@ class FlappingRun:
     evidence: Evidence
 
     def goes_on(self, now: float) -> bool:
-        """Return whether the last rebalance was at most `_PAUSE` seconds before `now` (in seconds since the epoch)."""
+        """Return whether the group is still flapping at the time `now`, which is in seconds since the epoch.
+
+        It is still flapping if its last rebalance was at most `_PAUSE` seconds earlier.
+        """
         return now - self.until <= _PAUSE
 
 
 def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Find groups that rebalance unusually often now.
+    """Return a finding for each group that rebalances unusually often now.
 
     Args:
         rows: rows of table `churn`, from `read_churn`.
@@ -89,7 +98,11 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
 
 
 def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
-    """Find the time spans in which groups were flapping in rows of table `churn`. Return them sorted by their start."""
+    """Return the time spans in which groups were flapping, sorted by their start.
+
+    Args:
+        rows: rows of table `churn`, from `read_churn`.
+    """
     by_group: dict[str, list[GoldRow]] = {}
     for row in sorted(rows, key=lambda row: row["hour"]):
         by_group.setdefault(row["group"], []).append(row)
@@ -98,9 +111,14 @@ def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
 
 
 def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
-    """Divide the rows of a group (one per hour) into bursts of rebalances, oldest first.
+    """Divide the rows of one group into bursts of rebalances.
 
-    More than `_PAUSE` seconds without a rebalance end a burst.
+    The bursts, and the rows of each burst, are in order of time.
+
+    Two rebalances belong to different bursts if there was no rebalance for more than `_PAUSE` seconds between them.
+
+    Args:
+        hours: one row per hour, oldest first.
     """
     bursts: list[list[GoldRow]] = []
     for row in hours:
@@ -130,12 +148,12 @@ def _start(row: GoldRow) -> float:
 
 
 def _end(row: GoldRow) -> float:
-    """Return the time of the last rebalance in an hour, or the start of the hour if that time is not known."""
+    """Return the time of the last rebalance in the hour of the row; the start of this hour if it is unknown."""
     return float((row["last_rebalance"] or row["hour"]).timestamp())
 
 
 def past_flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Find groups that used to rebalance unusually often, but no longer do.
+    """Return a finding for each time span in which a group rebalanced unusually often, and which has ended.
 
     Args:
         rows: rows of table `churn`, from `read_churn`.
@@ -154,10 +172,11 @@ _CHURN_HOURS = 24
 
 
 def read_insights(path: LakePath | str, since: float | None = None) -> Insights:
-    """Return all findings of a lake. The end of the gold tables counts as now.
+    """Return all findings in the gold tables of a lake. The end of the time that the tables cover counts as now.
 
     Args:
-        since: also return problems that ended since this time, in seconds since the epoch; None for no past problems.
+        since: also return past problems that ended at this time or later, in seconds since the epoch; None to return
+            only current problems.
 
     Raises:
         LakeError: the folder is not a lake, or none of its gold tables can be read.
@@ -169,7 +188,8 @@ def find_insights(gold: Gold, since: float | None = None) -> Insights:
     """Return all findings in the gold tables.
 
     Args:
-        since: also return problems that ended since this time, in seconds since the epoch; None for no past problems.
+        since: also return past problems that ended at this time or later, in seconds since the epoch; None to return
+            only current problems.
 
     Raises:
         LakeError: none of the gold tables can be read.
@@ -185,7 +205,7 @@ def find_insights(gold: Gold, since: float | None = None) -> Insights:
 
 
 def readable_ages(gold: Gold) -> tuple[TableAge, ...]:
-    """Return the age of each gold table. Raises `LakeError` if none can be read."""
+    """Return the age of each gold table. Raises `LakeError` if no gold table can be read."""
     ages = gold.ages()
     if not any(age.is_readable for age in ages):
         why = "; ".join(dict.fromkeys(f"{age.table}: {age.error}" for age in ages if age.error != NEVER_WRITTEN))
@@ -196,12 +216,12 @@ def readable_ages(gold: Gold) -> tuple[TableAge, ...]:
 
 
 def end_of(ages: Iterable[TableAge]) -> float | None:
-    """Return the end of the time that the gold tables cover, in seconds since the epoch; None if all are empty.
+    """Return the end of the time that the gold tables cover, in seconds since the epoch; None if all tables are empty.
 
-    The rules use this time as the current time.
+    The rules use it as the current time.
     """
-    # Every run of the pipeline extends tables `lag` and `health`. Other tables cover whole hours or days, so they count
-    # only if `lag` and `health` are empty.
+    # Every run of the pipeline adds rows to tables `lag` and `health`. All other tables end at a whole hour or day, so
+    # their ends are used only if `lag` and `health` are empty.
     ends = {age.table: age.covered_to for age in ages if age.covered_to is not None}
     frequent = [end for table, end in ends.items() if table in (LAG.title, HEALTH.title)]
     return max(frequent or ends.values(), default=None)
@@ -219,18 +239,18 @@ def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
 
 
 _LAG_COLUMNS = ("group", "state", "time_lag")
-"""Columns of table `lag` that some rules need in addition to the rows of another table."""
+"""Columns of table `lag` for `Context.lag`. Some rules need them in addition to the rows of their own gold table."""
 
 
 class Context:
-    """Data that rules need in addition to the rows of their own table. Rows that several rules need are read only once.
+    """Data that the rules share, such as rows of table `lag`. Rows that several rules need are read only once.
 
     Attributes:
         now: end of the gold tables, in seconds since the epoch. The rules use it as the current time.
-        unused: ids of the unused groups that the first rule found.
-        behind: group id → start of the group's current backlog, in seconds since the epoch.
-        reported: groups for which a rule that was applied earlier has a finding. Findings about unused groups do not
-            count.
+        unused: ids of the unused groups, which the first rule finds.
+        behind: group id → start of the group's current backlog (unread records), in seconds since the epoch.
+        reported: ids of the groups about which the rules that have already been applied have findings, apart from
+            findings about unused groups.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
@@ -255,7 +275,10 @@ class Context:
 
     @cached_property
     def lag(self) -> dict[str, GoldRow]:
-        """Group id → its newest row of table `lag`, for all groups in the rows of any rule, except unused groups."""
+        """Group id → newest row of the group in table `lag`.
+
+        Groups that no rule has read, and unused groups, are left out.
+        """
         if not self.is_readable(LAG):
             return {}
         groups = {row["group"] for rule in RULES for row in self.rows(rule) if "group" in row} - self.unused
@@ -280,7 +303,7 @@ class Rule:
     Attributes:
         read: function that returns rows of the gold table `kind.table`.
         find: function that takes these rows and returns the findings.
-        skips_unused: True if rows of unused groups are not passed to `find`.
+        skips_unused: whether rows about unused groups are removed before the rows are passed to `find`.
     """
 
     kind: Kind
@@ -306,9 +329,9 @@ def _findings(context: Context) -> list[Finding]:
     return found
 
 
-# Each of these functions, such as `_unused`, reads the gold rows that one rule needs. A cluster may have 100,000
-# groups, and nearly all of them are healthy. The conditions are in SQL, so that rows of healthy groups never become
-# Python objects.
+# Each function below, such as `_unused`, reads the gold rows that one rule needs. Of the 100,000 groups that a cluster
+# can have, nearly all are healthy. The functions select rows with SQL conditions, so that no Python objects are created
+# for the rows of healthy groups.
 
 
 def _unused(context: Context) -> list[GoldRow]:
@@ -320,7 +343,10 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the newest forecasts of each group, or those of the previous hour if the newest have no trend yet."""
+    """Return the forecasts of each group for the newest hour.
+
+    If the newest hour has no trend of the group yet, return the group's forecasts for the hour before.
+    """
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []
@@ -345,7 +371,7 @@ def _churn(context: Context) -> list[GoldRow]:
 
 
 def _outliers(context: Context) -> list[GoldRow]:
-    """Return the outliers of the newest hour, and the outliers of the same groups in the 24 hours before."""
+    """Return the rows with outliers in the newest hour, and earlier outliers of these groups in the 24 hours before."""
     newest = context.gold.newest(BASELINE, "hour", where=_IS_OUTLIER)
     if not newest:
         return []
@@ -362,7 +388,11 @@ RULES = (
     Rule(Kind.AT_RISK, _forecasts, lambda rows, _: rules.at_risk(rows)),
     Rule(Kind.DRAIN, _forecasts, lambda rows, context: rules.drain(rows, context.lag, context.reported)),
     Rule(Kind.UNUSUAL, _outliers, lambda rows, context: rules.unusual(rows, context.reported, context.histories(rows))),
-    # A group that rebalances now is in use, even if table `cleanup` calls it unused.
+    # Unused groups are not skipped, because a group that rebalances now is in use, even if table `cleanup` says it is
+    # not.
     Rule(Kind.FLAPPING, _churn, lambda rows, context: flapping(rows, context.now), skips_unused=False),
 )
-"""All rules, in the order in which they are applied. `UNUSED` is first, because most rules skip unused groups."""
+"""All rules, in the order in which they are applied.
+
+The rule `UNUSED` is first, because most rules skip unused groups.
+"""

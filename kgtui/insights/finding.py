@@ -44,7 +44,7 @@ class Kind(Enum):
     UNUSED = "unused", CLEANUP
 
     def __new__(cls, value: str, table: Table) -> Self:
-        """Create a member of the enum. Its value is only the text, so that `Kind("unused")` works."""
+        """Create a member of the enum. Its value is the text without the table, so that `Kind("unused")` works."""
         kind = object.__new__(cls)
         kind._value_, kind.table = value, table
         return kind
@@ -70,13 +70,13 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Rows of a gold table that support a finding.
+    """The rows of a gold table from which a finding was concluded.
 
     Attributes:
         table: the gold table, as `layer/name`.
         columns: names of the shown columns.
-        rows: values of these columns, one tuple per row.
-        more: number of supporting rows that `rows` leaves out.
+        rows: values of these columns, one tuple per row of the gold table.
+        more: number of further rows that support the finding but are not in `rows`.
     """
 
     table: str
@@ -92,15 +92,18 @@ class Finding:
     Attributes:
         subject: group id, or name of a family such as `team-007.*`.
         groups: ids of the group, or of all groups of the family.
-        what: text that says what is wrong, without the subject. Ids in the text may contain control characters.
+        what: text that says what is wrong, without the subject. Control characters of ids in the text are not escaped.
         since: start of the problem, in seconds since the epoch; None if unknown.
-        since_at_least: whether the problem may have started before `since`, because the time before was not recorded.
+        since_at_least: whether the problem can have begun earlier than `since`, because the time before it was not
+            recorded.
         advice: text that says what to do next.
-        command: words of a command line that does what `advice` says, or shows details of the group.
+        command: words of the command line that does what `advice` says or, if there is none, shows details of the
+            group.
         family: whether the subject is a family of groups.
-        until: end of a past problem, in seconds since the epoch; otherwise None.
-        ended: what ended a past problem; otherwise empty.
-        weight: sort key. Among findings of the same kind and severity, the finding with the largest weight is first.
+        until: end of a past problem, in seconds since the epoch; None for a current problem.
+        ended: text that says what ended a past problem; empty for a current problem.
+        weight: determines the order of findings of the same kind and severity. The finding with the largest weight is
+            first.
     """
 
     kind: Kind
@@ -120,7 +123,7 @@ class Finding:
 
     @property
     def urgency(self) -> tuple[int, int, float, str]:
-        """Sort key that puts the most urgent finding first. Severity counts more than the kind."""
+        """Sort key that puts the most urgent finding first: by severity, then by kind, then by weight."""
         return (self.severity.rank, self.kind.rank, -self.weight, self.subject)
 
 
@@ -130,7 +133,7 @@ class Insights:
 
     Attributes:
         findings: current problems, the most urgent first.
-        past: ended problems, the newest first; empty if they were not requested.
+        past: problems that have ended, in order of their end, the newest first; empty if they were not requested.
         tables: age of every gold table, including the tables that are missing.
         as_of: end of the time that the gold tables cover, in seconds since the epoch; None if all tables are empty.
     """
@@ -142,19 +145,23 @@ class Insights:
 
     @property
     def missing(self) -> tuple[TableAge, ...]:
-        """Gold tables that are missing or unreadable, so that their findings are missing too."""
+        """Gold tables that are missing or unreadable.
+
+        Findings of the kinds that come from these tables are missing, too.
+        """
         return tuple(table for table in self.tables if not table.is_readable)
 
     def known(self, kind: Kind) -> bool:
-        """Return whether the gold table of a kind of finding exists and can be read."""
+        """Return whether the gold table from which findings of this kind are computed exists and can be read."""
         return all(table.table != kind.table.title for table in self.missing)
 
 
 def lasted(finding: Finding, as_of: float | None) -> str:
-    """Return how long a problem has lasted, such as `4 h`; empty if that is unknown or less than a second.
+    """Return the duration of a problem as text, such as `4 h`; empty if it is unknown or less than a second.
 
     Args:
-        as_of: end of the gold tables, in seconds since the epoch. A current problem has lasted until this time.
+        as_of: end of the time that the gold tables cover, in seconds since the epoch. The duration of a current problem
+            ends at this time.
     """
     end = as_of if finding.until is None else finding.until
     if finding.since is None or end is None or end - finding.since < 1:

@@ -1,4 +1,4 @@
-"""Find the time spans in which groups were unhealthy, and report past problems."""
+"""Find episodes (time spans in which a group was unhealthy), and return findings about the ended ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLUMNS = (
 )  # fmt: skip
 _STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
 _PAUSE = 1_800.0
-"""If at most this many seconds are between two episodes of a group, they count as one episode."""
+"""If the time between two episodes of a group is at most this long, in seconds, they are joined into one episode."""
 
 _ENDED = {
     "STOP": "the group committed again",
@@ -42,15 +42,17 @@ class Episode:
     """A time span in which a group was unhealthy.
 
     Attributes:
-        worst: worst status of any partition: WARN, STALL, STOP or REWIND (see `kgtui.model.burrow.Status`).
+        worst: worst status of a partition of the group in this time: WARN, STALL, STOP or REWIND (see
+            `kgtui.model.burrow.Status`).
         since: start in seconds since the epoch.
-        until: end in seconds since the epoch: the time at which the status was OK again, or the end of the last window
-            with status WARN or ERR.
-        ongoing: whether the status in the newest window of table `health` is still WARN or ERR.
+        until: end, in seconds since the epoch. This is the time at which the status was OK again or, if that was not
+            recorded, the end of the last time window (row of table `health`) with status WARN or ERR.
+        ongoing: whether the group's status is still WARN or ERR in the newest time window of table `health`.
         max_lag: largest lag in records; None if unknown.
-        ended: what ended the problem; empty if it is ongoing.
-        since_at_least: whether the episode may have begun before `since`, because the time before was not recorded.
-        lag_after: lag when the status was OK again; None if unknown.
+        ended: text that says what ended the problem; empty if the problem is ongoing.
+        since_at_least: whether the episode can have begun earlier than `since`, because the time before it was not
+            recorded.
+        lag_after: lag in records at the time at which the status was OK again; None if unknown.
     """
 
     group: str
@@ -65,11 +67,11 @@ class Episode:
 
 
 def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]:
-    """Return the time spans in which groups were unhealthy, the newest first.
+    """Return the episodes (time spans in which a group was unhealthy), the newest first.
 
     Args:
-        since, until: seconds since the epoch. The windows of table `health` that begin in this interval are read. An
-            episode may have begun before `since`.
+    since, until: interval in seconds since the epoch. The time windows (rows) of table `health` that begin in this
+    interval are read. If a group was already unhealthy before `since`, its episode begins before `since`.
     """
     times = (utc_datetime(since), utc_datetime(until))
     rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_IS_PROBLEM)
@@ -91,7 +93,8 @@ def _episodes(rows: Iterable[GoldRow], newest: Collection[object]) -> list[Episo
     merged: list[Episode] = []
     for windows in by_start.values():
         if all(row["status"] == "OK" for row in windows):
-            # The episode ended in the first window that was read. It is left out, because its status is not known.
+            # Only the end of the episode was read, because its time windows begin before the interval. The episode is
+            # left out, because its status (`worst`) is unknown.
             continue
         one = _episode(windows, any(row["window_start"] in newest for row in windows))
         if merged and one.since - merged[-1].until <= _PAUSE:
@@ -134,11 +137,11 @@ def _joined(one: Episode, other: Episode) -> Episode:
 
 
 def _what_ended(last: GoldRow, after: GoldRow | None) -> str:
-    """Return what ended a problem.
+    """Return a text that says what ended a problem of a group.
 
     Args:
-        last: the last row of table `health` with the problem.
-        after: the first row with status OK after the problem, or None.
+        last: the last row of table `health` in which the group had the problem.
+        after: the first row of the group with status OK after the problem; None if there is no such row.
     """
     if after is None:
         return _UNKNOWN_END
@@ -155,9 +158,10 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
     """Return a finding for each episode that has ended.
 
     Args:
-        unused: unused groups, which are not reported.
-        behind: group id → start of the group's current backlog, in seconds since the epoch. If an episode of falling
-            behind ended after this time, it is left out, because the current backlog already has a finding.
+        unused: ids of unused groups. Their episodes are left out.
+        behind: group id → start of the group's current backlog (unread records), in seconds since the epoch. An episode
+            in which the group fell behind (WARN) is left out if it ended at this time or later, because there is
+            already a finding about the current backlog.
     """
     found = []
     for one in episodes:
@@ -183,7 +187,8 @@ def past_finding(
     """Return a finding about a problem that has ended.
 
     Args:
-        times: start and end in seconds since the epoch, and what ended the problem.
+        what: text that says what was wrong, without the group.
+        times: (start, end, text that says what ended the problem). Start and end are in seconds since the epoch.
     """
     since, until, ended = times
     command = ("kgtui", "show", group)

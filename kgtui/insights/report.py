@@ -1,6 +1,7 @@
-"""Build the report of a lake (findings, episodes and plots) and render it as one HTML page.
+"""Build the report about a lake, and render it as one HTML page.
 
-An episode is a time span in which a group was unhealthy. The page has no script and loads nothing from the network.
+A lake is a folder with a recording and its gold tables. The report contains findings (problems of groups), episodes
+(time spans in which a group was unhealthy) and plots. The page contains no scripts, and loads nothing from the network.
 Jinja2 escapes every value, and the function `visible` replaces control characters in ids.
 """
 
@@ -37,31 +38,37 @@ DEFAULT_INTERVAL = 14 * 86_400.0
 """Length of the interval that a report covers by default, in seconds."""
 
 MAX_PLOTTED_GROUPS = 60
-"""Maximum number of groups whose lag and rates are plotted, so that the page stays below 5 MB."""
+"""Maximum number of groups whose lag and rates are plotted. With more plots, the page would be larger than 5 MB."""
 
 MAX_FINDINGS = 40
-"""Maximum number of findings of one kind on the page, the most urgent first, so that the page stays below 5 MB."""
+"""Maximum number of findings of one kind on the page. If there are more, only the most urgent ones are shown.
+
+With more findings, the page would be larger than 5 MB.
+"""
 
 MAX_PAST_PROBLEMS = 100
-"""Maximum number of past problems on the page."""
+"""Maximum number of past problems (problems that have ended) on the page."""
 
 MAX_EPISODES = 200
-"""Maximum number of episodes in the table of episodes."""
+"""Maximum number of rows in the table of episodes. An episode is a time span in which a group was unhealthy."""
 
 MAX_BARS = 1_000
-"""Maximum number of bars in the plot that shows when groups were unhealthy. Each bar is one episode."""
+"""Maximum number of bars in the plot of the times at which groups were unhealthy. Each bar is one episode."""
 
 MAX_COMMAND_LENGTH = 2_000
 """Maximum length of a command line on the page, in characters.
 
-A longer command line is left out, because a shortened command line would do something else.
+A longer command line is left out and not shortened, because a shortened command line would do something different.
 """
 
 MAX_BAR_ROWS = 40
-"""Maximum number of groups in the plot that shows when groups were unhealthy. Each group has one row of bars."""
+"""Maximum number of groups in the plot of the times at which groups were unhealthy. Each group has one row of bars."""
 
 MAX_ID_LENGTH = 160
-"""Maximum number of characters of an id on the page. Longer ids are shortened; Kafka allows up to 32,767 bytes."""
+"""Maximum number of characters of an id on the page.
+
+Longer ids are shortened, because Kafka allows up to 32,767 bytes.
+"""
 
 _MAX_LABEL_LENGTH = 28
 _UNKNOWN = UNICODE.none
@@ -75,10 +82,11 @@ class Report:
         lake: path of the lake.
         cluster: id of the cluster; None if the recording has none.
         since, until: interval that the plots cover, in seconds since the epoch.
-        made_at: when the report was built, in seconds since the epoch.
-        lag_histories: group id → its lag and rates; at most `MAX_PLOTTED_GROUPS` groups with findings or episodes.
+        made_at: time at which the report was built, in seconds since the epoch.
+        lag_histories: group id → lag and rates of the group over time, for at most `MAX_PLOTTED_GROUPS` groups with
+            findings or episodes.
         episodes: time spans in which groups were unhealthy, newest first.
-        groups: number of groups in the newest minute of table `lag`.
+        groups: number of groups in the cluster, from the newest minute of table `lag`.
         not_plotted: number of groups that have findings on the page or episodes, but no plot, because only
             `MAX_PLOTTED_GROUPS` groups are plotted.
     """
@@ -100,13 +108,13 @@ def build_report(
 ) -> Report:
     """Build a report of a lake.
 
-    Findings always describe the state at the end of the gold tables. Episodes and plots cover the interval from `since`
-    to `until`.
+    Episodes and plots cover the interval from `since` to `until`. Findings, however, always describe the state at the
+    end of the time that the gold tables cover.
 
     Args:
-        made_at: when the report is built, in seconds since the epoch.
-        since: seconds since the epoch; by default `DEFAULT_INTERVAL` before `until`.
-        until: seconds since the epoch; by default the end of the gold tables.
+        made_at: time at which the report is built, in seconds since the epoch.
+        since: start of the interval, in seconds since the epoch; None for `DEFAULT_INTERVAL` before `until`.
+        until: end of the interval, in seconds since the epoch; None for the end of the time that the gold tables cover.
 
     Raises:
         LakeError: the lake or its gold tables cannot be read, or they are empty.
@@ -132,7 +140,7 @@ def build_report(
 
 
 def _by_kind(insights: Insights) -> dict[Kind, list[Finding]]:
-    """Return the findings of each kind, the most urgent first; an empty list for a kind without findings."""
+    """Return kind → findings of this kind, the most urgent first; an empty list for a kind without findings."""
     found: dict[Kind, list[Finding]] = {kind: [] for kind in Kind}
     for finding in insights.findings:
         found[finding.kind].append(finding)
@@ -239,7 +247,7 @@ def _episode_cells(episode: Episode) -> tuple[str | int | None, ...]:
 
 
 def _cell(value: float | bool | datetime | None) -> str:
-    """Format a number, boolean or time in a cell of a table."""
+    """Format a value in a table: a number with separators, a boolean as `yes` or `no`, a time in UTC, None as unknown."""
     if value is None:
         return _UNKNOWN
     if isinstance(value, bool):
@@ -252,13 +260,13 @@ def _cell(value: float | bool | datetime | None) -> str:
 
 
 def _command_line(words: Sequence[str]) -> str | None:
-    """Return a command line; None if it is longer than `MAX_COMMAND_LENGTH` characters."""
+    """Join words to a command line, quoted for the shell; None if it is longer than `MAX_COMMAND_LENGTH` characters."""
     text = join(words)
     return text if len(text) <= MAX_COMMAND_LENGTH else None
 
 
 def _time(seconds: float) -> str:
-    """Format seconds since the epoch in UTC, to the minute."""
+    """Format a time, in seconds since the epoch, as date, hour and minute in UTC."""
     return f"{utc_datetime(seconds):%Y-%m-%d %H:%M}"
 
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import LagHistory
 
 MAX_POINTS = 380
-"""Approximate maximum number of points in a line.
+"""Approximate maximum number of points in a plotted line.
 
-A longer series is divided into about as many intervals, and the largest value of each interval is drawn.
+A series with more values is divided into about this many intervals, and the largest value of each interval is drawn.
 """
 
 _WIDTH = 9.5
@@ -39,7 +39,8 @@ _LABEL_MARGIN = 0.25
 _SHORTEST_BAR = 0.003
 """Minimum length of a bar, as a fraction of the time axis, so that short episodes are visible."""
 
-# Placeholder colors. `_to_markup` replaces them with CSS variables, with which matplotlib cannot draw.
+# Placeholder colors, because matplotlib does not accept CSS variables as colors. `_to_markup` replaces them with CSS
+# variables.
 _LAG, _IN, _OUT, _ERROR, _WARN, _TEXT, _RULE = (f"#00000{digit}" for digit in range(1, 8))
 _CSS_VARIABLES = {
     _LAG: "--one",
@@ -56,22 +57,25 @@ _TIMES = ["%Y", "%d %b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
 _ROUND_TIMES = ["", "%d %b", "%d %b", "%d %b", "%H:%M", "%H:%M"]
 """Formats of labels of time axes, for `ConciseDateFormatter`.
 
-`_TIMES` has one format each for ticks that are years, months, days, hours, minutes and seconds apart. `_ROUND_TIMES`
-has the formats for ticks at which the next larger unit begins, such as midnight.
+Each list has six formats, for ticks whose distance is years, months, days, hours, minutes and seconds. `_ROUND_TIMES`
+is used for ticks at which the next larger unit begins, such as midnight for hours; `_TIMES` for all other ticks.
 """
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _DROPPED = {f"{_SVG}{tag}" for tag in ("metadata", "defs", "title")}
 _KEPT_STYLES = ("fill", "stroke", "text-anchor")
-"""Prefixes of the style properties that stay in the SVG. The page sets all others, such as fonts."""
+"""Prefixes of the style properties that stay in the SVG.
+
+All others, such as fonts, are removed, because the page sets them.
+"""
 
 
 class Bar(NamedTuple):
     """A time span in the bar chart.
 
     Attributes:
-        since, until: seconds since the epoch.
-        is_error: whether to use the error color instead of the warning color.
+        since, until: start and end of the time span, in seconds since the epoch.
+            is_error: whether the bar has the error color instead of the warning color.
         tooltip: text of the tooltip. It must not contain control characters.
     """
 
@@ -82,11 +86,11 @@ class Bar(NamedTuple):
 
 
 def plot_lag_history(history: LagHistory, since: float, until: float, mark: float | None) -> str:
-    """Draw the lag of one group over time, and its rates below, as an SVG element.
+    """Draw two plots of one group over time, the lag above the rates, and return them as one SVG element.
 
     Args:
         since, until: start and end of the time axis, in seconds since the epoch.
-        mark: time of a vertical line, in seconds since the epoch; None for no line.
+        mark: time that is marked with a vertical line, in seconds since the epoch; None for no line.
     """
     figure = _new_figure(2.6)
     lag, rates = figure.subplots(2, 1, sharex=True)
@@ -110,10 +114,11 @@ def plot_lag_history(history: LagHistory, since: float, until: float, mark: floa
 
 
 def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until: float) -> str:
-    """Draw when groups were unhealthy, one row of bars per group, as an SVG element.
+    """Draw the times at which groups were unhealthy as a bar chart, and return it as an SVG element.
 
     Args:
-        rows: label and bars of each row, from top to bottom. Labels must not contain control characters.
+        rows: (label, bars) of each row, from top to bottom; one row per group. Labels must not contain control
+            characters.
         since, until: start and end of the time axis, in seconds since the epoch.
     """
     height = _BAR_HEIGHT * len(rows) + 0.4
@@ -130,8 +135,8 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
             )
             drawn.set_gid(f"bar {row} {number}")
             texts[f"bar {row} {number}"] = bar.tooltip
-    # matplotlib's fonts lack many characters. Placeholders are therefore drawn as labels, and `_to_markup` replaces
-    # them with the group ids.
+    # matplotlib's fonts lack many characters of group ids. Therefore, matplotlib draws placeholders as labels, and
+    # `_to_markup` replaces them with the group ids.
     axes.set_yticks(range(len(rows)), [f"row {row}" for row in range(len(rows))])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     _set_time_axis(axes, since, until)
@@ -142,9 +147,9 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
 def thin_out(
     times: Sequence[float], values: Sequence[float | None], breaks: Collection[float] = ()
 ) -> Iterator[tuple[float, float]]:
-    """Yield about `MAX_POINTS` points (time, value) of a line or fewer: the largest value of each time interval.
+    """Yield at most about `MAX_POINTS` points (time, value) of a line: the largest value of each time interval.
 
-    A point with the value NaN interrupts the line where a value is None, and before each time in `breaks`.
+    The line is interrupted, by a point with the value NaN, where a value is None and before each time in `breaks`.
     """
     interval = math.ceil(len(times) / MAX_POINTS)
     peak: tuple[float, float] | None = None
@@ -186,7 +191,7 @@ def _plot_line(
     axes.plot(instants, numbers, color=color, linewidth=1.2, solid_joinstyle="round", clip_on=False)
     known = [not math.isnan(value) for value in (math.nan, *numbers, math.nan)]
     alone = [index for index in range(len(numbers)) if known[index : index + 3] == [False, True, False]]
-    # A line with only one point would be invisible, so it becomes a vertical bar.
+    # A line with only one point would be invisible, so a vertical line is drawn at this point instead.
     if alone:
         axes.vlines([instants[i] for i in alone], 0, [numbers[i] for i in alone], color=color, linewidth=1.2)
 
@@ -213,7 +218,8 @@ def _to_markup(figure: Any, description: str, texts: Mapping[str, str] | None = 
 
     Args:
         description: text for screen readers.
-        texts: maps each placeholder label to its text, and the matplotlib id of each shape to its tooltip.
+        texts: placeholder that was drawn as a label → text that replaces it; and id of a shape in matplotlib → tooltip
+            of the shape.
     """
     texts = texts or {}
     file = io.BytesIO()

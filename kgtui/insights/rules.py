@@ -1,6 +1,6 @@
 """The rules: for each kind of finding, one pure function that takes rows of gold tables and returns findings.
 
-Only the rule about flapping groups is in `kgtui.insights.apply_rules`.
+The rule about flapping groups (groups that rebalance unusually often) is in `kgtui.insights.apply_rules` instead.
 """
 
 from __future__ import annotations
@@ -22,27 +22,32 @@ if TYPE_CHECKING:
 
 
 MIN_BACKLOG_AGE = 60.0
-"""A backlog is reported if the oldest unread record is at least this many seconds old.
+"""Minimum age of a group's oldest unread record, in seconds, for a finding about the group's unread records.
 
-For a group that catches up, the backlog must also need at least this many seconds until it is gone.
+If the group catches up, there is a finding only if catching up also takes at least this many seconds.
 """
 
 _SHOWN_RANGE = 0.1
-"""The limits of an estimated time are shown if their difference is at least this fraction of the estimated time."""
+"""Minimum difference between the limits of an estimated time, as a fraction of the time, for showing the limits.
+"""
 
 MAX_EVIDENCE_ROWS = 12
-"""Maximum number of rows that a finding shows as evidence. Further rows are only counted."""
+"""Maximum number of rows of a gold table that a finding shows as evidence.
+
+Of further rows, only the number is shown.
+"""
 
 FAR_FROM_NORMAL = 3.5
-"""A value is an outlier if its robust z-score is at least this number (Iglewicz and Hoaglin 1993)."""
+"""A value is an outlier if the absolute value of its robust z-score is at least this (Iglewicz and Hoaglin 1993)."""
 
 _USUAL_MINUTES = 3
-"""The backward search for the start of an outlier ends after this many consecutive normal minutes."""
+"""The start of an outlier is searched backward, minute by minute, until this many consecutive minutes are normal."""
 
 _MIN_RELATIVE_DISTANCE = 0.5
-"""A value is an outlier only if it differs from the normal value by more than this fraction of the normal value.
+"""A value is an outlier only if it also differs from the normal value by more than this fraction of the normal value.
 
-The limit is needed, because in a nearly constant series, even a small difference has a large z-score.
+Without this condition, a small difference in a nearly constant series would be an outlier, because its z-score is
+large.
 """
 
 _BASES = {"hour of week": "weeks", "hour of day": "days"}
@@ -70,10 +75,11 @@ _UNUSED_FAMILY = "ask the owner of the groups; if nobody needs them, delete them
 
 
 def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Finding]:
-    """Find groups that stopped or fall behind: status WARN or ERR in the newest time window of table `health`.
+    """Return a finding for each group whose status is WARN or ERR: groups that have stopped or fall behind.
 
     Args:
-        groups: group id → its newest row in table `lag`.
+        rows: rows of the newest time window of table `health`.
+        groups: group id → newest row of the group in table `lag`.
     """
     whole, partitions = _split_rows(rows)
     found = []
@@ -109,7 +115,11 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
 
 
 def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Find groups whose unread records expired or will expire, from the newest hour of table `forecast`."""
+    """Return a finding for each group some of whose unread records have expired, or will expire before they are read.
+
+    Args:
+        rows: rows of the newest hour of table `forecast`.
+    """
     whole, partitions = _split_rows(rows)
     found = []
     for row in whole:
@@ -140,10 +150,10 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _risk(row: GoldRow, lost: int) -> Severity:
-    """Return the severity of a loss of records.
+    """Return the severity of a loss of unread records.
 
-    ERROR if records are already lost, or will be lost within `Loss.SOON` seconds or at an unknown time; WARN within
-    `Loss.NEAR` seconds; NOTE later.
+    The severity is ERROR if records are already lost, or will be lost within `Loss.SOON` seconds or at an unknown time.
+    It is WARN if records will be lost within `Loss.NEAR` seconds, and NOTE if that happens later.
     """
     seconds = row["loss_seconds"]
     if lost or seconds is None or seconds <= Loss.SOON:
@@ -162,11 +172,12 @@ def _loss(row: GoldRow, lost: int) -> str:
 
 
 def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collection[str]) -> list[Finding]:
-    """Find groups whose lag will fall to 0, and groups whose lag grows, from the newest hour of table `forecast`.
+    """Return a finding for each group whose lag will fall to 0, and for each group whose lag grows.
 
     Args:
-        groups: group id → its newest row in table `lag`.
-        others: groups with a more urgent finding. For these groups, a growing lag is not reported.
+        rows: rows of the newest hour of table `forecast`.
+        groups: group id → newest row of the group in table `lag`.
+        others: ids of groups about which there is a more urgent finding. A growing lag of these groups is not reported.
     """
     found = []
     for row in rows:
@@ -205,16 +216,17 @@ def _drain_time(row: GoldRow) -> str:
 
 
 def _may_have_begun_earlier(since: datetime | None, covered_from: datetime | None) -> bool:
-    """Return whether a problem may have begun before `since`, because the time directly before was not recorded.
+    """Return whether a problem can have begun before `since`, because the time before it was not recorded.
 
     Args:
-        covered_from: start of the data from which the row was computed.
+        since: start of the problem, according to the row of a gold table.
+        covered_from: start of the recorded data from which this row was computed.
     """
     return since is not None and covered_from is not None and since <= covered_from
 
 
 def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[GoldRow]]]:
-    """Return the rows about whole groups, and group id → rows about its partitions."""
+    """Return (rows about whole groups, group id → rows about partitions of the group)."""
     whole: list[GoldRow] = []
     partitions: dict[str, list[GoldRow]] = {}
     for row in rows:
@@ -226,7 +238,10 @@ def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[
 
 
 def evidence_of(kind: Kind, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
-    """Return the given columns of the first `MAX_EVIDENCE_ROWS` rows as evidence, with the number of rows left out."""
+    """Return the first `MAX_EVIDENCE_ROWS` rows as evidence, with only the given columns.
+
+    Further rows are only counted.
+    """
     values = tuple(tuple(row[name] for name in columns) for row in rows[:MAX_EVIDENCE_ROWS])
     return Evidence(kind.table.title, columns, values, max(0, len(rows) - MAX_EVIDENCE_ROWS))
 
@@ -239,15 +254,16 @@ def seconds_of(moment: datetime | None) -> float | None:
 def unusual(
     rows: Iterable[GoldRow], others: Collection[str], histories: Mapping[str, LagHistory] | None = None
 ) -> list[Finding]:
-    """Find groups whose lag or rates are unusual in the newest hour of table `baseline`.
+    """Return a finding for each group whose lag or rates are unusual in the newest hour of table `baseline`.
 
-    The values are compared with the same hour of earlier weeks or days.
+    The values are compared with values in the same hour of earlier weeks or days.
 
     Args:
-        rows: outliers of the newest hour and of the hours before it.
-        others: groups with a more urgent finding. For these groups, only an unusual input rate is reported.
-        histories: group id → lag and rates of the last 24 hours, from which the exact start is found; None if they are
-            not known.
+        rows: rows of table `baseline` with outliers, in the newest hour and in the hours before it.
+        others: ids of groups about which there is a more urgent finding. Of these groups, only an unusual input rate is
+            reported.
+        histories: group id → lag and rates of the last 24 hours. The minute in which the problem began is determined
+            from them; if they are None, only the hour is known.
     """
     found = []
     hours: dict[str, list[GoldRow]] = {}
@@ -293,11 +309,14 @@ def unusual(
 
 
 def _unusual_since(history: LagHistory, name: str, value: float, normal: float) -> float:
-    """Return since when the series has been closer to the unusual value than to the normal value.
+    """Return the time since which a series has been closer to the unusual value than to the normal value.
+
+    The time is in seconds since the epoch.
 
     Args:
-        name: the series: `lag`, `rate_in` or `rate_out`.
-        value: the unusual value in the newest hour.
+        name: name of the series: `lag`, `rate_in` or `rate_out`.
+        value: the unusual value of the series in the newest hour.
+        normal: the normal value of the series in this hour.
     """
     since, usual = history.minutes[-1], 0
     for at, number in zip(reversed(history.minutes), reversed(getattr(history, name)), strict=True):
@@ -311,7 +330,10 @@ def _unusual_since(history: LagHistory, name: str, value: float, normal: float) 
 
 
 def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
-    """Return the first row of the last run of consecutive hours. The rows are sorted by hour."""
+    """Return the row at which the last run of consecutive hours begins.
+
+    `hours` has one row per hour, sorted by hour.
+    """
     first = hours[-1]
     for row in reversed(hours[:-1]):
         if (first["hour"] - row["hour"]).total_seconds() > 3_600:
@@ -321,9 +343,12 @@ def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
 
 
 def unused(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Find unused groups in the newest day of table `cleanup`.
+    """Return findings about unused groups.
 
-    Unused groups whose ids begin with the same prefix are a family, and get one finding together.
+    Unused groups whose ids begin with the same prefix are a family, and there is only one finding about a family.
+
+    Args:
+        rows: rows of the newest day of table `cleanup`.
     """
     rows = list(rows)
     columns = ("name", "state", "type", "lag", "last_commit", "empty_since", "expires_at")
@@ -366,7 +391,7 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _delete(name: str, groups: Sequence[str]) -> tuple[str, ...]:
-    """Return a command that deletes the groups by their ids or, if there are many, by the common prefix `name`."""
+    """Return the words of a command that deletes groups: by id or, if there are many, by their common prefix `name`."""
     if len(groups) <= MAX_EVIDENCE_ROWS:
         return ("kgtui", "delete", *(f"--group={group}" for group in groups))
     return ("kgtui", "delete", f"/^{re.escape(name.removesuffix('*'))}/", "state:Empty")
