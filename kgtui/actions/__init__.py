@@ -1,16 +1,17 @@
-"""Actions that change a cluster: plan → check → back up → log the intent → send → verify → log the outcome.
+"""Actions that change a cluster: the deletion of groups.
 
-The terminal UI and all commands use this package for every write.
+The steps of a deletion are: plan, back up, log the intent, check the group again, send the request, verify, log the
+outcome. The terminal UI and all commands send every write to the cluster through this package.
 
 | module | contents |
 |---|---|
-| `plan` | what a deletion would lose, whether it is safe, or why it is refused |
+| `plan` | the plan of a deletion: for each group, what would be lost and whether that is safe, or why it is refused |
 | `confirm` | the text that the user types to confirm a deletion |
-| `execute` | executes a plan: back up, log the intent, describe again, send DeleteGroups, verify, log the outcome |
+| `execute` | executes a plan: performs all further steps of the deletion |
 | `group_data` | reads the offsets and configs of a group |
 | `backup` | writes and reads the backup of a group: JSON lines, and CSV for Kafka's tools |
 | `audit` | the audit log: intent and outcome of each action |
-| `verification` | checks after a deletion whether the groups still exist |
+| `verification` | checks whether groups still exist after their deletion |
 | `results` | the result of a deletion for each group |
-| `synced_files` | writes private files, and syncs them to disk |
+| `synced_files` | writes files that only the user can read, and syncs them to disk |
 """

@@ -1,9 +1,10 @@
 """The audit log: an append-only file of JSON lines.
 
-Each action writes an `intent` line before any request is sent. Afterwards, it writes a line with the same id:
-`outcome`, or `uncertain` if no response arrived. At its next start, kgtui checks every action without an `outcome`.
-Each line is synced to disk before the next step. Times are RFC 3339 in UTC. Readers ignore unknown fields and unknown
-kinds of lines.
+Each action (the deletion of one group) writes an `intent` line before the request is sent. After the request, it writes
+a second line with the same id: an `outcome` line or, if it is not known whether the group was deleted, an `uncertain`
+line. When kgtui starts, it checks the groups of all actions without an `outcome` line. Each line is synced to disk
+before the next step of the action. Times are in RFC 3339 format in UTC. Readers ignore unknown fields and unknown kinds
+of lines.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ INTENT, OUTCOME, UNCERTAIN = "intent", "outcome", "uncertain"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One action on a group, from its lines in the audit log.
+    """One action (the deletion of one group), read from its lines in the audit log.
 
     Attributes:
-        id: id of the action, which all its lines contain.
+        id: id of the action. All lines of the action contain it.
         intent: the fields of the `intent` line.
         outcome: the fields of the `outcome` line; None if there is no such line.
     """
@@ -56,13 +57,16 @@ class Entry:
 
 
 def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, backup: Path, command: str = "") -> None:
-    """Log a deletion before the request is sent. If this raises OSError, the caller must not send the request.
+    """Log that a group will be deleted, before the request is sent.
+
+    If this function raises OSError, the caller must not send the request.
 
     Args:
-        entry: id of the deletion in the audit log. The line with the outcome gets the same id.
-        line: the entry of the plan for the group, with the expected loss.
+        log: path of the audit log.
+        entry: new id for this deletion in the audit log. The later line with the outcome must get the same id.
+        line: the entry of the deletion plan for the group, with the data that the deletion will lose.
         backup: path of the backup of the group.
-        command: what started the deletion, such as `kgtui delete` or `UI`.
+        command: name of the program part that started the deletion, such as `kgtui delete` or `UI`.
     """
     fields = {
         "entry": INTENT,
@@ -82,11 +86,12 @@ def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, bac
 
 
 def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found_later: bool = False) -> None:
-    """Log the result of a deletion. Raises OSError.
+    """Log the result of the deletion of one group. Raises OSError if the line cannot be written.
 
     Args:
-        certain: False if it is not known whether the group was deleted. kgtui then checks the group at its next start.
-        found_later: True if the result was found by a check at a later start.
+        log: path of the audit log.
+        certain: whether it is known if the group was deleted. If not, kgtui checks the group at its next start.
+        found_later: whether the result comes from such a check at a later start of kgtui.
     """
     fields = {
         "entry": OUTCOME if certain else UNCERTAIN,
@@ -102,7 +107,7 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
 
 
 def read_entries(log: Path) -> tuple[list[Entry], int]:
-    """Return all actions in the order of the log, and the number of unreadable lines. Raises OSError."""
+    """Return (all actions in the order of the audit log, number of lines that are damaged). Raises OSError."""
     entries: dict[str, Entry] = {}
     damaged = 0
     try:

@@ -1,12 +1,12 @@
-"""The backup of a group: a JSON-lines file with all its data, and a CSV file for Kafka's tools.
+"""The backup of a group consists of a JSON-lines file with all data of the group, and a CSV file for Kafka's tools.
 
-The first line is a header (`"kind": "backup"`) with the schema version, the cluster and the describe response. Each
-committed offset, share offset and config has one line. The last line (`"kind": "end"`) contains the number of lines
-with offsets and configs, so that a truncated file is recognized. Readers ignore unknown fields, and reject versions
-above `SCHEMA`.
+The first line of the JSON-lines file is a header (`"kind": "backup"`) with the schema version of the file, the cluster
+and the describe response. It is followed by one line per committed offset, share offset and config. The last line
+(`"kind": "end"`) contains the number of lines between the header and itself, so that readers can recognize a truncated
+file. Readers ignore unknown fields, and reject files with a schema version above `SCHEMA`.
 
 The CSV file has lines `topic,partition,offset` for `kafka-consumer-groups --group G --reset-offsets --from-file`.
-Deleted topics are left out, because the tool would reject the whole file.
+Offsets of deleted topics are left out, because Kafka's tool would reject the whole file.
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was read from its file.
+    """A backup of a group that was read from its JSON-lines file.
 
     Attributes:
         header: fields of the first line: `group`, `type`, `made_at`, `cluster`, `description` (the describe response)
             and others.
         rows: fields of the lines between the header and the `end` line; `kind` is `committed`, `share` or `config`.
-        complete: whether the `end` line has the right number of lines. False means that the file is truncated.
+        complete: whether the file has an `end` line, and the number in it is the number of `rows`. If not, the file is
+            truncated.
     """
 
     path: Path
@@ -60,17 +61,17 @@ class Backup:
 
     @property
     def csv(self) -> Path:
-        """Path of the CSV file that belongs to this JSON-lines file."""
+        """Path of the CSV file of this backup. It differs from the path of the JSON-lines file only in the suffix."""
         return self.path.with_suffix(".csv")
 
     @property
     def offsets(self) -> int:
-        """Number of partitions with an offset."""
+        """Number of partitions of which the backup contains an offset."""
         return sum(_position(row) is not None for row in self.rows)
 
 
 def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
-    """Return the path of a new backup. The file name is valid on every file system.
+    """Return the path of the JSON-lines file of a new backup. The file name is valid on every file system.
 
     Args:
         entry: id of the deletion in the audit log.
@@ -89,7 +90,7 @@ def write_backup(path: Path, data: GroupData, cluster: ClusterInfo, entry: str, 
         at: time of the backup, in seconds since the epoch.
 
     Raises:
-        OSError: a file cannot be written. No new file is left behind.
+        OSError: one of the files cannot be written. In this case, no new file is left behind.
     """
     write_new(path, _lines(data, cluster, entry, at).encode())
     try:
@@ -101,13 +102,16 @@ def write_backup(path: Path, data: GroupData, cluster: ClusterInfo, entry: str, 
 
 
 def discard_backup(path: Path) -> None:
-    """Remove the backup of a group that was not deleted."""
+    """Remove both files of a backup, because the group was not deleted."""
     path.unlink(missing_ok=True)
     path.with_suffix(".csv").unlink(missing_ok=True)
 
 
 def read_backup(path: Path) -> Backup:
-    """Read a backup. Raises `UsageError` if the file is not a backup or has a newer schema version."""
+    """Read the JSON-lines file of a backup.
+
+    Raises `UsageError` if the file cannot be read, is not a backup, or has a schema version above `SCHEMA`.
+    """
     try:
         lines = read_input(path, limit=None).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -127,7 +131,7 @@ def read_backup(path: Path) -> Backup:
 
 
 def list_backups(folder: StateFolder) -> tuple[list[Backup], list[str]]:
-    """Return all backups, oldest first, and a message about each file that could not be read."""
+    """Return (all backups in the folder, oldest first; one error message per file that could not be read)."""
     found: list[Backup] = []
     faults: list[str] = []
     for path in sorted(folder.backups.glob("*.jsonl")):
@@ -139,12 +143,12 @@ def list_backups(folder: StateFolder) -> tuple[list[Backup], list[str]]:
 
 
 def cluster_fields(cluster: ClusterInfo) -> dict[str, Any]:
-    """Return the fields that identify a cluster in backups and in the audit log."""
+    """Return the JSON fields with which backups and the audit log identify a cluster."""
     return {"id": cluster.cluster_id, "seeds": list(cluster.seeds)}
 
 
 def as_json(value: Any) -> str:
-    """Format a value as one line of ASCII JSON, so that control characters in names stay escaped."""
+    """Format a value as one line of ASCII JSON, in which control characters of names are escaped."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=_plain)
 
 

@@ -1,8 +1,9 @@
 r"""The text that the user types to confirm a deletion, so that no group is deleted by mistake.
 
-For one group, it is the group id. Characters that cannot be typed, or that look like others, are shown as escapes
-(`p\u0430yment`). For a very long id, the user types only its last characters and its length. For several groups, the
-user types the number of groups. If the deletion cannot be undone, the user must also type a second word.
+For one group, the text is the group id. All characters outside printable ASCII are shown as escapes (`p\u0430yment`),
+because some of them cannot be typed, and some look like ASCII letters. For a very long id, the text is only the last
+characters and the length of the id. For several groups, the text is the number of groups. If the deletion cannot be
+undone, the user must also type a second word.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ _TAIL_CHARACTERS, _TAIL_SPELLING = 12, 24
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """The text that the user must type.
+    """The text that the user must type to confirm a deletion.
 
     Attributes:
-        asked: the text in printable ASCII.
-        accepted: all texts that are accepted.
-        what: what the user must do, such as `type the group id`. The dialog shows it after `To confirm, `.
-        second_word: another word to type; None if the deletion can be undone.
+        asked: the text as it is shown to the user, in printable ASCII.
+        accepted: all texts that kgtui accepts: `asked`, and sometimes a different spelling of the group id.
+        what: instruction for the user, such as `type the group id`. The dialog shows it after `To confirm, `.
+        second_word: word that the user must type in addition; None if the deletion can be undone.
     """
 
     asked: str
@@ -40,11 +41,11 @@ class Challenge:
     second_word: str | None
 
     def met(self, typed: str) -> bool:
-        """Return whether the typed text is accepted; every character must match."""
+        """Return whether the typed text is exactly one of the accepted texts."""
         return typed in self.accepted
 
     def met_again(self, typed: str) -> bool:
-        """Return True if the typed second word is correct, or if no second word is required."""
+        """Return whether the typed second word is correct; True also if no second word is required."""
         return self.second_word is None or typed == self.second_word
 
 
@@ -77,9 +78,9 @@ def _first_text(groups: Sequence[str]) -> tuple[str, frozenset[str], str]:
 
 
 def spelling(name: str) -> str:
-    """Return a name in printable ASCII, so that different names never look the same.
+    """Return a name in printable ASCII. All other characters are escaped, so that different names never look the same.
 
-    Spaces at both ends are escaped too.
+    Spaces at the beginning and at the end of the name are escaped as well.
     """
     core = name.strip(" ")
     before = len(name) - len(name.lstrip(" ")) if core else 0

@@ -1,8 +1,10 @@
-"""Executes a plan: back up → log the intent → describe again → send once → verify → log the outcome.
+"""Executes a deletion plan.
 
-Batches for several coordinators run at the same time, so that a slow broker delays only its own groups. If a group
-became active after the plan was made, it is not deleted. If no response arrives, the request is never sent again.
-Instead, kgtui checks which groups still exist.
+The steps for each group are: back up, log the intent, describe again, send the delete request once, verify, log the
+outcome. Groups are processed in batches, and batches with different coordinators are processed at the same time, so
+that a slow broker delays only the groups that it coordinates. If a group became active after the plan was made, it is
+not deleted. If no response to a request arrives, the request is not sent again. Instead, kgtui checks which groups
+still exist.
 """
 
 from __future__ import annotations
@@ -38,11 +40,11 @@ if TYPE_CHECKING:
 BATCH = 20
 """Maximum number of groups per DeleteGroups request.
 
-The number is small, so that little time passes between describing a group and deleting it.
+The number is small, so that only a short time passes between the check that a group is still inactive and its deletion.
 """
 
 CONCURRENCY = 8
-"""Maximum number of batches that are processed at the same time."""
+"""Maximum number of batches (DeleteGroups requests and their checks) that are processed at the same time."""
 
 _NO_SPACE = "the backup or the audit log cannot be written ({}), so nothing was sent; free some space and try again"
 _ACTIVE = "the group became active, so the broker refused the deletion"
@@ -65,12 +67,13 @@ async def execute(
     """Delete the groups that the plan allows, and return one result per group of the plan.
 
     Args:
-        timeout: maximum duration of each call, in seconds.
-        command: what started the deletion, such as `kgtui delete` or `UI`.
-        on_result: called with the result of each group as soon as it is known.
+        folder: folder for the backups and the audit log.
+        timeout: maximum duration of each call of `admin`, in seconds.
+        command: name of the program part that started the deletion, such as `kgtui delete` or `UI`, for the audit log.
+        on_result: function that is called with the result of each group as soon as it is known.
 
-    Raises:
-        UnreachableError: no broker answers. No deletion was sent.
+            Raises:
+        UnreachableError: no broker answers. No delete request was sent.
     """
     report = on_result or (lambda _: None)
     results: dict[str, GroupResult] = {}
@@ -93,8 +96,8 @@ async def execute(
                 if line.group not in results:
                     keep(GroupResult(line.group, DeletionStatus.REFUSED, str(error)))
         for line in plan.allowed:
-            # If a connection is closed, the batch that uses it is canceled. It is then unknown whether the groups of
-            # this batch were deleted.
+            # A group has no result if its batch was canceled, because the connection was closed during the batch. It is
+            # not known whether the group was deleted.
             if line.group not in results:
                 keep(GroupResult(line.group, DeletionStatus.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})
@@ -128,7 +131,7 @@ def _batches(lines: Iterable[Allowed]) -> Iterator[list[Allowed]]:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A group whose backup and intent are on disk."""
+    """A group that is ready to be deleted: its backup and its `intent` line in the audit log are on disk."""
 
     line: Allowed
     entry: str
@@ -161,7 +164,7 @@ class _Deletion:
         await self._verify(sent, outcomes)
 
     async def _prepare(self, lines: Sequence[Allowed]) -> list[_Ready]:
-        """Write backups and intents, and refuse groups that cannot be backed up."""
+        """Write the backup and the `intent` line of each group, and refuse groups that cannot be backed up."""
         read = await read_group_data(self.admin, [line.description for line in lines], timeout=self.timeout)
         ready = []
         for line in lines:
@@ -189,7 +192,7 @@ class _Deletion:
         return _Ready(line, entry, path)
 
     async def _check(self, ready: Sequence[_Ready]) -> list[_Ready]:
-        """Describe the groups again, and return the groups that may still be deleted. Finish all other groups."""
+        """Describe the groups again, and return the groups whose deletion is still allowed. Refuse all other groups."""
         if not ready:
             return []
         try:
@@ -215,9 +218,9 @@ class _Deletion:
         return passed
 
     async def _send(self, groups: Sequence[str]) -> dict[str, Outcome]:
-        """Send one request, and return group id → outcome.
+        """Send one DeleteGroups request, and return group id → outcome.
 
-        The outcome is uncertain if the response is lost or lacks the group.
+        The outcome of a group is uncertain if no response arrives, or if the response does not contain the group.
         """
         lost = Fault("NO_ANSWER", "the broker's response does not contain this group")
         try:
@@ -236,7 +239,7 @@ class _Deletion:
             await self._finish(_verified(one, outcomes[group], found[group]))
 
     async def _finish(self, result: GroupResult) -> None:
-        """Log the outcome for one group, and remove its backup if the deletion was refused."""
+        """Log the result for one group, and remove the backup of the group if its deletion was refused."""
         try:
             result = await asyncio.to_thread(self._log, result)
         except OSError as error:
@@ -253,9 +256,9 @@ class _Deletion:
 
 
 def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """Return the result of a group if the request certainly did not delete it.
+    """Return the result for a group if it is certain that the request did not delete the group; otherwise None.
 
-    None if the group may have been deleted. The caller must then check whether the group exists.
+    If the result is None, the caller must check whether the group still exists.
     """
     fault = outcome.fault
     if fault is None or outcome.uncertain:

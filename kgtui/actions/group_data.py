@@ -1,4 +1,7 @@
-"""The data of a group that a deletion removes: offsets and configs, for the plan and for the backup."""
+"""Read the data that the deletion of a group removes: its offsets and configs.
+
+The plan and the backup need this data.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,9 @@ class GroupData:
 
     Attributes:
         description: response of the describe RPC for the type of the group.
-        offsets: committed offsets or share offsets, with the known log offsets.
-        configs: None if they could not be read.
-        configs_fault: why the configs could not be read, or None.
+        offsets: committed offsets or share offsets of the group, and the log start and end offsets that are known.
+        configs: configs of the group; None if they could not be read.
+        configs_fault: error because of which the configs could not be read; None if they were read.
     """
 
     description: GroupDescription
@@ -44,19 +47,19 @@ class GroupData:
 
     @property
     def rows(self) -> list[CommittedOffset | ShareOffset]:
-        """All partitions that the broker reported, with or without an offset."""
+        """One row per partition that the broker reported, also for partitions in which the group has no offset."""
         return [*self.offsets.committed, *self.offsets.share]
 
     @property
     def positions(self) -> list[CommittedOffset | ShareOffset]:
-        """All partitions in which the group has an offset."""
+        """One row per partition in which the group has an offset."""
         rows: list[CommittedOffset | ShareOffset] = [row for row in self.offsets.committed if row.offset is not None]
         rows += [row for row in self.offsets.share if row.start_offset is not None]
         return rows
 
     @property
     def gone_topics(self) -> frozenset[str]:
-        """Topics that no longer exist in the cluster, although the group's offsets contain partitions of them."""
+        """Names of the topics in the group's offsets that no longer exist in the cluster."""
         bounds = self.offsets.bounds or {}
         return frozenset(
             row.topic
@@ -67,7 +70,7 @@ class GroupData:
 
     @property
     def unreadable(self) -> str | None:
-        """Reason why a complete backup of the offsets is impossible; None if it is possible."""
+        """Text that says why a complete backup of the group's offsets is impossible; None if it is possible."""
         errors = [row.error for row in self.rows if row.error]
         failed = [error for error in errors if error not in TOPIC_GONE]
         if not failed:
@@ -80,9 +83,9 @@ class GroupData:
 async def read_group_data(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
 ) -> dict[str, GroupData | Fault]:
-    """Return group id → data of the group, or the fault if its offsets could not be read.
+    """Return group id → data of the group. If the offsets of a group could not be read, the value is the fault (error).
 
-    The data is complete except for configs and log offsets that could not be read.
+    Configs and log offsets that could not be read are missing in the data.
     """
     described = {description.group: description for description in descriptions}
     read = await read_groups(

@@ -1,4 +1,4 @@
-"""The plan of a deletion: what each group would lose, whether that is safe, or why it is refused."""
+"""The plan of a deletion. It says for each group what would be lost and whether that is safe, or why it is refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Undo(StrEnum):
-    """How much of a deletion the backup can undo."""
+    """How much of the loss of a deletion can be restored from the backup."""
 
     RESTORABLE = "restorable"
     PARTLY = "partly"
@@ -43,12 +43,12 @@ class DeletionLoss:
         topics: number of topics with an offset.
         partitions: number of partitions with an offset.
         positions: sum of the offsets in all partitions.
-        unread: total lag of the group.
-        last_commit: time of the last commit that kgtui observed, in seconds since the epoch, or None. No RPC reports
-            this time.
-        undo: how much of the deletion can be undone.
-        not_restored: what the backup cannot restore; empty if it restores everything.
-        hidden: whether the group may have offsets in topics on which the user has no DESCRIBE permission.
+        unread: total lag of the group, in records.
+        last_commit: time of the last commit that kgtui observed, in seconds since the epoch; None if kgtui has observed
+            none, because no RPC reports commit times.
+        undo: how much of the loss can be restored from the backup.
+        not_restored: names of the parts of the loss that cannot be restored from the backup; empty if everything can.
+        hidden: whether the group can have further offsets in topics on which the user has no DESCRIBE permission.
     """
 
     topics: int
@@ -63,7 +63,7 @@ class DeletionLoss:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A group that may be deleted, with its description and its loss."""
+    """A group whose deletion is allowed, with its description and what would be lost."""
 
     description: GroupDescription
     loss: DeletionLoss
@@ -80,7 +80,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A group that will not be deleted, with the reason. `type` is None if it is not known."""
+    """A group whose deletion is refused, with the reason. `type` is the type of the group; None if unknown."""
 
     group: str
     reason: str
@@ -89,10 +89,11 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of a deletion: one entry per group, in the requested order, without duplicates.
+    """The plan of a deletion.
 
     Attributes:
-        made_at: seconds since the epoch.
+        lines: one entry per group, in the requested order, without duplicates.
+        made_at: time at which the plan was made, in seconds since the epoch.
     """
 
     lines: tuple[Allowed | Refused, ...]
@@ -100,17 +101,17 @@ class Plan:
 
     @property
     def allowed(self) -> tuple[Allowed, ...]:
-        """The groups that would be deleted."""
+        """The entries of the groups that kgtui will delete if the user confirms the plan."""
         return tuple(line for line in self.lines if isinstance(line, Allowed))
 
     @property
     def refused(self) -> tuple[Refused, ...]:
-        """The groups that would not be deleted."""
+        """The entries of the groups that kgtui will not delete."""
         return tuple(line for line in self.lines if isinstance(line, Refused))
 
     @property
     def irreversible(self) -> bool:
-        """Whether the deletion would lose something that no backup can restore."""
+        """Whether the deletion of at least one group would lose offsets that no backup can restore."""
         return any(line.loss.undo is Undo.IRREVERSIBLE for line in self.allowed)
 
 
@@ -123,12 +124,12 @@ async def plan(
 ) -> Plan:
     """Plan a deletion: describe each group with the RPC of its type, and read the offsets and configs of the groups.
 
-    The data of groups that must not be deleted is not read.
+    Offsets and configs of groups whose deletion is refused are not read.
 
     Args:
-        timeout: maximum duration in seconds of each step: describing groups, reading offsets and configs, reading log
-            bounds.
-        last_commits: group id → observed time of its last commit, in seconds since the epoch.
+        timeout: maximum duration of each of these steps, in seconds: describing groups, reading offsets and configs,
+            and reading log start and end offsets.
+        last_commits: group id → time of the last commit that kgtui observed, in seconds since the epoch.
 
     Raises:
         UnreachableError: no broker answers.
@@ -167,7 +168,7 @@ def _line(
 
 
 def why_no_backup(data: GroupData | Fault) -> str | None:
-    """Return why a complete backup of a group is impossible; None if it is possible."""
+    """Return a text that says why a complete backup of a group is impossible; None if it is possible."""
     if isinstance(data, GroupData):
         return data.unreadable
     if data.name == "GROUP_AUTHORIZATION_FAILED":
@@ -176,11 +177,11 @@ def why_no_backup(data: GroupData | Fault) -> str | None:
 
 
 def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: bool = False) -> DeletionLoss:
-    """Return what is lost if a group is deleted, and how much the backup can restore.
+    """Return what would be lost if a group is deleted, and how much of it can be restored from the backup.
 
     Args:
-        last_commit: time of the last observed commit, in seconds since the epoch; None if it is not known.
-        hides_topics: whether the user has DESCRIBE permission on only some topics.
+        last_commit: time of the last commit that kgtui observed, in seconds since the epoch; None if it observed none.
+        hides_topics: whether there can be topics on which the user has no DESCRIBE permission.
     """
     positions = data.positions
     total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
@@ -206,7 +207,10 @@ def _gaps(data: GroupData, gone: list[str], *, hidden: bool) -> list[str]:
 
 
 def type_text(description: GroupDescription) -> str:
-    """Return the type of a group, with its kind in parentheses if the kind has another name: `classic (connect)`."""
+    """Return the type of a group.
+
+    If its kind has a different name, the kind follows in parentheses: `classic (connect)`.
+    """
     kind = kind_of(description.type, description.protocol)
     if kind == "other":
         kind = description.protocol
@@ -216,7 +220,7 @@ def type_text(description: GroupDescription) -> str:
 def loss_text(loss: DeletionLoss) -> str:
     """Return the loss as text: `offsets of 12 partitions in 3 topics, 1,284 unread records`, or `no offsets`.
 
-    If topics may be hidden, the text says that the numbers may be larger.
+    If the group can have further offsets in topics that the user cannot see, the text contains `at least`.
     """
     if not loss.partitions:
         return NONE_VISIBLE if loss.hidden else "no offsets"
@@ -229,7 +233,7 @@ def loss_text(loss: DeletionLoss) -> str:
 
 
 def undo_text(loss: DeletionLoss) -> str:
-    """Return a sentence about what can be restored: `Offsets can be restored; commit time and expiry cannot`."""
+    """Return what can be restored as text, such as `Offsets can be restored; commit time and expiry cannot`."""
     not_restored = "; ".join(loss.not_restored)
     if loss.undo is Undo.IRREVERSIBLE:
         return f"irreversible: {not_restored}"
@@ -243,7 +247,10 @@ def _count(number: int, noun: str) -> str:
 
 
 RECENT = 300.0
-"""A group may be in use if it committed, appeared or lost its last member less than this many seconds ago."""
+"""Time in seconds after the last commit of a group, its creation, or the departure of its last member.
+
+During this time, the group counts as possibly in use, so it is not called safe to delete.
+"""
 
 
 class SafeToDelete(StrEnum):
@@ -262,12 +269,12 @@ class Safety(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The answer (yes, no or uncertain) and the reason: `no: Stable with 2 members: stop them first`."""
+        """Answer (`yes`, `no` or `uncertain`) and reason, such as `no: Stable with 2 members: stop them first`."""
         return f"{self.answer}: {self.reason}"
 
     @property
     def short_text(self) -> str:
-        """The answer (safe, not safe or uncertain) and the reason: `not safe: the group has not read 5 records`."""
+        """Answer (`safe`, `not safe` or `uncertain`) and reason, such as `not safe: the group has not read 5 records`."""
         return f"{_SHORT[self.answer]}: {self.reason}"
 
 
@@ -277,14 +284,16 @@ _SHORT = {SafeToDelete.YES: "safe", SafeToDelete.UNCERTAIN: "uncertain", SafeToD
 def safety_of(
     line: Allowed | Refused, *, now: float, empty_since: float | None = None, appeared: bool = False
 ) -> Safety:
-    """Return whether it is safe to delete a group.
+    """Return whether it is safe to delete a group, and the reason.
 
-    It is safe if the group was not used recently, has no unread records, and has a backup that can restore all offsets.
+    It is safe if the group was not used in the last `RECENT` seconds, has no unread records, and all of its offsets can
+    be restored from a backup.
 
     Args:
-        line: the entry of the plan.
-        now: seconds since the epoch.
-        empty_since: when the group became Empty, in seconds since the epoch; None if it was Empty when kgtui started.
+        line: the entry of the deletion plan for the group.
+        now: current time, in seconds since the epoch.
+        empty_since: time at which the group became Empty, in seconds since the epoch; None if the group was already
+            Empty when kgtui started.
         appeared: whether the group appeared while kgtui was running, and has been Empty since then.
     """
     if not isinstance(line, Allowed):
@@ -322,9 +331,9 @@ def _safety_of_offsets(loss: DeletionLoss) -> Safety:
 
 
 def unread_text(loss: DeletionLoss) -> str:
-    """Return the number of unread records: `5 records`, `at least 5 records` or `unknown`.
+    """Return the number of unread records as text: `5 records`, `at least 5 records` or `unknown`.
 
-    For a group without offsets, the text says that there are no records because of that.
+    For a group without offsets, the text is `no records, because the group has no offsets`.
     """
     if not loss.partitions:
         return "unknown" if loss.hidden else "no records, because the group has no offsets"

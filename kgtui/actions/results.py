@@ -21,27 +21,30 @@ class DeletionStatus(StrEnum):
     """A request of kgtui deleted the group."""
 
     REFUSED = "refused"
-    """kgtui or the broker refused the deletion, and the group is unchanged."""
+    """kgtui or the broker refused the deletion, so the group was not changed."""
 
     GONE = "gone"
-    """The group no longer existed, or somebody else deleted it at the same time."""
+    """The group did not exist any more when kgtui wanted to delete it, or somebody else deleted it at the same time."""
 
     FAILED = "failed"
     """The request failed, and the group still exists."""
 
     UNCERTAIN = "uncertain"
-    """No response to the request arrived. It is not known whether the broker deleted the group, or will still do so."""
+    """No response to the request arrived.
+
+    It is not known whether the broker has deleted the group or will still delete it.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class GroupResult:
-    """The result for one group.
+    """The result of a deletion for one group.
 
     Attributes:
-        reason: why the group was not deleted, or a remark about the deletion; empty if there is nothing to say.
-        verified: True if a check showed that the group no longer exists.
-        backup: path of the backup (the JSON-lines file), or None.
-        entry: id of this deletion in the audit log; None if no intent was logged.
+        reason: text that says why the group was not deleted, or a remark about its deletion; can be empty.
+        verified: whether a check after the deletion has shown that the group no longer exists.
+        backup: path of the JSON-lines file of the backup; None if there is no backup.
+        entry: id of this deletion in the audit log; None if it has no `intent` line there.
     """
 
     group: str
@@ -64,7 +67,7 @@ class Results:
 
     @property
     def exit_code(self) -> int:
-        """Exit code: 0 if all groups were deleted, 4 if any was refused, 1 otherwise."""
+        """Exit code: 0 if all groups were deleted, 4 if the deletion of at least one group was refused, otherwise 1."""
         if self.count(DeletionStatus.REFUSED):
             return 4
         return 0 if self.count(DeletionStatus.DELETED) == len(self.by_group) else 1

@@ -1,4 +1,4 @@
-"""Writes backups and the audit log as private files, and syncs them to disk."""
+"""Writes backups and the audit log as files that only the user can read, and syncs them to disk."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a new file with mode 0600 and sync it. If this raises OSError, no incomplete file is left.
+    """Write a new file with mode 0600, and sync its contents to disk.
 
-    The caller must then call `sync_folder` for the folder. After several new files, one call is enough.
+    If this raises OSError, no new file is left behind.
+
+    Afterwards, the caller must call `sync_folder` for the folder of the file, once for all new files together.
     """
     private_folder(path.parent, inside=True)
     if path.exists():
@@ -37,15 +39,18 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def has_drafts(folder: Path) -> bool:
-    """Return whether a folder contains incomplete files, which `remove_drafts` can remove. Raises OSError."""
+    """Return whether a folder contains incomplete files of processes that were killed during `write_new`.
+
+    Raises OSError.
+    """
     return any(True for _ in _drafts(folder))
 
 
 def remove_drafts(folder: Path) -> None:
     """Remove the incomplete files of processes that were killed during `write_new`. Raises OSError.
 
-    Call it only while no other process deletes groups, because the incomplete files of that process would be removed
-    too.
+    Call it only while no other process deletes groups, because it would also remove files that the other process is
+    still writing.
     """
     for draft in _drafts(folder):
         draft.unlink(missing_ok=True)
@@ -65,10 +70,11 @@ def sync_folder(path: Path) -> None:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append one line to a file with mode 0600, and sync it. Raises OSError.
+    """Append one line to a file with mode 0600, and sync the file to disk. Raises OSError.
 
-    Several processes may append at the same time. If the disk is full, no part of the line remains in the file. If the
-    last line in the file is incomplete because of a crash, a line break is written first.
+    Several processes can append lines at the same time. If the line cannot be written completely, for example because
+    the disk is full, no part of it remains in the file. If the previous line is incomplete because of a crash, a line
+    break is written before the new line.
     """
     private_folder(path.parent)
     fresh = not path.exists()
@@ -98,9 +104,9 @@ def _write_all(file: int, data: bytes) -> None:
 
 @contextlib.contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
-    """Hold a shared lock on a file during a deletion, so that `sole_lock` fails in other processes.
+    """Hold a shared lock on a file. A process holds it during a deletion, so that `sole_lock` fails in other processes.
 
-    The kernel releases the lock if the process dies. Raises OSError.
+    The kernel releases the lock if the process ends. Raises OSError.
     """
     private_folder(path.parent)
     file = open_private(path, os.O_RDWR | os.O_CREAT)
@@ -113,7 +119,12 @@ def shared_lock(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def sole_lock(path: Path) -> Iterator[bool]:
-    """Try to take the exclusive lock on a file, and yield whether this succeeded. Raises OSError."""
+    """Try to take an exclusive lock on a file.
+
+    Yield True if that succeeded, and False if a different process has a lock.
+
+    Raises OSError.
+    """
     private_folder(path.parent)
     file = open_private(path, os.O_RDWR | os.O_CREAT)
     try:
@@ -128,7 +139,10 @@ def sole_lock(path: Path) -> Iterator[bool]:
 
 
 def check_writable(folder: StateFolder) -> None:
-    """Write a test file. Raises `RefusedError` if this fails, because no group may be deleted without a backup."""
+    """Check that backups can be written, by writing a temporary file.
+
+    Raises `RefusedError` if that fails, because no group is deleted without a backup.
+    """
     try:
         private_folder(folder.path)
         with tempfile.NamedTemporaryFile(dir=private_folder(folder.backups, inside=True)) as probe:

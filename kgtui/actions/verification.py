@@ -1,7 +1,7 @@
 """Checks whether deleted groups still exist.
 
-Groups are checked after each deletion. When kgtui starts, it also checks the groups of all deletions that have no
-outcome in the audit log.
+Groups are checked immediately after their deletion. When kgtui starts, it also checks the groups of earlier deletions
+that have no `outcome` line in the audit log.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Presence(Enum):
 
 
 async def check_presence(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
-    """Describe the groups again, and return for each group whether it exists.
+    """Return group id → whether the group exists. To find out, the groups are described.
 
-    If the description does not show whether a group exists, the group is looked up in the list of all groups.
+    If the response does not show whether a group exists, the group is looked up in the list of all groups.
     """
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)
@@ -58,9 +58,9 @@ def _described(answer: Answer[Mapping[str, GroupDescription]], group: str) -> Pr
 
 
 async def _listed(admin: GroupAdmin, groups: Collection[str], timeout: float) -> dict[str, Presence]:
-    """Look up groups in the list of all groups, and return for each group whether it exists.
+    """Look up groups in the list of all groups, and return group id → whether the group exists.
 
-    If a group is missing in the list, it is `GONE` if every broker answered, and `UNKNOWN` otherwise.
+    A group that is missing in the list is `GONE` if every broker has answered, and `UNKNOWN` otherwise.
     """
     try:
         answer = await admin.list_groups(timeout=timeout)
@@ -78,16 +78,18 @@ _PRESENT = "a later check found that a group with this id exists"
 async def unfinished(
     admin: GroupAdmin, folder: StateFolder, *, timeout: float = DEFAULT_TIMEOUT
 ) -> tuple[GroupResult, ...]:
-    """Check each deletion in this cluster that has no logged outcome, log the outcome, and return the results.
+    """Check each deletion in this cluster whose outcome was not logged, log the outcome, and return the results.
 
-    Nothing is checked while another process deletes groups. If the outcome is still unknown, the deletion is checked
-    again at the next start. Incomplete backups of killed processes are removed.
+    If a different process deletes groups at this time, nothing is checked, and the result is empty. If the outcome of a
+    deletion cannot be found out, it is checked again at kgtui's next start. Incomplete backup files of processes that
+    were killed are removed.
 
     Raises:
         UnreachableError: no broker answers.
         OSError: the audit log cannot be read or written.
     """
-    # If a process was killed while it wrote the first backup, there is an incomplete backup, but no audit log yet.
+    # If a process was killed while it was writing the first backup, there is an incomplete backup file, but no audit
+    # log. In this case, the incomplete file must be removed as well.
     if not await asyncio.to_thread(lambda: folder.audit.exists() or has_drafts(folder.backups)):
         return ()
     with sole_lock(folder.lock) as alone:

@@ -247,7 +247,7 @@ def _episode_cells(episode: Episode) -> tuple[str | int | None, ...]:
 
 
 def _cell(value: float | bool | datetime | None) -> str:
-    """Format a value in a table: a number with separators, a boolean as `yes` or `no`, a time in UTC, None as unknown."""
+    """Format a value in a table: a number with separators, a boolean as `yes` or `no`, a time in UTC."""
     if value is None:
         return _UNKNOWN
     if isinstance(value, bool):
