@@ -90,8 +90,8 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
 
     Args:
         log: path of the audit log.
-        certain: whether it is known if the group was deleted. If not, kgtui checks the group at its next start.
-        found_later: whether the result comes from such a check at a later start of kgtui.
+        certain: False if it is unknown whether the group was deleted. kgtui then checks the group at its next start.
+        found_later: whether kgtui has found the result by checking the group at a later start.
     """
     fields = {
         "entry": OUTCOME if certain else UNCERTAIN,

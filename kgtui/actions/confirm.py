@@ -30,7 +30,7 @@ class Challenge:
 
     Attributes:
         asked: the text as it is shown to the user, in printable ASCII.
-        accepted: all texts that kgtui accepts: `asked`, and sometimes a different spelling of the group id.
+        accepted: all texts that kgtui accepts: `asked` and, for one group, its id with only control characters escaped.
         what: instruction for the user, such as `type the group id`. The dialog shows it after `To confirm, `.
         second_word: word that the user must type in addition; None if the deletion can be undone.
     """

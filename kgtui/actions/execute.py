@@ -72,7 +72,7 @@ async def execute(
         command: name of the program part that started the deletion, such as `kgtui delete` or `UI`, for the audit log.
         on_result: function that is called with the result of each group as soon as it is known.
 
-            Raises:
+    Raises:
         UnreachableError: no broker answers. No delete request was sent.
     """
     report = on_result or (lambda _: None)

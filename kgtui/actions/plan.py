@@ -247,9 +247,7 @@ def _count(number: int, noun: str) -> str:
 
 
 RECENT = 300.0
-"""Time in seconds after the last commit of a group, its creation, or the departure of its last member.
-
-During this time, the group counts as possibly in use, so it is not called safe to delete.
+"""Time, in seconds, for which a group that committed, appeared or lost its last member counts as possibly in use.
 """
 
 
@@ -274,7 +272,7 @@ class Safety(NamedTuple):
 
     @property
     def short_text(self) -> str:
-        """Answer (`safe`, `not safe` or `uncertain`) and reason, such as `not safe: the group has not read 5 records`."""
+        """Answer (`safe`, `not safe` or `uncertain`) and reason, such as `safe: the group has no offsets`."""
         return f"{_SHORT[self.answer]}: {self.reason}"
 
 

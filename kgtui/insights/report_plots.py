@@ -75,7 +75,7 @@ class Bar(NamedTuple):
 
     Attributes:
         since, until: start and end of the time span, in seconds since the epoch.
-            is_error: whether the bar has the error color instead of the warning color.
+        is_error: whether the bar has the error color instead of the warning color.
         tooltip: text of the tooltip. It must not contain control characters.
     """
 

@@ -117,8 +117,7 @@ class Pane(Vertical):
     reading_name: ClassVar[str] = "the group"
     """Name of this pane's data in the placeholder, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """Selects the command of Kafka's tools that shows the same data as the pane. The user can copy this command.
-    """
+    """Selects the command of Kafka's tools that shows the same data as the pane. The user can copy this command."""
 
     shows_faults: ClassVar[bool] = False
     """Whether the pane itself lists the faults (errors) of the group.

@@ -1,8 +1,8 @@
 """A terminal driver that writes short frames, ignores invalid input, and survives a closed terminal.
 
 - A frame is what Textual writes to the terminal for one update. Textual 8.2.8 writes the whole style, about 40 bytes,
-before each run of cells with the same style, and a reset after the run. Over a slow connection, this takes long.
-This driver writes only the differences between styles, and no text color for blanks.
+  before each run of cells with the same style, and a reset after the run. Over a slow connection, this takes long.
+  This driver writes only the differences between styles, and no text color for blanks.
 - Textual's writer thread ends at the first write error, for example when an SSH connection is lost. The queue of this
   thread then fills up, and the program hangs. After a write error, this driver discards all output.
 - Textual's input thread decodes UTF-8 strictly. An invalid byte, such as an umlaut in a Latin-1 terminal, ends the
