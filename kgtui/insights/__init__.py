@@ -9,8 +9,7 @@ to do next. The only packages of kgtui that this package imports are `lake` and 
 | `finding` | data classes of findings; the kinds of findings in order of urgency |
 | `rules` | one function per kind of finding |
 | `past_problems` | finds the episodes (time spans in which a group was unhealthy), and reports past problems |
-| `apply_rules` | the list of rules, the gold rows that they read, and the rule about flapping groups (too many
-rebalances) |
+| `apply_rules` | the list of rules, the gold rows that they read, and the rule about groups that rebalance too often |
 | `report` | the HTML report: findings, episodes and plots (page: `templates/report.html.j2`) |
 | `report_plots` | the plots of the report, as SVG |
 """

@@ -70,8 +70,8 @@ def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]
     """Return the episodes (time spans in which a group was unhealthy), the newest first.
 
     Args:
-    since, until: interval in seconds since the epoch. The time windows (rows) of table `health` that begin in this
-    interval are read. If a group was already unhealthy before `since`, its episode begins before `since`.
+        since, until: interval in seconds since the epoch. The time windows (rows) of table `health` that begin in this
+            interval are read. If a group was already unhealthy before `since`, its episode begins before `since`.
     """
     times = (utc_datetime(since), utc_datetime(until))
     rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_IS_PROBLEM)

@@ -28,7 +28,7 @@ If the group catches up, there is a finding only if catching up also takes at le
 """
 
 _SHOWN_RANGE = 0.1
-"""Minimum difference between the limits of an estimated time, as a fraction of the time, for showing the limits.
+"""If the lower and upper limit of an estimated time differ by at least this fraction of it, they are shown, too.
 """
 
 MAX_EVIDENCE_ROWS = 12

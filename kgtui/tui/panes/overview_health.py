@@ -182,8 +182,8 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
     found = health.rebalances
     if found is None or not found.rebalances:
         return
-    # If the broker reports no epochs, kgtui cannot notice every rebalance between two reads, so the number of
-    # rebalances is shown as `at least`.
+    # If the broker reports no epochs, kgtui can miss a rebalance between two reads. The number of rebalances is then
+    # shown with the symbol for "at least".
     least = text.marks().at_least if found.epoch_steps is None else ""
     cells = [
         Cell(f"{least}{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")

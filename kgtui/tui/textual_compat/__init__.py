@@ -7,12 +7,10 @@ workaround can then be deleted.
 | Problem in Textual 8.2.8 | Workaround |
 |---|---|
 | Textual writes the full style before every run of cells with the same style. | `terminal_driver.shorten_sgr` |
-| Textual's thread that writes to the terminal ends at the first write error, and the program then hangs. |
-`terminal_driver` |
+| After a write error, Textual's thread that writes to the terminal ends, and kgtui hangs. | `terminal_driver` |
 | If a key moves the focus, keys typed right after it still go to the previously focused widget. | `key_order` |
 | A key passes through the message queue of every ancestor before its action runs. | `key_order.run_binding` |
-| If the terminal sends a byte that is not UTF-8, or an unexpected escape sequence, the program ends. |
-`terminal_driver` |
+| Input that is not UTF-8, or an unexpected escape sequence in the input, ends the program. | `terminal_driver` |
 | A second click or key that dismisses a screen also removes the screen below it. | `ignored_input` |
 | A key ends the program if the list of the command palette does not exist yet, or has no size yet. | `ignored_input` |
 | A search of the command palette ends the program if the palette is closed before the search ends. | `ignored_input` |
@@ -21,8 +19,7 @@ workaround can then be deleted.
 | The traceback after a crash contains local variables, which may be passwords. | `crash_message` |
 | Computed styles are discarded whenever a widget is refreshed. | `rendering.StyleCache` |
 | A widget whose size has changed in a layout causes a second layout of the whole screen. | `rendering.NoRelayout` |
-| A strip (line of cells) that was divided into only one part refers to itself, so only the garbage collector can free
-it. | `rendering` |
+| A strip (rendered line) divided into one part refers to itself, so only garbage collection frees it. | `rendering` |
 | If the number of lines of a scroll view changes, Textual lays out and repaints the whole screen. | `line_view` |
 | plotext 5.3.2 limits plots to the terminal size that plotext has detected. | `plot_size` |
 
