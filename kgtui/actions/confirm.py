@@ -50,7 +50,7 @@ class Challenge:
 
 
 def challenge(groups: Sequence[str], *, irreversible: bool) -> Challenge:
-    """Return the text that the user must type to delete groups.
+    """Return the text that the user must type to confirm the deletion of groups.
 
     Args:
         groups: ids of the groups, at least one.

@@ -27,7 +27,7 @@ class DeletionStatus(StrEnum):
     """The group did not exist any more when kgtui wanted to delete it, or somebody else deleted it at the same time."""
 
     FAILED = "failed"
-    """The request failed, and the group still exists."""
+    """The delete request failed, and the group still exists."""
 
     UNCERTAIN = "uncertain"
     """No response to the request arrived.
@@ -58,7 +58,7 @@ class GroupResult:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Maps each group id of a plan to the result, in the order of the plan."""
+    """Maps the id of each group in a deletion plan to the result for this group, in the order of the plan."""
 
     by_group: Mapping[str, GroupResult] = field(default_factory=dict)
 

@@ -232,7 +232,8 @@ def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
     if context.is_readable(HEALTH):
         found += past_unhealthy(read_episodes(context.gold, since, context.now), context.unused, context.behind)
     if context.is_readable(CHURN):
-        # A row of `churn` covers one hour, so the row that contains `since` may begin up to an hour earlier.
+        # A row of `churn` covers one hour, so the row for the hour that contains `since` begins up to an hour before
+        # `since`.
         found += past_flapping(read_churn(context.gold, since - 3_600), context.now)
     ended = [finding for finding in found if finding.until is not None and finding.until >= since]
     return tuple(sorted(ended, key=lambda finding: (-(finding.until or 0.0), finding.subject)))

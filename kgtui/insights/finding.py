@@ -24,7 +24,7 @@ Value = str | int | float | bool | datetime | None
 """A value in a row of evidence; None if the value is unknown."""
 
 CREATE_GOLD_TABLES = ": create them with kgtui pipeline run --lake LAKE"
-"""End of the error message for a lake without readable gold tables."""
+"""Last part of the error message about a lake without readable gold tables: what the user can do."""
 
 
 class Kind(Enum):
@@ -233,5 +233,5 @@ FINDING_OBJECT = (
 
 
 def finding_object(finding: Finding) -> dict[str, Any]:
-    """Return a finding as a JSON object."""
+    """Return a finding as a JSON object with the fields of `FINDING_OBJECT`."""
     return as_object(FINDING_OBJECT, finding)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CopiedDialog(ModalScreen[None]):
-    """Shows a copied command line, exactly as it was copied, and a note about it."""
+    """Shows a command line that was copied to the clipboard, and a note about this command."""
 
     DEFAULT_CSS = """
     CopiedDialog {

@@ -121,7 +121,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.results = results
 
     class Failed(Message):
-        """Posted when planning or deleting failed before any delete request was sent."""
+        """Posted when an error has ended the planning or the deletion before a delete request was sent."""
 
         def __init__(self, reason: str) -> None:
             super().__init__()
@@ -361,7 +361,7 @@ class DeleteDialog(ModalScreen[Results | None]):
 
     @on(Button.Pressed, "#cancel")
     def action_cancel(self) -> None:
-        """Close the dialog without deleting anything. Has no effect while the deletion is running."""
+        """Close the dialog without deleting anything. While groups are being deleted, this action has no effect."""
         if not self.deleting:
             self.dismiss(None)
 

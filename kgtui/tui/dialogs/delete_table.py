@@ -1,4 +1,4 @@
-"""Rows and texts of the delete dialogs, and the dialog that shows the results of a deletion."""
+"""Rows and texts of the two delete dialogs, and the second of them, which shows the results of a deletion."""
 
 from __future__ import annotations
 
@@ -129,7 +129,11 @@ class DeleteRow:
 
 
 def columns(details_title: str) -> tuple[Column[DeleteRow], ...]:
-    """Return the columns of the table. `details_title` is the title of the column with `DeleteRow.details`."""
+    """Return the columns of the table in a delete dialog.
+
+    Args:
+        details_title: title of the column that shows `DeleteRow.details`.
+    """
     return (
         Column("verdict", "WHAT", lambda row: row.status, lambda row: Cell(row.status, row.role), max_width=12),
         Column("group", "GROUP", lambda row: row.group, min_width=16, max_width=60, cut="middle"),
@@ -178,7 +182,7 @@ class ObservedGroups:
 
 
 def plan_rows(made: Plan, observed: ObservedGroups) -> list[DeleteRow]:
-    """Return one table row per group of a deletion plan, refused groups last."""
+    """Return one table row per group of a deletion plan. Groups whose deletion is refused come last."""
     allowed = [
         DeleteRow(
             line.group,
@@ -308,7 +312,7 @@ def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> li
 
     Args:
         bootstrap: bootstrap servers of the cluster, separated by commas.
-        command_config: path of the client properties file; None to omit this option.
+        command_config: path for the option `--command-config` of the commands; None to omit the option.
     """
     by_kind: dict[str, list[str]] = {}
     for line in made.allowed:

@@ -139,7 +139,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         return self.query_one("#time", Input)
 
     def on_mount(self) -> None:
-        """Focus the time field, or the folder field if the default folder has no recording yet."""
+        """Move the focus to the time field or, if the default folder contains no recording yet, to the folder field."""
         self.time.focus()
         if not self._lake.chosen:
             self._ask_for_missing_lake()

@@ -1,4 +1,4 @@
-"""The title of the node page, and the titles of its parts (tables)."""
+"""The two lines above the tables of the node page: the title of the page, and the titles of the tables."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class ProblemTable(LineTable[tables.ProblemRow]):
         """Post `GroupChosen` for the group under the cursor.
 
         Args:
-            action: `open`, `explain` or `acknowledge`.
+            action: what to do with the group: `open` (go to the group), `explain` or `acknowledge` (its problem).
         """
         if self.row is not None:
             self.post_message(NodePage.GroupChosen(self.row.group, action))
@@ -193,7 +193,7 @@ class NodePage(Vertical):
         """Posted when the user has chosen a group in a table of the page.
 
         Attributes:
-            action: `open` to go to the group, `explain`, or `acknowledge`.
+            action: what to do with the group: `open` (go to the group), `explain` or `acknowledge` (its problem).
         """
 
         def __init__(self, group: str, action: str) -> None:
@@ -229,7 +229,7 @@ class NodePage(Vertical):
         yield LineTable((), lambda row: row.label, id="page-groups")
 
     def on_mount(self) -> None:
-        """Start the worker that computes the page."""
+        """Start the background worker that computes and draws the page."""
         self.run_worker(self._keep_current(), name="page", group="page")
 
     def on_resize(self, event: events.Resize) -> None:

@@ -84,7 +84,7 @@ def _since(row: ProblemRow) -> str:
 
 
 def _short_time(at: float) -> str:
-    """Format a time as `01:29`, or as `11-23 01:29` if it is at least 12 hours from now."""
+    """Format a time as `01:29`, or as `11-23 01:29` if it is at least 12 hours before or after now."""
     shown = time_text(at)
     return shown if len(shown) <= len("01:29") else text.day_minutes(at)
 

@@ -181,7 +181,8 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
 
 
 def _record(row: OffsetRow) -> PartitionRow | None:
-    # An `OffsetRow` has every attribute of a `PartitionRow`, so no conversion is needed.
+    # The fields of `kgtui.model.fields` read attributes of a `PartitionRow`. An `OffsetRow` has all of them, so it is
+    # passed to the fields without a conversion.
     return None if row.lag is None else cast("PartitionRow", row)
 
 

@@ -91,7 +91,8 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
         seconds = snapshot.taken_at - (health.read_at or 0.0)
         if seconds > _OLD_VERDICT_SECONDS:
             cells.append(note(f"as of {duration(seconds)} ago", WARN))
-    # Without a problem, no reason is shown here, because the field `undecided` says what is missing for a verdict.
+    # If the group has no problem, the reason for the verdict is not shown here, because the field `undecided` says what
+    # is missing for a final verdict.
     why = diagnosis.why if judgment.kind is not None else ""
     yield Field("verdict", (tuple(cells), (Cell(single_line(why)),)) if why else (tuple(cells),))
     if diagnosis.also:
@@ -166,8 +167,8 @@ class OverviewPane(Pane):
         return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
     def _show_notices(self, lines: list[PaneLine]) -> None:
-        # The notice is a part of the text. A separate `Notice` widget would cause a layout of the screen whenever the
-        # cursor moves to a group with faults.
+        # In this pane, the notice about old or missing data is a part of the text. A separate `Notice` widget would
+        # cause a new layout of the screen whenever the cursor moves to a group with faults.
         self._notice_lines = lines
 
     def draw(self, prepared: tuple[GroupOffsets | None, OffsetSummary | None], *, fresh: bool) -> None:

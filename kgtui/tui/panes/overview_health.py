@@ -122,7 +122,10 @@ def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Fi
 
 
 def time_text(at: float, *, seconds: bool = False) -> str:
-    """Format a time as `01:29` or, with seconds, as `01:29:04`. Add the date if it is at least 12 hours from now."""
+    """Format a time as `01:29` or, with seconds, as `01:29:04`.
+
+    If the time is at least 12 hours before or after now, add its date.
+    """
     near = abs(at - text.display_settings().now()) < _DATE_SHOWN_AFTER
     if seconds:
         return text.clock(at) if near else text.date_seconds(at)
@@ -251,7 +254,7 @@ class OffsetSummary:
 
 
 def summarize_offsets(offsets: GroupOffsets) -> OffsetSummary:
-    """Compute the totals over all partitions of a group."""
+    """Return the totals of a group's offsets and lags over all of its partitions."""
     rows = lags(offsets)
     committed = [row for row in rows if row.position is not None]
     lost = [row.lost for row in rows if row.lost]

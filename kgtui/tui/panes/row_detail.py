@@ -55,7 +55,10 @@ def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> li
 
 
 class DetailedTable(Vertical, Generic[RowT]):
-    """A table with a detail area below it. The detail area is hidden if this widget is lower than 12 lines."""
+    """A table with a detail area below it.
+
+    If the height of this widget is less than 12 lines, the detail area is hidden.
+    """
 
     DEFAULT_CSS = """
     DetailedTable { height: 1fr; }

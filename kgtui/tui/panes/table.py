@@ -1,7 +1,8 @@
 """A table widget that draws only visible rows, so that 10,000 rows scroll as fast as ten.
 
-Each row is an immutable object with an attribute `key`. When the rows are replaced, the cursor stays on the row with
-the same key, and this row stays on the same line of the screen. Only changed lines are redrawn.
+Each row is an immutable object and has a key, which the table computes with its argument `key` (a function). When the
+rows are replaced, the cursor stays on the row with the same key, and this row stays on the same line of the screen.
+Only changed lines are redrawn.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     FIXED_LINES = 1
 
     class CursorMoved(Message):
-        """Posted when the cursor has moved to another row, or when the rows or columns of the table were replaced."""
+        """Posted when the cursor has moved to a different row, or when the rows or columns were replaced."""
 
         def __init__(self, table: LineTable[Any]) -> None:
             super().__init__()
@@ -174,9 +175,10 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         """Show these rows, and replace the columns if `columns` is not None.
 
         Args:
-            fresh: whether the rows belong to another group. If so, the cursor goes to the first row, and the widths of
-                the columns may shrink.
-            at_top: whether the cursor goes to the first row. By default, the cursor stays on the row with the same key.
+            fresh: whether the rows belong to a different group than before. If so, the cursor goes to the first row,
+                and columns can become narrower than before.
+            at_top: whether to move the cursor to the first row. By default, the cursor stays on the row with the same
+                key.
         """
         old, at = self._rows, self.cursor
         if columns is not None:
@@ -210,7 +212,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         self.post_message(self.CursorMoved(self))
 
     def refresh_row(self, index: int) -> None:
-        """Redraw one row if it is visible."""
+        """Redraw the row with this index if it is visible."""
         line = index - self.scroll_offset.y
         if 0 <= line < self._lines:
             self.refresh(Region(0, line + 1, self.size.width, 1))
@@ -231,7 +233,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         return min(at, len(self._rows) - 1)
 
     def _changed_rows(self, old: Sequence[RowT]) -> Iterator[int]:
-        """Yield the index of each visible row that differs from the row with the same index in `old`."""
+        """Yield the index of each visible row that differs from the row with this index in `old`, the previous rows."""
         top = self.scroll_offset.y
         for index in range(top, top + self._lines):
             if old[index : index + 1] != self._rows[index : index + 1]:
@@ -354,7 +356,8 @@ def row_strip(fitted: FittedColumns[RowT], row: RowT, base: Style, role_style: C
     Args:
         fitted: (column, width in terminal cells) of each column that fits the table.
         base: style of the row.
-        role_style: returns the style for the color role of a cell; None to draw all cells in the style `base`.
+        role_style: function that returns the style for the color role of a cell; None to draw all cells in the style
+            `base`.
     """
     segments: list[Segment] = []
     for column, width in fitted:

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class TextLines(LineView, can_focus=True, inherit_bindings=False):
-    """Scrolling text that changes often. An update redraws only the visible lines that differ."""
+    """A widget for scrolling text that changes often.
+
+    When the text changes, only visible lines that differ are redrawn.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{role}" for role in ROLES}
     """
@@ -62,8 +65,8 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
     def columns(self) -> int:
         """Width of a line in terminal cells, without the scroll bar.
 
-        While the widget is hidden, this is its last width. Otherwise, the text would be wrapped to a few cells, and the
-        user would see this for a moment when the widget is shown again.
+        While the widget is hidden, this is the width that it had when it was last visible. The hidden widget itself has
+        width 0. Text wrapped to that width would be visible for a moment when the widget is shown again.
         """
         self._last_columns = self.scrollable_content_region.width or self._last_columns
         return self._last_columns
@@ -74,7 +77,10 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         return "\n".join("".join(safe_text(cell.text) for cell in line) for line in self._lines)
 
     def set_lines(self, lines: Sequence[PaneLine], *, fresh: bool = False) -> None:
-        """Show these lines. If `fresh` is true, the text is about another group, so scroll to the top."""
+        """Show these lines.
+
+        If `fresh` is true, the text is about a different group than before, so scroll to the top.
+        """
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y
         self.set_line_count(len(lines))
@@ -82,8 +88,8 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # A hidden widget has height 0, but its cache may contain lines from the time when it was visible. These lines
-        # are compared as well, so that the cache contains no old text.
+        # A hidden widget has height 0, but its cache of rendered lines can contain lines from the time when it was
+        # visible. These lines are compared with the new lines as well, so that no old text remains in the cache.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:
