@@ -330,10 +330,7 @@ def _unusual_since(history: LagHistory, name: str, value: float, normal: float) 
 
 
 def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
-    """Return the row at which the last run of consecutive hours begins.
-
-    `hours` has one row per hour, sorted by hour.
-    """
+    """Return the first row of the last run of consecutive hours. `hours` has one row per hour, sorted by hour."""
     first = hours[-1]
     for row in reversed(hours[:-1]):
         if (first["hour"] - row["hour"]).total_seconds() > 3_600:

@@ -41,20 +41,11 @@ if TYPE_CHECKING:
 MOST_EVENTS = 1_000
 """Maximum number of events in the table of changes."""
 ROWS_PER_GROUP = 2
-"""Maximum number of events per group in the table of changes.
-
-One further row shows how many older events the group has.
-"""
+"""Maximum number of events per group in the table of changes. One more row shows the number of older events."""
 SPARKLINE_POINTS = 12
-"""Maximum number of values in a sparkline (small plot).
-
-Each value is the sum over all groups of the page in one snapshot.
-"""
+"""Maximum number of values in a sparkline. Each value is the sum over all groups of the page in one snapshot."""
 TALL_PAGE_LINES = 28
-"""Height of the page, in lines, from which it shows all tables below each other.
-
-A lower page shows one table at a time.
-"""
+"""Height in lines from which the page shows all tables below each other. A lower page shows one table at a time."""
 SLICE_SECONDS = 0.004
 """Maximum time, in seconds, after which the computation of the page lets other tasks of the event loop run."""
 GROUPS_PER_SECOND = 20_000
@@ -127,10 +118,7 @@ class RecentEventTable(LineTable[EventRow]):
     """
 
     def action_choose(self) -> None:
-        """Post `GroupChosen`, so that the screen goes to the group of the event under the cursor.
-
-        For an event of a broker, do nothing.
-        """
+        """Post `GroupChosen` for the group of the event under the cursor. For an event of a broker, do nothing."""
         if self.row is not None and self.row.event.group is not None:
             self.post_message(NodePage.GroupChosen(self.row.event.group, "open"))
 
