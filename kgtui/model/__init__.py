@@ -6,23 +6,23 @@ The package imports only `kgtui.errors`, the standard library and RE2. An unknow
 |---|---|
 | `group` | `Listing` and `GroupDescription`: a group in lists and in descriptions |
 | `group_types` | group types, their states, and the kinds of groups |
-| `members` | consumers, Connect workers, schema registry nodes, streams processes |
+| `members` | the members of groups: consumers, Connect workers, schema registry nodes, streams processes |
 | `offsets` | committed offsets, log start and end offsets, and lag |
-| `record_times` | when the records around a committed offset were written |
+| `record_times` | the times at which the records next to a committed offset were written |
 | `cluster` | brokers, features, and retention of records and offsets |
 | `answer` | `Answer` of a read with its `Fault`s, and `Outcome` of a write |
 | `access` | `Access`: which groups and topics the user may see |
 | `snapshot` | `Snapshot`: all data about a cluster at one time |
-| `summary` | `Summary`: the values that the sweep (the background read of all groups) stores for each group |
+| `summary` | `Summary`: the values that the sweep (kgtui's background read of all groups) stores for each group |
 | `trail` | `Trail`: the last few reads of a group by the sweep, encoded as a few bytes |
 | `member_names` | short unique names of members, and the owners of partitions |
 | `facts` | looks up members, lag and topics of a group in a snapshot |
 | `fields` | the catalog of all values that kgtui shows |
 | `query` | the filter language of the terminal UI and the commands |
 | `assignment` | current and target owners of partitions, and the members that delay a rebalance |
-| `guard` | decides whether a group may be deleted |
+| `guard` | decides whether kgtui is allowed to delete a group |
 | `burrow` | health verdicts by the rules of Burrow, LinkedIn's lag checker |
-| `health` | health verdict, lag trend, data loss and age of the oldest unread record, from polled offsets |
+| `health` | computes for a group from its polled offsets: verdict, lag trend, data loss, age of unread records |
 | `judgment` | `Judgment`: whether something is wrong with a group, and since when |
 | `empty_reason` | texts that say why a group without members has a problem |
 | `series` | ring buffers with lag, members and rates of watched groups |
@@ -40,5 +40,5 @@ The package imports only `kgtui.errors`, the standard library and RE2. An unknow
 | `paths` | replaces `~` in paths that users write |
 | `number_format` | byte and record counts as short texts, such as `4.2 MB` |
 | `rfc3339` | times as RFC 3339 text, and back |
-| `slices` | runs a long computation in short slices |
+| `slices` | runs a long computation in short slices, so that other tasks can run in between |
 """

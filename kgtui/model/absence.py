@@ -23,7 +23,7 @@ class NoMatch:
     """Why no group matches a filter.
 
     Attributes:
-        meant: the filter that the user may have meant, or None. If it is set, no other attribute is.
+        meant: the filter that the user probably meant, or None. If it is not None, the other attributes are not set.
         word: the word that a group id must contain, if this is the only condition on ids in the filter; otherwise None.
         excluded: number of groups whose ids match the filter, but whose other values, such as the lag, do not.
         example: the id of one group that is counted in `excluded`; empty if `excluded` is 0.
@@ -67,10 +67,10 @@ def why_not_listed(
 
     Args:
         group: id of the missing group, or a part of an id.
-        clock: formats a time in seconds since the epoch.
+        clock: function that converts a time in seconds since the epoch to text.
         fault: why the group could not be described; None if there was no error.
         gone_at: time at which the group disappeared from a recording, in seconds since the epoch, or None.
-        whole: True if `group` is a whole id; False if it may be a part of an id.
+        whole: True if `group` is a whole id; False if it can be a part of an id.
         events: whether to search the events in the snapshot for the time at which the group disappeared.
     """
     name = visible(group)

@@ -20,17 +20,17 @@ CLUSTER_OPERATIONS = frozenset(
 )
 """Every ACL operation on a cluster.
 
-A super user may perform all of them; so may every user of a cluster without an authorizer.
+A super user is allowed to perform all of them, and so is every user of a cluster without an authorizer.
 """
 
 HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
-"""`Fault.name` for a group without visible offsets, if brokers may hide some of its offsets from the user."""
+"""`Fault.name` for a group without visible offsets, if brokers possibly hide its offsets from the user."""
 
 HIDDEN_TOPICS = "OFFSETS_HIDDEN"
 """`Fault.name` for a group whose members read topics on which the user lacks DESCRIBE."""
 
 NONE_VISIBLE = "no offsets that you may see"
-"""Text for a group without visible offsets, if brokers may hide some because the user lacks permissions."""
+"""Text for a group without visible offsets, if brokers possibly hide its offsets from the user."""
 
 VISIBLE_ONLY = "only in topics that you may see"
 """Text next to a number that includes only topics on which the user has DESCRIBE."""
@@ -48,13 +48,13 @@ NO_VISIBLE_GROUP = (
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The permissions that decide what brokers silently leave out of their responses.
+    """The user's permissions that decide which groups and topics brokers silently leave out of their responses.
 
-    `Access()` stands for a user who may see nothing.
+    `Access()` stands for a user who has no permissions.
 
     Attributes:
-        cluster_operations: names of Kafka's AclOperation that the user may perform on the cluster; None if not
-            reported.
+        cluster_operations: names of Kafka's AclOperation that the user is allowed to perform on the cluster; None if
+            the broker did not report them.
         any_topic: whether the user has DESCRIBE on all topics except `denied_topics`.
         denied_topics: topics on which an ACL denies DESCRIBE to the user, as names or prefixes such as `pay-*`; None if
             they are not known.
@@ -73,7 +73,7 @@ class Access:
     def hides_topics(self) -> bool:
         """Whether the user is known to lack DESCRIBE on some topics. Brokers leave out the offsets in these topics.
 
-        If the result is False and `denied_topics` is None, an ACL may still deny some topics.
+        If the result is False and `denied_topics` is None, an ACL might still deny DESCRIBE on some topics.
         """
         return not self.any_topic or bool(self.denied_topics)
 
@@ -94,7 +94,7 @@ FULL_ACCESS = Access(CLUSTER_OPERATIONS, any_topic=True)
 
 
 def partly_recorded(access: Access) -> str:
-    """Return a warning that a recording by this user may lack groups or topics; empty if nothing will be missing."""
+    """Return a warning if a recording by this user will lack hidden groups or topics; otherwise an empty string."""
     lacking = {}
     if not access.lists_every_group:
         lacking["groups"] = "the cluster"
@@ -103,13 +103,14 @@ def partly_recorded(access: Access) -> str:
     if not lacking:
         return ""
     return (
-        f"the recording may be incomplete, because brokers leave out the {' and '.join(lacking)} that you may not "
-        f"describe. To record everything, ask for the ACL operation DESCRIBE on {' and '.join(lacking.values())}"
+        f"the recording may be incomplete, because brokers leave out the {' and '.join(lacking)} that you are not "
+        "allowed to describe. To record everything, ask for the ACL operation DESCRIBE on "
+        f"{' and '.join(lacking.values())}"
     )
 
 
 def lower_bound_reason(access: Access) -> str:
-    """Return a text that says why the lags are only lower bounds, and which permission the user must ask for."""
+    """Return a text for lags that are only lower bounds: the reason, and the permission that the user needs."""
     request = (
         f"ask to {_remove_denial(access)}"
         if access.denied_topics
@@ -119,7 +120,7 @@ def lower_bound_reason(access: Access) -> str:
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
-    """Return the fault of a group that may have offsets in topics that brokers hide from the user.
+    """Return the fault of a group that has no visible offsets, but might have offsets in topics that are hidden.
 
     Args:
         access: the permissions of the user; None if they were not read.

@@ -1,7 +1,7 @@
 """Results of reads and writes on a Kafka cluster.
 
-A read may fail for some brokers or groups. The result then contains one fault for each of them, and the rows of all
-other brokers and groups.
+A read can fail for some brokers or groups and succeed for the others. The result then contains one fault for each
+broker or group that failed, and the rows of all others.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
     """Convert an exception to a fault.
 
     Args:
-        broker: node id for the fault, if the exception does not contain a node id.
+        broker: node id to use if the exception does not contain a node id, or None.
         group: id of the group that the request was about, or None.
     """
     named = getattr(error, "broker", None)
@@ -116,7 +116,7 @@ class Outcome:
 
     Attributes:
         fault: why the write failed; None if it succeeded.
-        uncertain: True if no response arrived, so that the write may have been executed.
+        uncertain: True if no response arrived, so that it is not known whether the broker executed the write.
     """
 
     group: str

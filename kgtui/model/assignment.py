@@ -2,10 +2,10 @@
 
 An item is a partition, a streams task (subtopology, partition) with a role, a connector, or a task of a connector.
 
-A broker reports for each member only the partitions that it may use now. A partition that a member must still give up
-(`ConsumerGroupMember.partitionsPendingRevocation`) is in no reported assignment, so the owner of this partition is not
-known. It is only known that the owner's epoch is below the assignment epoch of the group. kgtui therefore says that the
-partition waits for every member whose epoch is below the assignment epoch.
+A broker reports for each member only the partitions that the member is allowed to use now. A partition that a member
+must still give up (`ConsumerGroupMember.partitionsPendingRevocation`) is in no reported assignment, so the owner of
+this partition is not known. It is only known that the owner's epoch is below the assignment epoch of the group. kgtui
+therefore says that the partition waits for every member whose epoch is below the assignment epoch.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Skew:
     Attributes:
         by: what is compared: `member`, `host` or `rack`.
         loads: one load per member, host or rack, the largest first.
-        ratio: largest number of items per member in `loads`, divided by the number of items per member in the whole
-            group. It is 1 if the items are distributed evenly, and None if no item is assigned.
+        ratio: items per member of the load that has the most items per member, divided by the items per member of
+            the whole group. It is 1 if the items are distributed evenly, and None if no item is assigned.
     """
 
     by: str
@@ -110,8 +110,9 @@ class Placement(NamedTuple):
         owners: ids of the members that own the item.
         targets: ids of the target owners; None if the group has no target assignment.
         waits_for: ids of the members that delay the move. If the status is `LEAVING`, these are the owners that must
-            give up the item. If the status is `ARRIVING`, these are other members whose epoch is behind, because one of
-            them may still have the item; without such members, these are the target owners.
+            give up the item. If the status is `ARRIVING`, these are the other members whose epoch is below the
+            assignment epoch, because one of them might still own the item. If no other member has such an epoch, these
+            are the target owners. For every other status, the tuple is empty.
     """
 
     item: Item
@@ -209,7 +210,7 @@ def _by_item(held: Iterable[tuple[str, frozenset[Item]]]) -> dict[Item, tuple[st
 
 
 def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
-    """Return revoked connector or task → ids of the workers that must give it up."""
+    """Return a dictionary: revoked connector or task → ids of the Connect workers that must give it up."""
     by: defaultdict[Item, set[str]] = defaultdict(set)
     for member in members:
         names = set(member.connect.revoked) if member.connect else set()
@@ -232,7 +233,7 @@ def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
 
 
 def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
-    """Return the topics that members subscribe to.
+    """Return the topics to which the members of a group subscribe.
 
     None if there are no members, if a member subscribes to a pattern, or if the topics of a member are not known.
     """
@@ -341,7 +342,7 @@ def targets_of(member: Member) -> frozenset[Item]:
 
 
 def has_assignment(member: Member) -> bool:
-    """Return whether the broker reported the assignment of the member."""
+    """Return whether the assignment of a member is known. For a schema registry node, which has none, this is True."""
     if member.registry is not None:
         return True
     return member.streams is not None or member.connect is not None or member.assignment is not None

@@ -33,7 +33,7 @@ class Status(IntEnum):
     """The group does not exist."""
     OK = 1
     WARN = 2
-    """The group commits, but its lag was always above `Options.allowed_lag` and never fell."""
+    """The group commits, but in the whole window, its lag was above `Options.allowed_lag` and never fell."""
     ERR = 3
     """A partition of the group is `STOP`, `STALL` or `REWIND`."""
     STOP = 4
@@ -50,7 +50,8 @@ class Options:
 
     Attributes:
         intervals: maximum number of commits in a `Window`, and maximum number of log end offsets in it.
-        minimum_complete: minimum number of commits for a status other than OK, as a fraction (0 to 1) of `intervals`.
+        minimum_complete: minimum number of commits in a window, as a fraction (0 to 1) of `intervals`. With fewer
+            commits, the status is OK.
         allowed_lag: a partition whose lag is at most this many records is OK.
         min_distance: minimum seconds between two commits in a window. If a commit comes sooner, its offset and lag
             replace those of the previous commit.
@@ -93,7 +94,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The recent commits of a group in one partition, and its recent log end offsets.
+    """The recent commits of a group in one partition, and the recent log end offsets of this partition.
 
     Attributes:
         commits: oldest first, at most `Options.intervals`.
@@ -113,7 +114,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class PartitionVerdict:
-    """The verdict on one partition.
+    """Burrow's verdict on the progress of a group in one partition.
 
     Attributes:
         status: any status except `ERR`.
@@ -132,7 +133,7 @@ class PartitionVerdict:
 
 @dataclass(frozen=True, slots=True)
 class GroupVerdict:
-    """The verdict on a group.
+    """Burrow's verdict on a group, which follows from the verdicts on its partitions.
 
     Attributes:
         status: the worst status of the partitions, but at most `ERR`.
@@ -172,16 +173,19 @@ class CommitRing:
         self._ends: array[int] = array("q")
 
     def log_end(self, offset: int) -> None:
-        """Add a log end offset. The caller must add one every `Options.offset_refresh` seconds."""
+        """Add a newer log end offset. The caller must do this every `Options.offset_refresh` seconds."""
         self._ends.append(offset)
         del self._ends[: -self._options.intervals]
 
     def commit(self, offset: int, at: int) -> None:
-        """Add a commit at `at` ms since the epoch, with the lag from the newest known log end.
+        """Add a commit. Its lag is the number of records up to the newest known log end.
 
         If less than `min_distance` has passed since the previous commit, only the offset and lag of the previous commit
-        are replaced, as in Burrow. The previous commit keeps its time. Otherwise, the window of a group that commits
-        often would never fill.
+        are replaced, as in Burrow. The previous commit keeps its time. If its time were replaced too, the window of a
+        group that commits often would never fill.
+
+        Args:
+            at: time of the commit, in milliseconds since the epoch.
         """
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:

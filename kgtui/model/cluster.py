@@ -73,7 +73,8 @@ class TopicRules:
     def seconds_alone(self) -> float | None:
         """The retention time in seconds; None if it is not known or unlimited.
 
-        It is also None if retention deletes no records, or deletes them by size, too (`retention.bytes`).
+        It is also None if the age of a record alone does not decide when it is deleted: if `cleanup.policy` lacks
+        `delete`, or if `retention.bytes` also deletes records.
         """
         return self.seconds if self.deletes and not self.by_size else None
 
@@ -87,7 +88,7 @@ class Retention:
             `cleanup.policy=compact` or `retention.bytes` are left out.
         offsets: how long the offsets of a group without members are kept (`offsets.retention.minutes`); None if it is
             not known.
-        rules: topic → configs about retention; empty in a recording.
+        rules: topic → configs about retention; empty if the data comes from a recording.
     """
 
     topics: Mapping[str, float] = field(default_factory=dict)

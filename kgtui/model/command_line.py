@@ -34,8 +34,8 @@ def describe(
 ) -> CommandLine:
     """Return the command line that shows a group with Kafka's scripts.
 
-    No script describes Connect or schema registry groups. For these kinds, the command lists all groups of the protocol
-    type.
+    No script describes Connect or schema registry groups. For a group of these kinds, the command lists all groups with
+    the same protocol type instead.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.
@@ -57,7 +57,8 @@ def describe(
 def delete(groups: Sequence[str], kind: str, seeds: Sequence[str], *, command_config: str | None = None) -> CommandLine:
     """Return the command line that deletes groups of one kind with Kafka's scripts.
 
-    `kafka-consumer-groups.sh` also deletes Connect and schema registry groups, which have no script.
+    Kafka has no script for Connect and schema registry groups. The command for these groups uses
+    `kafka-consumer-groups.sh`, which deletes them, too.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.

@@ -9,4 +9,4 @@ POLL_INTERVAL = 2.0
 """Seconds between two polls of a broker by the terminal UI, or two reads of `kgtui ls --watch`."""
 
 TREE_COLUMNS = ("lag", "members", "problem", "state", "plot", "age", "trend", "timelag")
-"""The columns of the tree of groups. If the tree is narrow, the last columns are left out."""
+"""Columns of the tree of groups in the terminal UI, from left to right. A narrow tree leaves out the last columns."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
-"""The diagnosis of a flapping group names members that joined or left in this many seconds before the snapshot."""
+"""Time before the snapshot, in seconds. The diagnosis of a flapping group names members that joined or left then."""
 
 _ABOUT_EMPTY = ONLY_COUNTED | {Problem.EMPTY}
 
@@ -141,7 +141,7 @@ def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | No
     if kind is Problem.LOSS_NEAR and health.loss is not None:
         return _owner(snapshot, group, health.loss.topic, health.loss.partition)
     if kind in (Problem.STOP, Problem.STALL, Problem.REWIND, Problem.BEHIND):
-        # `health.worst` is None until there is a health verdict. The partition with the largest lag is then used.
+        # `health.worst` is None if every partition is OK by Burrow's rules. The largest lag then decides.
         worst = health.worst or max(health.partitions.values(), key=lambda row: row.lag or 0, default=None)
         return "" if worst is None else _owner(snapshot, group, worst.topic, worst.partition)
     return ""
@@ -221,7 +221,7 @@ def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Expl
     """Convert a diagnosis to an explanation.
 
     Args:
-        clock: formats a time in seconds since the epoch.
+        clock: function that converts a time in seconds since the epoch to text.
     """
     judgment = diagnosis.judgment
     return Explanation(
@@ -235,7 +235,7 @@ def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) ->
     """Explain the verdict on a group, its faults, lost records, unknown lag, and state, in this order.
 
     Args:
-        clock: formats a time in seconds since the epoch; None for the local time zone.
+        clock: function that converts a time in seconds since the epoch to text; None for the local time zone.
     """
     clock = clock or local_clock(snapshot.taken_at)
     diagnosis = diagnose(snapshot, group, clock)
@@ -250,8 +250,8 @@ def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) ->
 def _explain_state_of(snapshot: Snapshot, group: str, state: str, judgment: Judgment) -> Explanation:
     """Explain the state of a group so that the text does not contradict the judgment.
 
-    For a Stable group with a problem, the text does not say that the members read. For an Empty group, the advice
-    depends on whether the group can be deleted now, and on its problem.
+    For a Stable group with a problem, the text does not claim that the members read their partitions. For an Empty
+    group, the advice depends on the problem, and on whether the group can be deleted now.
     """
     explanation = explain_state(state)
     if state == states.STABLE and judgment.status is not GroupStatus.OK:

@@ -44,7 +44,8 @@ def before_text(search: StateSearch | None, clock: Callable[[float], str] | None
 
     Args:
         search: None for a live cluster.
-        clock: formats a time in seconds since the epoch; None if the text must not contain a time.
+        clock: function that converts a time in seconds since the epoch to text; None if the result must not contain a
+            time.
     """
     if search is None:
         return BEFORE_START
@@ -69,15 +70,17 @@ def reason_of(
 ) -> str:
     """Return a text that says why a group has a problem.
 
-    The text is `judgment.reason`, unless the group has no members. It then depends on the other arguments.
+    For a group with members, the text is `judgment.reason`. For a group without members, it depends on the other
+    arguments.
 
     Args:
         listing: newest listing of the group, or None.
         state: newest known state of the group, or None.
         search: None for a live cluster.
-        observed_at: when a committed offset was last observed to move forward, in seconds since the epoch. If this was
-            not observed, the time of the first read of the group; None if that is not known either.
-        clock: formats a time in seconds since the epoch; None if the reason must not contain a time.
+        observed_at: time at which a committed offset was last observed to move forward, in seconds since the epoch. If
+            this was not observed, the time of the first read of the group; None if that is not known either.
+        clock: function that converts a time in seconds since the epoch to text; None if the result must not contain a
+            time.
     """
     facts = judgment.no_members
     if facts is None:

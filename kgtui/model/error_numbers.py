@@ -22,7 +22,7 @@ GROUP_ID_NOT_FOUND = 69
 UNKNOWN_TOPIC_ID = 100
 
 FORBIDDEN = frozenset({TOPIC_AUTHORIZATION_FAILED, GROUP_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED})
-"""Codes that mean that the ACLs do not allow the request for this user."""
+"""Error codes that mean that the user lacks a permission (an ACL) for the request."""
 
 TOPIC_GONE = frozenset({UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID})
-"""Codes that mean that the topic does not exist."""
+"""Error codes that mean that the topic does not exist."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class EventKind(StrEnum):
-    """The kind of an event, as in JSON and in `kgtui events --kind`."""
+    """The kind of an event. The values are used in JSON and in the option `kgtui events --kind`."""
 
     APPEARED = "appeared"
     DISAPPEARED = "disappeared"
@@ -68,7 +68,7 @@ class Event(NamedTuple):
 
     @property
     def detail(self) -> str:
-        """The change in one line without the name of its kind, for tables that show the kind in another column.
+        """The change in one line without the name of its kind, for tables that show the kind in a column of its own.
 
         For example, `Stable → Empty` instead of `state Stable → Empty`.
         """
@@ -135,7 +135,7 @@ class KindOfEvent(NamedTuple):
         meaning: what has happened, for `kgtui events --help`.
         about: name under which events of this kind can be selected on the Events screen (key `o`).
         text: function that returns the text of an event in one line.
-        role: color role; an empty string stands for the normal text color.
+        role: the color, one of `kgtui.model.marks.ROLES`; empty for the normal text color.
     """
 
     meaning: str
@@ -190,7 +190,7 @@ EVENT_KINDS: dict[EventKind, KindOfEvent] = {
         _verdict, WARN,
     ),
     EventKind.CONFIG: KindOfEvent(
-        "a config changed; configs are read only if the filter matches a single group", "verdicts and configs",
+        "a config changed; kgtui reads configs only if the filter matches a single group", "verdicts and configs",
         lambda event: f"{event.subject}: {_change(event)}",
     ),
     EventKind.BROKER_LOST: KindOfEvent(
@@ -212,7 +212,7 @@ class EventLog:
         keep: maximum number of events.
 
     Attributes:
-        total: number of all events so far, including dropped ones.
+        total: number of events that were ever added, including those that the full log has dropped.
     """
 
     def __init__(self, keep: int) -> None:
@@ -228,23 +228,23 @@ class EventLog:
     def add_disappeared(self, groups: Sequence[tuple[str, Listing]], at: float) -> None:
         """Append the events of groups that no longer exist, given as pairs (group id, last listing).
 
-        If the log does not have space for so many events, only the last groups get an event.
+        If there are more groups than the log can contain events, only the last groups get an event. `total` counts all.
         """
         keep = self._events.maxlen or 0
         self._events.extend(disappeared(group, at, last) for group, last in groups[max(len(groups) - keep, 0) :])
         self.total += len(groups)
 
     def kept(self) -> tuple[Event, ...]:
-        """Return all events in the log. The same tuple is returned until another event is added."""
+        """Return all events in the log. The same tuple is returned until the next event is added."""
         if self._kept[0] != self.total:
             self._kept = (self.total, tuple(self._events))
         return self._kept[1]
 
     def since(self, total: int) -> tuple[list[Event], int]:
-        """Return `(events, dropped)`, for the events that were added after the first `total` events.
+        """Return the events that were added after the first `total` events, as `(events, dropped)`.
 
-        `events` are those that are still in the log, oldest first. `dropped` is the number of those that the full log
-        has dropped.
+        `events` contains the newer events that are still in the log, oldest first. `dropped` is the number of newer
+        events that the full log has already dropped.
         """
         new = self.total - total
         found = list(islice(self._events, max(len(self._events) - new, 0), None))

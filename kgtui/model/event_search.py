@@ -43,7 +43,7 @@ def listing_events(group: str, at: float, before: Listing | None, after: Listing
 
 
 class LastDescription:
-    """What kgtui keeps from a group's newest description, to compare the next description with it.
+    """The parts of a group's newest description that kgtui keeps, to compare the next description with them.
 
     Args:
         appeared: True if the group was just created. All members in its first description then count as joined.
@@ -120,7 +120,7 @@ def member_events(
 def _moves(
     group: str, at: float, listing: Listing, moved: Sequence[OwnerMove], members: Iterable[Member]
 ) -> list[Event]:
-    """Return one event for all partitions with a new owner, or an empty list.
+    """Return a list with one event for all partitions whose owner changed; an empty list if no owner changed.
 
     If all partitions moved between the same two members, `Event.before` and `after` are the names of these members.
 
@@ -156,10 +156,10 @@ def offset_events(
     *,
     memberless: bool,
 ) -> list[Event]:
-    """Return one event if committed offsets of a group were reset or went back between two reads, or an empty list.
+    """Return a list with one event if offsets of a group were reset or went back between two reads, else an empty list.
 
-    If the group has no members, every changed offset was reset. This is not true of simple groups, whose consumers
-    commit without being members. For simple groups and groups with members, only offsets that went back are reported.
+    In a group without members, every change of an offset counts as a reset. In a group with members, only offsets that
+    went back are reported. The same holds for simple groups, because their consumers commit without being members.
     Partitions that only one of the two reads contains are ignored.
 
     Args:

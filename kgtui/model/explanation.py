@@ -257,16 +257,16 @@ _LOST = _Text(
 
 
 _GRANT = re.compile(r"grant ([A-Z_]+) on the (\w+)")
-"""Finds the missing ACL operation in `Fault.advice`, such as `grant DELETE on the group`.
+"""Finds the name of the missing ACL operation in `Fault.advice`, such as DELETE in `grant DELETE on the group`.
 
-The operation is searched in this text, because recordings store no other data about it.
+The text is searched, because recordings store the name nowhere else.
 """
 
 
 def reason_text(reason: str) -> str:
     """Return a `PartitionLag.reason` as text for people: `not told` becomes `not reported`.
 
-    The value `not told` itself is part of the JSON output.
+    The value itself stays `not told`, because it is part of the JSON output.
     """
     return "not reported" if reason == "not told" else reason
 
@@ -285,7 +285,7 @@ def explain_fault(fault: Fault) -> Explanation:
 
 
 def explain_state(state: str) -> Explanation:
-    """Explain a group state. For a state that kgtui does not know, the explanation says so."""
+    """Explain a group state. For an unknown state, the explanation says that kgtui does not know it."""
     text = _STATES.get(state, _Text("This version of kgtui does not know the state. The broker reported its name."))
     return Explanation(state, "", *text, is_problem=False)
 
@@ -318,8 +318,8 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     """Return the faults of a group without duplicates.
 
-    The faults come from the newest reads of the group, its summary, and the failed poll of its coordinator. If offsets
-    are hidden from the user, or may be, the last fault says so.
+    The faults come from the newest reads of the group, its summary, and the failed poll of its coordinator. If brokers
+    hide offsets from the user, or might hide some, the last fault says so.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)

@@ -35,13 +35,13 @@ class Need(Enum):
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if it was not read, or if the summary is newer."""
+    """Return the description of a group; None if it was not read, or if the summary of the group is newer."""
     reading, summary = snapshot.details.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.at, reading) else reading
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if they were not read, or if the summary is newer."""
+    """Return the offsets of a group; None if they were not read, or if the summary of the group is newer."""
     reading, summary = snapshot.offsets.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.lag_at, reading) else reading
 
@@ -121,16 +121,16 @@ def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
 
 
 def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
-    """Return whether a group has no visible offsets, but may have offsets in topics that are hidden from the user."""
+    """Return whether a group has no visible offsets, but might have offsets in topics that are hidden from the user."""
     every = snapshot.access is not None and snapshot.access.sees_every_topic
     return (not every or may_hide_topics(snapshot, group)) and has_no_offsets(snapshot, group)
 
 
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return a fault if offsets of a group are hidden from the user, or may be; otherwise None.
+    """Return a fault if offsets of a group are hidden from the user, or might be; otherwise None.
 
-    Offsets are hidden if a member reads a topic on which the user lacks DESCRIBE. They may be hidden if none are
-    visible and the user lacks DESCRIBE on some topics.
+    Offsets are hidden if a member reads a topic on which the user lacks DESCRIBE. They might be hidden if the group
+    has no visible offsets and the user lacks DESCRIBE on some topics.
     """
     reading = current_offsets(snapshot, group)
     if reading is not None and reading.value.hidden_topics:
@@ -140,7 +140,7 @@ def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return when the lag in `lag_total` was read, in seconds since the epoch; None if it was never read."""
+    """Return the time at which the result of `lag_total` was read, in seconds since the epoch; None if never read."""
     reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
     return reading.at if reading is not None else summary.lag_at if summary is not None else None
 
@@ -237,7 +237,7 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
 
 
 def first_seen(snapshot: Snapshot, group: str) -> float | None:
-    """Return when the group was first read, in seconds since the epoch; None if it was not read.
+    """Return the time of the first read of a group, in seconds since the epoch; None if it was not read.
 
     On a live cluster, this is the time of the first background read of the group. In a recording, it is the time of the
     first recorded read.
@@ -252,9 +252,10 @@ def first_seen(snapshot: Snapshot, group: str) -> float | None:
 
 
 def last_progress(snapshot: Snapshot, group: str) -> float | None:
-    """Return when a committed offset of the group was last observed to move forward, in seconds since the epoch.
+    """Return the time at which a committed offset of a group was last observed to move forward.
 
-    None if no progress was observed since kgtui started, or in the recording.
+    The time is in seconds since the epoch. None if no offset has moved forward since kgtui started, or in the
+    recording.
     """
     from kgtui.model.trail import Trail
 
@@ -276,7 +277,7 @@ def lag_samples(snapshot: Snapshot, group: str) -> tuple[int, ...]:
 def lag_trend(snapshot: Snapshot, group: str) -> float | None:
     """Return the change of the lag over the last few background reads of a group, in records per second.
 
-    None if the group was not read twice, or if its lag is not known.
+    The change is negative if the lag falls. None if the group was not read twice, or if its lag is not known.
     """
     from kgtui.model.trail import lag_trend
 
@@ -296,9 +297,9 @@ def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | 
 
 
 def time_lag(snapshot: Snapshot, group: str) -> tuple[float | None, bool] | None:
-    """Return `(age of the oldest unread record in seconds, whether the record may be older)`.
+    """Return `(age, at_least)` for the oldest unread record of a group; None if the offsets were not read.
 
-    The age is None if it is not known. The whole result is None if the offsets were not read.
+    `age` is in seconds; None if it is not known. `at_least` is True if the record might be older than `age`.
     """
     health = snapshot.health.get(group)
     if health is not None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 FAMILY_SEPARATORS = (".", ":/_", "-")
-"""Sets of characters that may end the prefix of a group id, in order of priority.
+"""Sets of characters that can end the prefix of a group id, in order of priority.
 
 If the id contains characters of several sets, the first of these sets is used. The prefix ends with the first character
 that belongs to this set. The prefix of `team-007.settle` is therefore `team-007.`.
@@ -33,7 +33,7 @@ class Listing:
         type: one of `kgtui.model.group_types.TYPES`, an unknown type as the broker wrote it, or None if types are not
             listed.
         protocol: protocol type (`consumer`, `connect`, `sr`, `share`, `streams` or another); empty for a simple group.
-        state: Kafka's name, or None if states are not listed (ListGroups before v4).
+        state: Kafka's name of the group state, or None if states are not listed (ListGroups before v4).
         coordinator: node id of the broker that listed the group.
     """
 
@@ -60,16 +60,16 @@ class GroupDescription:
     Attributes:
         type: the group type that the describe RPC belongs to.
         protocol: protocol type (`consumer`, `connect`, `sr`, `share`, `streams`); empty for a simple group.
-        state: Kafka's name.
+        state: Kafka's name of the group state.
         coordinator: node id of the broker that responded.
         assignor: name of the assignor, or of the protocol in a classic group; None if it was not reported.
         group_epoch: epoch of the group (KIP-848, KIP-932, KIP-1071); None for classic groups.
         assignment_epoch: epoch of the target assignment; None for classic groups.
         members: None if the broker withheld them, because the user has no DESCRIBE permission on their topics.
-        operations: names of Kafka's AclOperation that the user may perform on the group; None if not reported. Without
-            an authorizer, a broker reports every operation that its release knows: READ, DELETE and DESCRIBE in Kafka
-            3.9.2 (bit field 328), and also DESCRIBE_CONFIGS and ALTER_CONFIGS from 4.0 on (bit field 3400, observed on
-            4.1.2 and 4.3.1).
+        operations: names of Kafka's AclOperation that the user is allowed to perform on the group; None if the broker
+            did not report them. Without an authorizer, a broker reports every operation that its release knows: READ,
+            DELETE and DESCRIBE in Kafka 3.9.2 (bit field 328), and also DESCRIBE_CONFIGS and ALTER_CONFIGS from 4.0 on
+            (bit field 3400, observed on 4.1.2 and 4.3.1).
         topology: the topology of a streams group; None for other types.
         topology_status: whether the broker has the topology of a streams group: `available`, `not stored` or `error`;
             None before Kafka 4.4 and for other types.
@@ -132,7 +132,7 @@ def listing_of(description: GroupDescription) -> Listing:
 
 
 def topics_of(description: GroupDescription) -> set[str] | None:
-    """Return the topics that members subscribe to or own, and the source topics of a topology.
+    """Return the topics to which members subscribe, the topics of their partitions, and a topology's source topics.
 
     None if the broker withheld the members.
     """
@@ -152,7 +152,7 @@ def topics_of(description: GroupDescription) -> set[str] | None:
 def membership_signature(description: GroupDescription) -> int:
     """Return a 32-bit hash of the members, their assignments and the epochs of a group.
 
-    It is never 0, and valid only in this process.
+    It is never 0. Hashes from different processes must not be compared.
     """
     members = description.members or ()
     rows = tuple(sorted((member.member_id, hash(member.assignment), _leads(member)) for member in members))

@@ -83,12 +83,13 @@ class GroupType:
         describe_rpc: the only RPC that reliably reports the state of groups of this type.
         active_states: the valid states (Kafka's `GroupState.groupStatesForType`) without Empty and Dead, which are
             valid for every type.
-        rank: position in lists, and the order in which describe RPCs are tried for an unknown type. Consumer is first,
-            as in Kafka's admin client.
+        rank: position of the type in lists. If the type of a group is unknown, the describe RPCs are tried in this
+            order. Consumer is first, as in Kafka's admin client.
         tool: Kafka's script for groups of this type.
         offsets_rpc: OffsetFetch or DescribeShareGroupOffsets.
         offset_expiry: when brokers delete the offsets of an Empty group of this type.
-        feature: the cluster feature that must be finalized; None for classic groups, which always work.
+        feature: the cluster feature that must be finalized before groups of this type can exist; None for classic
+            groups, which need no feature.
         kip: the proposal (KIP) that introduced the type; empty for classic groups.
         kinds: protocol type → kind. If the mapping is empty, every group of the type has a kind with the type's name.
         deletable_states: the states in which the coordinator accepts a deletion.
@@ -210,7 +211,7 @@ TYPES_BY_OFFSET_EXPIRY: Mapping[OffsetExpiry, tuple[str, ...]] = {
 }
 
 TYPES_WITH_OFFSETS = frozenset(entry.name for entry in _ENTRIES if not entry.kinds)
-"""Group types of which every group can have offsets.
+"""Group types whose groups can all have offsets.
 
 The type classic is not included, because only classic groups with a protocol type in `PROTOCOLS_WITH_OFFSETS` can have
 offsets.
@@ -250,6 +251,6 @@ def kind_of(group_type: str | None, protocol: str | None) -> str:
 
 
 def may_have_configs(group_type: str | None) -> bool:
-    """Return whether Kafka may have configs for a group of this type; True if the type is not known."""
+    """Return whether Kafka can have configs for a group of this type; True if the type is not known."""
     entry = GROUP_TYPES.get(group_type or "")
     return entry is None or entry.has_configs

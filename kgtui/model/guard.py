@@ -1,6 +1,6 @@
-"""Decides whether a group may be deleted, and explains a refusal to the user.
+"""Decides whether kgtui is allowed to delete a group, and explains a refusal to the user.
 
-A group may be deleted only if the describe RPC for its group type reports the state Empty. kgtui must check this,
+kgtui deletes a group only if the describe RPC for its group type reports the state Empty. kgtui must check this,
 because DeleteGroups does not check the group type, and DescribeGroups before v6 reports `Dead` for every group that is
 not classic.
 """
@@ -32,7 +32,7 @@ _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 
 
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
-    """Return why a group must not be deleted; None if it may be deleted.
+    """Return the reason why kgtui must not delete a group; None if it is allowed to delete it.
 
     The group must be Empty, and the user must not lack the ACL operation DELETE. kgtui refuses to delete `Dead` classic
     groups, although Kafka's GroupMetadataManager would delete them.
@@ -75,12 +75,12 @@ def _members(count: int) -> str:
 
 
 def may_delete(operations: Iterable[str]) -> bool:
-    """Return whether the operations that a user may perform on a group include deleting it."""
+    """Return whether a user with these ACL operations on a group is allowed to delete it."""
     return any(name.upper() in _DELETING_OPERATIONS for name in operations)
 
 
 def why_not_described(fault: Fault | None) -> str:
-    """Return why a group without a description must not be deleted.
+    """Return the reason why kgtui must not delete a group of which it has no description.
 
     Args:
         fault: why the group was not described; None if the broker's response did not contain the group.
@@ -97,7 +97,7 @@ def why_not_described(fault: Fault | None) -> str:
 def delete_availability(
     snapshot: Snapshot, group: str | None, read_only: bool = False, *, now: float | None = None
 ) -> str | None:
-    """Return why the terminal UI does not offer to delete a group; None if it does.
+    """Return the reason why the terminal UI does not offer to delete a group; None if it offers this.
 
     Args:
         group: id of the selected group, or None.

@@ -1,4 +1,4 @@
-"""The catalog of all values that kgtui shows of groups, members and partitions.
+"""The catalog of all values that kgtui shows about groups, members and partitions.
 
 | module | contents |
 |---|---|
@@ -39,7 +39,7 @@ Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array
 """Types of values: primitive types of Delta Lake, and JSON's `array` and `object`."""
 
 NONE = marks.UNICODE.none
-"""Text that is shown to users for an empty list."""
+"""Text that users see instead of an empty list."""
 
 _NUMBERS = frozenset({"int", "long", "double"})
 
@@ -74,8 +74,8 @@ class Field(Generic[Row]):
         missing: the reason that is shown if the field has no value.
         optional: True if a field without a value is left out, in the JSON of members and in the text of `kgtui show`.
         hide_empty: True if a table omits the column when no row has a value.
-        by_listing: True if the value depends only on the group's `Listing` (its row in the list of groups). This does
-            not hold if some groups were described, or if the broker does not list types and states.
+        by_listing: True if groups with the same `Listing` (row in the list of groups, without the group id) also have
+            the same value, provided that no group was described and that the brokers list types and states.
         needs: what `kgtui ls` must read to show this field, besides the list of groups; empty if nothing.
     """
 

@@ -1,4 +1,4 @@
-"""Fields of a group. Every function takes a snapshot and a group id.
+"""Fields of a group. The functions that return a value take a snapshot and a group id.
 
 A value comes from the description of the group. If the group was not described, the value comes from the list of groups
 or from the background read of all groups.
@@ -121,7 +121,7 @@ def _lag_unknown(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _may_be_hidden(snapshot: Snapshot, group: str) -> bool | None:
-    """Return whether brokers may have left out offsets; None if the offsets or the permissions were not read."""
+    """Return whether brokers might have left out offsets; None if the offsets or the permissions were not read."""
     total = _lag_total(snapshot, group)
     return None if total is None or snapshot.access is None else total.hidden
 
@@ -144,8 +144,8 @@ def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
     """Return the partitions of a group; None if they are not known.
 
-    If the offsets were not read, the partitions come from the members' assignments. They are not known if the group was
-    not described either, or has a fault.
+    If the offsets were not read, the partitions come from the members' assignments. If the group was not described
+    either, or has a fault, the partitions are not known.
     """
     if group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults):
         return None
@@ -355,7 +355,7 @@ def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
 
 
 class GroupColumns:
-    """Reads a field of many groups at once, which is faster than one group at a time.
+    """Gets the values of a field for many groups in one call, which is faster than one call per group.
 
     A field with `by_listing` is computed once per `Listing` (row of ListGroups without the group id). Even 100,000
     groups have only a few different listings.
@@ -374,7 +374,8 @@ class GroupColumns:
     def column(self, field: GroupField, convert: Callable[[Any, str], T]) -> Sequence[T]:
         """Return `convert(value, group)` for each group.
 
-        For a field with `by_listing`, `convert` must ignore the group id, because it is called once per listing.
+        For a field with `by_listing`, `convert` must ignore the group id, because its result can be reused for all
+        groups with the same listing.
         """
         snapshot, value_of = self._snapshot, field.value
         if field.by_listing and self._shared:

@@ -22,15 +22,14 @@ def _partitions_by_topic(assignment: TopicPartitions) -> dict[str, list[int]]:
 
 
 def partitions_text(assignment: TopicPartitions) -> str:
-    """Format partitions as Kafka's command-line tools do: `topicA:0,1;topicB:3`; `NONE` for an empty assignment."""
+    """Format partitions as Kafka's command-line tools do: `topicA:0,1;topicB:3`; the constant `NONE` if empty."""
     return ";".join(f"{topic}:{','.join(map(str, parts))}" for topic, parts in assignment) or NONE
 
 
 def assignment_text(member: Member) -> str | None:
-    """Format what is assigned to a member; None if the broker did not report it.
+    """Format the partitions, tasks or connectors that are assigned to a member; None if the broker did not report them.
 
-    These are partitions, tasks and connectors. For a schema registry node, the text is its URL and ` (leader)` if it is
-    the leader.
+    For a schema registry node, the text is the URL of the node. If the node is the leader, ` (leader)` follows.
     """
     if member.connect is not None:
         return _worker_text(member.connect)
@@ -156,8 +155,8 @@ TARGET_ASSIGNMENT: MemberField = Field(
 )  # fmt: skip
 TARGET_TEXT: MemberField = Field("target_text", "TARGET", "string", f"{_DESCRIBE} (KIP-848, KIP-1071)", target_text)
 ASSIGNED: MemberField = Field(
-    "assigned", "ASSIGNED", "int", "number of items in the assignment", lambda member: member.assigned_count,
-    unit="partitions, or tasks and connectors", missing=Missing.UNKNOWN,
+    "assigned", "ASSIGNED", "int", "number of partitions, tasks and connectors in the assignment",
+    lambda member: member.assigned_count, unit="partitions, or tasks and connectors", missing=Missing.UNKNOWN,
 )  # fmt: skip
 CONNECT: MemberField = Field(
     "connect", "WORKER", "object", f"{_DECODED} (Connect)", lambda member: member.connect,
@@ -200,9 +199,9 @@ def member_object(member: Member) -> dict[str, Any]:
 
 
 def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberField]:
-    """Return the columns of the member table of `kgtui show`, without those for which `has_column` is false.
+    """Return the columns of the member table of `kgtui show`. Columns for which `has_column` is false are left out.
 
-    If `wide` is false, the target assignment has a column only if some member has not reached its target.
+    If `wide` is false, the table has a column for the target assignment only if some member has not reached its target.
 
     Args:
         wide: whether to include the columns of `--format wide`.

@@ -27,8 +27,9 @@ class PartitionRow(NamedTuple):
     Attributes:
         lag: the committed offset (or share-partition start offset), the log offsets and the lag.
         share: True if `lag.position` is a share-partition start offset (SPSO, KIP-932).
-        member_id: member id of the owner; None without an owner. If a share group has several owners, the last of them.
-        owner: short unique name of the owner, or the number of owners, such as `3 members`.
+        member_id: member id of the owner; None without an owner. If a partition of a share group has several owners,
+            the id of the last one.
+        owner: short unique name of the owner, or the number of owners, such as `3 members`; None without an owner.
     """
 
     lag: PartitionLag
@@ -88,14 +89,14 @@ UNREAD_SINCE: PartitionField = Field(
 )  # fmt: skip
 UNREAD_SINCE_LATEST: PartitionField = Field(
     "unread_since_latest", "UNREAD-SINCE-LATEST", "timestamp",
-    f"{_TIMES}: latest time at which the first unread record may have been written; equal to unread_since if the time "
+    f"{_TIMES}: latest time at which the first unread record can have been written; equal to unread_since if the time "
     "is known exactly",
     lambda row: None if (found := _times(row)) is None or found.unread is None else found.unread.latest,
     format=_time_text, encode=rfc3339, hide_empty=True,
 )  # fmt: skip
 CONSUMED_AT: PartitionField = Field(
     "consumed_at", "LAST-CONSUMED", "timestamp",
-    f"{_TIMES}: when the last consumed record was written; a group that has stopped did so after this time",
+    f"{_TIMES}: when the last consumed record was written; if the group stopped, it stopped later",
     lambda row: None if (found := _times(row)) is None or found.consumed is None else found.consumed.earliest,
     format=_time_text, encode=rfc3339, hide_empty=True,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Fields of a group about its verdict, its problem and its last changes. Functions take a snapshot and a group id."""
+"""Fields of a group: its verdict, its problem and its last changes. All functions take a snapshot and a group id."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _last_progress(snapshot: Snapshot, group: str) -> str | None:
 
 
 VERDICT: GroupField = Field(
-    "verdict", "VERDICT", "string", "OK, WARN, ERR, ABANDONED or UNKNOWN, computed from the reads of the group so far",
+    "verdict", "VERDICT", "string", "OK, WARN, ERR, ABANDONED or UNKNOWN, computed from all reads of the group",
     _verdict, needs="lag",
 )  # fmt: skip
 VERDICT_COLUMN: GroupField = Field(
