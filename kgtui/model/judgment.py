@@ -1,12 +1,13 @@
-"""The judgment on a group: whether something is wrong. All screens and commands show the same judgment.
+"""The judgment on a group: whether something is wrong with it, and since when. All screens and commands show it.
 
 `Snapshot.judgment` combines three sources:
 
-- A group that is read at every poll has a health verdict by Burrow's rules (`kgtui.model.health`).
-- Every other group is read from time to time by a background task, the sweep. Each of these reads is screened, which
-  means that simple rules are applied (`kgtui.monitor.screening`). They miss no problem, but may report a problem of a
-  healthy group.
-- For a group that was not read yet, kgtui knows only its state and which reads failed. Its status is never OK.
+- A group that kgtui reads at every poll has a health verdict by Burrow's rules (`kgtui.model.health`).
+- Every other group is read from time to time by a background task, the sweep. After each of these reads, the group is
+  screened, which means that simple rules are applied (`kgtui.monitor.screening`). The rules miss no problem, but
+  sometimes suspect a problem in a healthy group.
+- For a group that was not read yet, kgtui knows only the state, and whether an attempt to read it failed. The status of
+  such a group is never OK.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class GroupStatus(Enum):
-    """The status of a group. `NOT_FOUND`, `OK`, `WARN` and `ERR` mean the same as in `kgtui.model.burrow.Status`."""
+    """The status of a group. `NOT_FOUND`, `OK`, `WARN` and `ERR` have the meaning of `kgtui.model.burrow.Status`."""
 
     NOT_FOUND = "NOT_FOUND"
     """The group does not exist."""
@@ -33,7 +34,7 @@ class GroupStatus(Enum):
     WARN = "WARN"
     ERR = "ERR"
     ABANDONED = "ABANDONED"
-    """The group has unread records, and kgtui has observed for `ABANDONED_AFTER` seconds or longer that it is Empty."""
+    """The group has unread records, and kgtui has observed it as Empty for at least `ABANDONED_AFTER` seconds."""
     UNKNOWN = "UNKNOWN"
     """The group was not read yet, could not be read, or was not read often enough to judge it."""
 
@@ -62,18 +63,18 @@ class Problem(Enum):
     UNREADABLE = "unreadable"
     """The newest read of the group failed, or its coordinator does not respond."""
     EMPTY = "empty"
-    """There are unread records and no members, but kgtui did not observe that members left."""
+    """There are unread records and no members, but kgtui did not observe the time at which the last member left."""
     UNUSED = "unused"
-    """There are unread records and no members, and no record of the last `ABANDONED_AFTER` seconds was read.
+    """There are unread records and no members, and the group has read no record of the last `ABANDONED_AFTER` seconds.
 
-    The group is probably abandoned, but kgtui did not observe that members left.
+    The group is probably abandoned, but kgtui has not observed it for long enough to be sure.
     """
     ABANDONED = "abandoned"
-    """kgtui has observed the group without members for at least a day, and it has unread records."""
+    """There are unread records, and kgtui has observed for at least a day that the group has no members."""
 
     @property
     def harm(self) -> int:
-        """How severe the problem is, as a number from 1 on. A larger number is worse."""
+        """How severe the problem is, as a number from 1 (the least severe) upwards."""
         return _HARM[self]
 
 
@@ -84,7 +85,7 @@ STATUS_NAMES: dict[str, GroupStatus] = {
     "warn": GroupStatus.WARN,
     "error": GroupStatus.ERR,
 }
-"""Maps the name of each status in filters to the status, from the best to the worst."""
+"""Maps the name of a status, as filters use it, to the status; sorted from the best status to the worst."""
 
 _START_AGAIN = "Start the application again if the unread records must be processed."
 
@@ -147,31 +148,31 @@ PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()
 """Maps the name of each problem, as filters and commands use it, to the problem."""
 
 ABANDONED_AFTER = 86_400.0
-"""Seconds in the state Empty, as observed by kgtui, after which a group with unread records counts as abandoned.
+"""Minimum time for which kgtui must observe a group with unread records as Empty, before it is abandoned, in seconds.
 
-An Empty group that kgtui has not observed for so long counts as unused (`Problem.UNUSED`) if, in each partition with
-unread records, the first unread record was written at least this many seconds ago.
+An Empty group that kgtui has observed for a shorter time is unused (`Problem.UNUSED`) if, in each partition with unread
+records, the first unread record was written at least this many seconds ago.
 """
 
 SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
-"""Problems that the simple rules of screening can suspect but not prove.
+"""Problems that the simple rules of screening (`kgtui.monitor.screening`) can suspect but not prove.
 
-A health verdict confirms or refutes them. For this verdict, the group is read at every poll.
+To confirm or refute them, kgtui reads the group at every poll until it has a health verdict.
 """
 
 ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
 """Problems whose groups are counted but not listed in *Needs attention* in the terminal UI.
 
-There may be thousands of these groups, and they would hide the other groups in the list.
+There can be thousands of these groups, and they would hide the other groups in the list.
 """
 
 
 class Basis(Enum):
-    """The reads on which a judgment is based."""
+    """The reads of a group by kgtui on which the judgment on the group is based."""
 
     NOT_READ = "not read yet"
     READ_ONCE = "read once"
-    """One read, which cannot show progress."""
+    """One read, which cannot show whether the group makes progress."""
     SCREENED = "screened"
     """At least two background reads, which are judged by simple rules (`kgtui.monitor.screening`)."""
     OBSERVED = "observed"
@@ -189,8 +190,8 @@ class NoMembers(NamedTuple):
     """What is known about a group that has unread records and no members.
 
     Attributes:
-        since: text that says since when the group has had no members, such as `all members left` or `Empty since
-            {before}`. `{before}` is later replaced with a text such as `before kgtui started`.
+        since: text about the time at which the members left, such as `all members left` or `Empty since {before}`.
+            `{before}` is later replaced with a text such as `before kgtui started`.
         unread: number of unread records.
         unused: whether the group has read no record that was written in the last day.
     """
@@ -200,7 +201,7 @@ class NoMembers(NamedTuple):
     unused: bool = False
 
     def reason(self, since: str) -> str:
-        """Return the reason for the judgment as text. The argument `since` replaces the attribute `since`."""
+        """Return a text such as `all members left, 7 unread`. The argument is used instead of the attribute `since`."""
         parts = (since, "no record of the last day was read" if self.unused else "", f"{self.unread:,} unread")
         return ", ".join(filter(None, parts))
 
@@ -212,14 +213,14 @@ class Judgment:
     Attributes:
         kind: what is wrong, or None.
         basis: the reads on which the judgment is based.
-        observed: how long the group has been read at every poll, in seconds; 0 unless the basis is `OBSERVED`.
+        observed: time for which kgtui has read the group at every poll, in seconds; 0 unless the basis is `OBSERVED`.
         since: time at which the problem began, in seconds since the epoch; None if it is not known.
-        since_seen: whether kgtui observed the beginning of the problem. If not, it may have begun before `since`.
-        after: time after which the problem began, in seconds since the epoch; None if it is not known.
+        since_seen: whether kgtui observed the beginning of the problem. If not, it might have begun before `since`.
+        after: a time at which the problem had not begun yet, in seconds since the epoch; None if it is not known.
         reason: what is wrong, in one short sentence without a time; empty if nothing is wrong or no reason is known.
         others: less severe problems of the group, the most severe first.
-        no_members: the values in `reason`, if the problem is that the group has unread records and no members;
-            otherwise None.
+        no_members: if the problem is that the group has unread records and no members, the values from which `reason`
+            was made; otherwise None.
     """
 
     status: GroupStatus
@@ -235,7 +236,7 @@ class Judgment:
 
     @property
     def harm(self) -> int:
-        """Sort key: how severe the problem is. A larger number is worse, and 0 means that nothing is wrong."""
+        """How severe the problem is, for sorting. A larger number is worse, and 0 means that nothing is wrong."""
         return 0 if self.kind is None else _HARM[self.kind]
 
     @property
@@ -258,12 +259,12 @@ class Judgment:
         return "observed " + duration(self.observed)
 
     def since_text(self, clock: Callable[[float], str]) -> str:
-        """Return a text that says when the problem began; empty if this is not known.
+        """Return a text with the time at which the problem began; empty if the time is not known.
 
         Examples: `since 00:53`, `since before 00:53`, `since after 00:20`, `between 00:20 and 00:53`.
 
         Args:
-            clock: formats a time in seconds since the epoch.
+            clock: function that converts a time in seconds since the epoch to text.
         """
         if self.since is None:
             return "" if self.after is None else f"since after {clock(self.after)}"
@@ -275,11 +276,11 @@ class Judgment:
 
 
 class FoundProblem(NamedTuple):
-    """The time at which kgtui found a problem, for judgments that do not say when the problem began.
+    """The time at which kgtui found a problem. It is used if the judgment has no time at which the problem began.
 
     Attributes:
         at: time of the first judgment with the problem, in seconds since the epoch.
-        seen: whether kgtui observed the beginning of the problem, because it read the group at every poll before `at`.
+        seen: whether kgtui had already read the group at every poll before `at`, so that the problem began at `at`.
     """
 
     kind: Problem
@@ -302,7 +303,7 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
     Args:
         read_at: time of the last successful read, in seconds since the epoch, or None.
         judgment: the judgment from the last successful read. If its problem is more severe than a failed read, it is
-            returned unchanged. Otherwise, the result keeps the basis, and lists the problems in `others`.
+            returned unchanged. Otherwise, the result keeps the basis, and `others` lists its problems.
     """
     if judgment.harm > _HARM[Problem.UNREADABLE]:
         return judgment
@@ -324,12 +325,12 @@ def judgment_of_summary(
 ) -> Judgment:
     """Return the judgment on a group for which screening (`kgtui.monitor.screening`) has stored no judgment.
 
-    Screening stores none if it found no problem, or if there are not enough reads of the group yet.
+    Screening stores no judgment if it found no problem, or if the group was not read often enough.
 
     Args:
-        summary: None if the group was not read yet.
-        state: the state in the newest list, or None.
-        since: when kgtui observed that the state began, in seconds since the epoch, or None.
+        summary: the summary of the group; None if the group was not read yet.
+        state: the group state in the newest list of groups, or None.
+        since: time at which kgtui observed that this state began, in seconds since the epoch, or None.
         appeared: whether the group appeared while kgtui was running, and has had this state since then.
     """
     if summary is None or (summary.lag_at is None and not summary.screened):
@@ -348,8 +349,8 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
 
     Args:
         lag: number of unread records.
-        since: when the group became Empty or appeared, in seconds since the epoch; None if it was Empty when kgtui
-            started.
+        since: time at which the group became Empty or appeared, in seconds since the epoch; None if it was already
+            Empty when kgtui started.
         appeared: whether the group appeared while kgtui was running, and has been Empty since then.
     """
     if since is None or appeared:
@@ -378,7 +379,7 @@ def judgment_of_abandoned(lag: int, since: float | None, basis: Basis) -> Judgme
 
     Args:
         lag: number of unread records.
-        since: when kgtui observed that the group became Empty, in seconds since the epoch, or None.
+        since: time at which kgtui observed that the group became Empty, in seconds since the epoch, or None.
     """
     facts = NoMembers("Empty for at least a day", lag)
     found = _without_members(GroupStatus.ABANDONED, Problem.ABANDONED, basis, facts)

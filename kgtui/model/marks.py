@@ -1,6 +1,6 @@
 """The symbols that kgtui shows, and the color roles of group states and health verdicts.
 
-A color role is the name of a theme variable without `$`: `kg-ok` stands for `$kg-ok`.
+A color role is the name of a color variable in every Textual theme of kgtui, without `$`: `kg-ok` is `$kg-ok`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kgtui.model.judgment import Problem
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The symbols of the terminal UI, such as those of group states.
+    """The symbols of the terminal UI, such as the symbols of group states. There is a Unicode set and an ASCII set.
 
     Each Unicode symbol is one cell wide in every terminal, so that columns stay aligned.
     """
@@ -53,7 +53,7 @@ ASCII = Marks(
 TO_ASCII = {
     ord(getattr(UNICODE, name).strip()): getattr(ASCII, name).strip() for name in ("none", "at_least", "ellipsis")
 }
-"""Table for `str.translate` that replaces the symbols in the output of commands, for terminals with ASCII only."""
+"""Table for `str.translate`, which replaces Unicode symbols in the output of commands if a terminal has only ASCII."""
 
 
 OK, WARN, ERROR, MUTED, ACCENT, STALE = ROLES = ("kg-ok", "kg-warn", "kg-error", "kg-muted", "kg-accent", "kg-stale")
@@ -100,7 +100,7 @@ PROBLEM_LOOKS: dict[Problem, Look] = {
     Problem.REBALANCING: Look("rebalancing", WARN),
     Problem.UNREADABLE: VERDICT_LOOKS["UNKNOWN"],
 }
-"""Maps each problem to its symbol and color, for the list that counts the groups with each problem."""
+"""Maps each problem to its symbol and color, for the list that shows the number of groups per problem."""
 
 _MEANINGS = {
     "odd": "a state that the broker did not report, or a number that is not known yet",
@@ -114,11 +114,11 @@ _MEANINGS = {
     "forbidden": "your user lacks the permission to read the value",
     "at_least": "at least this number, because a part of the sum is not known",
 }
-"""Name of an attribute of `Marks` → meaning of the symbol. The symbols of group states are in `STATE_LOOKS`."""
+"""Name of an attribute of `Marks` → meaning of the symbol, for the help. The symbols of states are in `STATE_LOOKS`."""
 
 
 def legend(marks: Marks) -> list[tuple[str, str]]:
-    """Return the rows of the list of symbols in the help: a symbol and its meaning."""
+    """Return the rows of the list of symbols in the help, as pairs `(symbol, meaning)`."""
     states_by_mark: dict[str, list[str]] = {}
     for state, look in STATE_LOOKS.items():
         states_by_mark.setdefault(look.mark, []).append(state)

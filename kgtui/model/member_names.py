@@ -38,14 +38,14 @@ def owners_by_partition(description: GroupDescription | None) -> dict[TopicParti
 
 
 _LEAST_CHARACTERS = 4
-"""Minimum number of characters after the `#` in names such as `billing#3fa8`. They are a part of the member id.
+"""Minimum number of characters after the `#` in a name such as `billing#3fa8`. They are a part of the member id.
 
-Users could hardly find the member by a shorter part.
+A shorter part would hardly help users to find the member id in a log.
 """
 
 
 def member_names(members: Iterable[Member]) -> dict[str, str]:
-    """Return member id → shortest name that distinguishes the member.
+    """Return member id → shortest name that distinguishes the member from the others.
 
     The name is the instance id (static membership) or, without one, the client id. If several members have the same
     name, the host is added (`billing@10.0.3.7`). If two of these members have the same host, a part of the member id is
@@ -66,11 +66,11 @@ _RANDOM_PART = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> dict[str, str]:
-    """Return member id → shortest name that distinguishes the member, also for members that have left.
+    """Return member id → shortest name that distinguishes the member from the others, also for members that have left.
 
-    The name is the instance id or client id. For a member that is not in `members`, it is taken from the member id. If
-    several members have the same name, the shortest unique part of the member id follows. If there is no name, this
-    part is the name.
+    The name is the instance id or client id. For a member that is not in `members`, it is the beginning of the member
+    id. If several members have the same name, the shortest unique part of the member id is added. If a member has no
+    name, this part is the name.
 
     Args:
         members: members whose client ids are known.
@@ -91,7 +91,7 @@ def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> d
 
 
 def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
-    """Return member id → name. If `with_host` is true, the caller adds the host, so names contain no host."""
+    """Return member id → name. If `with_host` is true, the names contain no host, because the caller adds it."""
     by_name: defaultdict[str, list[Member]] = defaultdict(list)
     for member in members:
         by_name[member.instance_id or member.client_id].append(member)
@@ -110,9 +110,9 @@ def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
 
 
 def _shortest_parts(ids: Sequence[str], name: str) -> dict[str, str]:
-    """Return member id → shortest part of the id that distinguishes it.
+    """Return member id → shortest part of the id that distinguishes it from the other ids.
 
-    Most member ids consist of the client id, a hyphen and a random part. The result is then a piece of the random part.
+    Most member ids consist of the client id, a hyphen and a random text. The part is then the beginning of this text.
 
     Args:
         name: the instance id or client id that all these members have.

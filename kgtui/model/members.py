@@ -16,9 +16,9 @@ class ConnectWorker:
 
     Attributes:
         url: the worker's REST address.
-        leader: whether the worker is the leader; None while it has no assignment.
+        leader: whether the worker is the leader of the Connect cluster; None while it has no assignment.
         tasks: assigned tasks, as pairs `(connector, task numbers)`.
-        revoked: connectors and tasks that the worker must give up: `c` is connector `c`, and `c-3` is its task 3.
+        revoked: connectors and tasks that the worker must give up: `name` is a connector, and `name-3` is its task 3.
         delay_ms: scheduled rebalance delay in milliseconds.
         error: error code of the assignment; 0 if there was no error.
     """
@@ -40,8 +40,8 @@ class RegistryNode:
 
     Attributes:
         url: `scheme://host:port` of the node.
-        eligible: whether the node may become the leader.
-        leader: whether the node is the leader; None while it has no assignment.
+        eligible: whether the node is allowed to become the leader; None if it is not known.
+        leader: whether the node is the leader of the schema registry; None while it has no assignment.
         leader_url: address of the leader in the assignment of this node.
         error: error code of the assignment; 0 if there was no error, 1 if two nodes have the same URL.
     """
@@ -67,7 +67,7 @@ class StreamsMember:
     """The attributes that only members of streams groups have (KIP-1071).
 
     Attributes:
-        process: process id, which all threads of one process share.
+        process: process id of Kafka Streams. All threads of one process have the same id.
         endpoint: `host:port` for interactive queries, or None.
         task_offsets: reported changelog offsets, as `(subtopology, partition, offset)`.
         task_end_offsets: reported end offsets of the changelogs, as `(subtopology, partition, offset)`. End offset
@@ -96,8 +96,9 @@ class Member:
         regex: subscribed pattern (RE2); None if the member does not subscribe to a pattern.
         assignment: partitions that the member owns; None if they are not known. For a classic group, brokers report
             them only while the group is Stable.
-        target: partitions that the member will own (target assignment, KIP-848); None in groups of other types.
-        undecoded: metadata of an unknown protocol, shown as hex; b"" if it was decoded.
+        target: partitions that the member will own (target assignment, KIP-848); None unless the group's type is
+            consumer.
+        undecoded: metadata of the member, if its protocol is unknown to kgtui; empty if the metadata was decoded.
     """
 
     member_id: str
@@ -133,7 +134,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
-    """An internal topic (changelog or repartition topic) of a subtopology."""
+    """An internal topic (changelog or repartition topic) of a subtopology. `configs` are pairs `(name, value)`."""
 
     name: str
     partitions: int
@@ -169,7 +170,7 @@ def partitions_of(assignment: TopicPartitions | None) -> frozenset[tuple[str, in
 
 
 def partitions_read(members: tuple[Member, ...] | None, topology: Topology | None = None) -> frozenset[tuple[str, int]]:
-    """Return every `(topic, partition)` that the members read: partitions that they own, or inputs of active tasks."""
+    """Return each `(topic, partition)` that the members read: partitions that they own, and inputs of active tasks."""
     owned = {(topic, part) for member in members or () for topic, parts in member.assignment or () for part in parts}
     if topology is not None and topology.subtopologies is not None:
         sources = {

@@ -19,7 +19,7 @@ def in_bytes(count: int) -> str:
 
 
 def short(amount: float) -> str:
-    """Format a count as a short text: `950`, `18.2k`, `1.3M`."""
+    """Format a number, such as a lag in records, as a short text: `950`, `18.2k`, `1.3M`."""
     size = abs(amount)
     for limit, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if size >= limit:

@@ -39,7 +39,7 @@ class ShareOffset:
 
     Attributes:
         start_offset: the SPSO; None if the share partition was never initialized.
-        lag: in records; None if it is unknown or not reported (before version 1 of the RPC).
+        lag: number of records; None if it is unknown, or not reported by version 0 of the RPC.
     """
 
     topic: str
@@ -78,9 +78,9 @@ class GroupOffsets:
             partition is missing if its log offsets were not read.
         hidden_topics: topics that members read, but on which the user lacks DESCRIBE, sorted. Brokers leave out the
             offsets in these topics.
-        may_lack_topics: whether brokers may have left out topics whose names are not known.
-        record_times: `(topic, partition)` → when the records around a committed offset were written. These times are
-            searched only for some partitions, and the committed offset may have changed since the search.
+        may_lack_topics: whether brokers might have left out offsets in topics whose names are not known.
+        record_times: `(topic, partition)` → times at which the records next to a committed offset were written. These
+            times are searched only for some partitions. The committed offset may have changed since the search.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -92,7 +92,7 @@ class GroupOffsets:
 
     @property
     def hidden(self) -> bool:
-        """Whether brokers left out offsets, or may have, because the user lacks DESCRIBE on their topics."""
+        """Whether brokers left out offsets, or might have, because the user lacks DESCRIBE on the topics."""
         return self.may_lack_topics or bool(self.hidden_topics)
 
     @property
@@ -103,7 +103,7 @@ class GroupOffsets:
 
 @dataclass(frozen=True, slots=True)
 class PartitionLag:
-    """The position, log offsets and lag of a group in one partition.
+    """The offset, log offsets and lag of a group in one partition.
 
     Attributes:
         position: committed offset or share-partition start offset, or None.
@@ -115,7 +115,8 @@ class PartitionLag:
             with Kafka's error code. `topic deleted` is rare, because a coordinator drops the offsets of a deleted topic
             (observed on 4.3.1 and 3.9.2).
         error: Kafka's error code that caused the reason; 0 if there was no error.
-        times: when the records around the position, or around an earlier position, were written; None if not searched.
+        times: times at which the records next to the position, or next to an earlier position, were written; None if
+            they were not searched.
     """
 
     topic: str
@@ -134,7 +135,7 @@ class PartitionLag:
 
     @property
     def exact_times(self) -> RecordTime | None:
-        """The record times around `position`; None if they are unknown, or known only around an earlier offset."""
+        """Times at which the records next to `position` were written; None if they are not known for this offset."""
         return self.times if self.times is not None and self.times.offset == self.position else None
 
 
@@ -146,7 +147,7 @@ class LagTotal:
         lag: sum over the partitions whose lag is known; None if no lag is known.
         unknown: number of partitions whose lag is not known, except partitions without a committed offset.
         partitions: number of all visible partitions.
-        hidden: whether the group may have offsets in more partitions, which are hidden from the user.
+        hidden: whether the group might have offsets in more partitions, which brokers hide from the user.
     """
 
     lag: int | None
@@ -156,12 +157,12 @@ class LagTotal:
 
     @property
     def lower_bound(self) -> bool:
-        """Whether the true lag may be larger than `lag`."""
+        """Whether the true lag of the group might be larger than `lag`."""
         return self.hidden or self.unknown > 0
 
 
 _LEADERLESS = frozenset({5, 6, 72, 74, 75, 78})
-"""Codes that mean that the partition has no leader, or a new leader that cannot report offsets yet."""
+"""Kafka error codes that mean that the partition has no leader, or a new leader that cannot report offsets yet."""
 
 
 def reason_of(error: int) -> str:
@@ -183,7 +184,7 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
     if commit.error:
         reason = reason_of(commit.error)
     elif commit.offset is None and bounds is not None and bounds.error in FORBIDDEN:
-        # The user has no DESCRIBE permission on the topic. Brokers hide offsets in such topics, so an offset may exist.
+        # The user lacks DESCRIBE on the topic. Brokers hide the offsets in such a topic, so there might be an offset.
         error, reason = bounds.error, reason_of(bounds.error)
     elif commit.offset is None:
         reason = "no commit"
@@ -205,7 +206,8 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
 def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> PartitionLag:
     """Return the lag of a share partition as the broker reports it.
 
-    The lag cannot be computed from the SPSO, because records after the SPSO may already be acknowledged.
+    The lag cannot be computed from the share-partition start offset (SPSO), because some records after the SPSO may
+    already be acknowledged.
     """
     start, end = (bounds.log_start, bounds.log_end) if bounds else (None, None)
     lead = lost = None
@@ -250,10 +252,10 @@ def _with_times(row: PartitionLag, times: Mapping[TopicPartition, RecordTime]) -
 
 
 def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition, LogPosition]:
-    """Return `(topic, partition)` → offsets, for partitions in which record times can be searched.
+    """Return `(topic, partition)` → offsets, for partitions in which kgtui can search the times of records.
 
-    These are the `limit` partitions with the most unread records, the largest lag first. Partitions with an unknown
-    committed offset, log start offset or log end offset are left out.
+    At most `limit` partitions are returned: those with the most unread records, the largest lag first. Partitions with
+    an unknown committed offset, log start offset or log end offset are left out.
     """
     lagging = [
         ((row.topic, row.partition), LogPosition(row.position, row.log_start, row.log_end))
@@ -266,7 +268,7 @@ def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition,
 
 
 def total(rows: Iterable[PartitionLag]) -> LagTotal:
-    """Return the total lag of partitions, and how many have an unknown lag."""
+    """Return the sum of the known lags, the number of partitions with an unknown lag, and the number of partitions."""
     known = unknown = count = 0
     some = False
     for row in rows:
@@ -317,6 +319,6 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
 
 
 def consumed_until(offsets: GroupOffsets) -> float | None:
-    """Return when the newest consumed record was written, in seconds since the epoch; None if this is not known."""
+    """Return the time at which the newest consumed record was written, in seconds since the epoch, or None."""
     times = [row.exact_times for row in lags(offsets)]
     return max((one.consumed.earliest for one in times if one is not None and one.consumed is not None), default=None)

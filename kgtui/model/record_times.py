@@ -1,4 +1,4 @@
-"""When the records around a committed offset were written, or why the times are not known.
+"""The times at which the records next to a committed offset were written, or the reason why they are not known.
 
 The times are the timestamps of the records, from the producer (`message.timestamp.type=CreateTime`) or the broker
 (`LogAppendTime`).
@@ -26,11 +26,11 @@ BY_SIZE = "retention.bytes is set for the topic"
 UNLIMITED = "retention.ms of the topic is unlimited"
 
 PRECISION = 0.01
-"""The search for the time of a record ends when the found time range is at most this fraction of the record's age."""
+"""The search for a record's time ends when the found range of times is at most this fraction of the record's age."""
 
 
 class TimeRange(NamedTuple):
-    """The earliest and latest time at which a record may have been written, in seconds since the epoch.
+    """The earliest and the latest time at which a record might have been written, in seconds since the epoch.
 
     Both are equal if the time is known exactly.
     """
@@ -49,18 +49,18 @@ class LogPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordTime:
-    """When the records on both sides of a committed offset were written.
+    """The times at which the records directly before and after a committed offset were written.
 
     Attributes:
         offset: the committed offset.
         unread: time of the first unread record; None if it is not known.
         consumed: time of the last consumed record; None if it is not known.
         reason: why `unread` is not known; empty if it is known.
-        rounds: number of requests that the search has sent for this partition.
-        expires_at: time from which retention may delete the first unread record, in seconds since the epoch; None if
+        rounds: number of requests that the search for these times has sent for this partition.
+        expires_at: time from which retention can delete the first unread record, in seconds since the epoch; None if
             the time is not known or the record does not expire.
-        any_time: whether retention may delete the first unread record at any time, because of `retention.bytes`.
-        expiry_reason: why `expires_at` is None; empty if it is set or was not determined yet.
+        any_time: whether retention can delete the first unread record at any time, because of `retention.bytes`.
+        expiry_reason: why `expires_at` is None; empty if it is not None, or was not computed yet.
     """
 
     offset: int
@@ -74,7 +74,7 @@ class RecordTime:
 
 
 def with_expiry(found: RecordTime, rules: TopicRules | None) -> RecordTime:
-    """Return a copy with the time at which the first unread record may expire.
+    """Return a copy with the time from which the first unread record can expire, or the reason why it is not known.
 
     Args:
         rules: the configs of the topic; None if they were not read.

@@ -11,7 +11,7 @@ def utc_datetime(seconds: float) -> datetime:
     """Convert seconds since the epoch into a time in UTC.
 
     Record timestamps can be any 64-bit number, but `datetime` does not support all of them. A time before January 2 of
-    the year 1000 or after January 2 of the year 9999 is therefore replaced with this limit.
+    the year 1000 is therefore replaced with this day, and a time after January 2 of the year 9999 with that day.
     """
     return datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), UTC)
 

@@ -1,4 +1,4 @@
-"""Time series of watched groups (lag, members, rates) in ring buffers, and the points at which a group changed."""
+"""Time series of the groups that kgtui watches: lag, members and rates in ring buffers, and changes of the group."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class OwnerMove(NamedTuple):
-    """A partition that has a new owner.
+    """A partition whose owner has changed.
 
     Attributes:
-        before: the last known owner, or None.
-        after: the owner now.
+        before: the last known owner; None if the partition had no known owner.
+        after: the new owner.
     """
 
     partition: TopicPartition
@@ -35,8 +35,8 @@ class MembershipChange(NamedTuple):
     Attributes:
         joined: members that only the later read contains, sorted by id.
         left: members that only the earlier read contains, sorted by id.
-        moved: partitions whose owner differs from their last known owner, sorted. Partitions that have no owner now are
-            not included.
+        moved: partitions whose owner differs from the last known owner, sorted. Partitions that have no owner in the
+            later read are not included.
     """
 
     joined: tuple[Member, ...] = ()
@@ -48,7 +48,7 @@ _NO_CHANGE = MembershipChange()
 
 
 class Membership:
-    """The members of one group at the newest read, and the last known owner of each partition.
+    """The members of one group in the newest read, and the last known owner of each partition.
 
     The last known owners are kept during a rebalance, because brokers then report no assignments of classic groups.
 
@@ -68,7 +68,7 @@ class Membership:
 
     @property
     def members(self) -> tuple[Member, ...] | None:
-        """The members at the newest read; None if they are not known."""
+        """The members in the newest read; None if they are not known."""
         return self._members
 
     @property
@@ -76,10 +76,10 @@ class Membership:
         return self._members is not None
 
     def update(self, members: tuple[Member, ...] | None) -> MembershipChange:
-        """Store the members of a new read, and return how they differ from the previous read.
+        """Store the members of a new read, and return the differences from the previous read.
 
         The result is empty if no members were known before. If `members` is None, because the broker withheld them, the
-        earlier members are kept.
+        result is empty and the earlier members stay stored.
         """
         old = self._members
         if members is None or old is members or old == members:
@@ -105,20 +105,20 @@ class Membership:
 
 
 LENGTH = 900
-"""Maximum number of samples kept per group: half an hour at one sample every 2 seconds."""
+"""Maximum number of samples that are kept per group. At one sample every 2 seconds, this is half an hour."""
 GROUPS = 500
 """Maximum number of groups whose series are kept.
 
-If there are more, the series to which no sample was added for the longest time is dropped.
+If there are more groups, the series to which no sample was added for the longest time is dropped.
 """
 CHANGE_POINTS = 500
-"""Maximum number of change points (reads that differ from the previous read) kept per group."""
+"""Maximum number of change points that are kept per group. A change point is a read that differs from the previous."""
 
 
 class GapRule(NamedTuple):
-    """Decides whether the time between two reads is a gap, across which no rate is computed.
+    """Decides whether the time between two reads of a group is a gap, across which no rate is computed.
 
-    A time without reads is a gap if it is longer than both limits.
+    The time is a gap if it is longer than both limits.
 
     Attributes:
         at_least: first limit, in seconds.
@@ -145,18 +145,18 @@ class ChangePoint(NamedTuple):
 
     Attributes:
         at: time of the read, in seconds since the epoch.
-        listed: False if the group did not exist.
-        state: None if the broker did not report it.
-        epoch: None for groups without epochs.
+        listed: False if the group did not exist at this time.
+        state: group state; None if the broker did not report it.
+        epoch: group epoch; None for groups without epochs.
         assignment_epoch: epoch of the target assignment; None for groups without epochs.
         members: number of members, or None.
-        joined: sorted ids of the members that joined since the previous read; empty in the first read.
-        left: sorted ids of the members that left since the previous read.
-        moved: number of partitions whose owner differs from their last known owner. Partitions that have no owner now
+        joined: sorted ids of the members that joined since the previous read; empty for the first read.
+        left: sorted ids of the members that left since the previous read; empty for the first read.
+        moved: number of partitions whose owner differs from the last known owner. Partitions that have no owner now
             are not counted.
-        rewound: number of records by which the committed offsets went back.
+        rewound: number of records by which the committed offsets went back since the previous read; 0 if they did not.
         gap: why nothing is known about the time since the previous read; empty if there is no gap.
-        since: time of the previous read, in seconds since the epoch; None in the first read.
+        since: time of the previous read, in seconds since the epoch; None for the first read.
     """
 
     at: float
@@ -174,7 +174,7 @@ class ChangePoint(NamedTuple):
 
     @property
     def compared(self) -> tuple[object, ...]:
-        """The values that are compared with those of the previous read. A read with other values is a change point.
+        """The values that are compared with those of the previous read. If they differ, the read is a change point.
 
         Member ids and owners of partitions are not included, because `joined`, `left` and `moved` show their changes.
         """
@@ -199,7 +199,9 @@ class _Sums(NamedTuple):
 
 @dataclass(slots=True)
 class Series:
-    """The samples of one group, oldest first. NaN stands for an unknown value.
+    """The samples (reads by kgtui) of one group, oldest first. NaN stands for an unknown value.
+
+    Each of `times`, `lag`, `members`, `written` and `read` has one entry per sample.
 
     Attributes:
         times: seconds since the epoch.
@@ -207,7 +209,7 @@ class Series:
         members: number of members.
         written: records per second written to the group's topics since the previous sample.
         read: records per second read by the group since the previous sample.
-        change_points: oldest first.
+        change_points: the reads that differ from the previous read, oldest first.
         gap_rule: decides whether the time between two reads counts as a gap.
     """
 
@@ -233,9 +235,11 @@ class Series:
         """Append a sample. A full series drops its oldest tenth.
 
         Args:
-            at: seconds since the epoch.
-            description: None if the group was not described; no change point is then added.
-            offsets: None if they were not read; the rates are then not known.
+            at: time of the sample, in seconds since the epoch.
+            lag: total lag in records; None if it is not known.
+            members: number of members; None if it is not known.
+            description: None if the group was not described. If so, no change point is added.
+            offsets: None if they were not read. If so, the rates of this sample are unknown.
         """
         gap = self._gap(at)
         if len(self.times) >= LENGTH:
@@ -292,14 +296,14 @@ class Series:
     def _compare_members(self, members: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
         """Return `(joined member ids, left member ids, number of partitions with a new owner)`.
 
-        The members are compared with those in the previous sample with known members.
+        The members are compared with those in the last sample in which the members were known.
         """
         change = self._membership.update(members)
         joined, left = (tuple(member.member_id for member in part) for part in (change.joined, change.left))
         return joined, left, len(change.moved)
 
     def last_progress(self) -> float | None:
-        """Return when the committed offsets last moved forward, in seconds since the epoch; None if they did not."""
+        """Return the time of the last sample whose committed offsets had moved forward, in seconds since the epoch, or None."""
         return next((at for at, rate in zip(reversed(self.times), reversed(self.read), strict=True) if rate > 0), None)
 
     def lag_trend(self, window: float = 60.0) -> float | None:

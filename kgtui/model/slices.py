@@ -1,6 +1,6 @@
 """Runs long computations in short slices, so that the event loop can handle key presses.
 
-A computation is a generator that yields wherever it may be interrupted, and returns its result.
+A computation is a generator. It yields wherever it can be interrupted, and its return value is the result.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SLICE = 1_000
-"""Number of groups or rows that a computation handles before it yields."""
+"""Number of groups or table rows that a computation handles before it yields."""
 PAUSE = 0.002
-"""Pause between two slices, in seconds.
+"""Pause between two slices of a computation, in seconds.
 
 It is not zero, because the event loop needs several iterations to handle a key press.
 """
@@ -45,12 +45,13 @@ class Slices:
         seconds: float,
         still_needed: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Begin the first slice. The computation should therefore be started immediately.
+        """Begin the first slice, so that the caller should start the computation immediately.
 
         Args:
-            sleep: `asyncio.sleep`. It is an argument because this package must not import asyncio.
+            sleep: the function `asyncio.sleep`. It is an argument, because `kgtui.model` must not import asyncio.
             seconds: maximum duration of a slice.
-            still_needed: called after every pause. If it returns False, the computation ends with `SupersededError`.
+            still_needed: function that is called after every pause. If it returns False, the computation ends with
+                `SupersededError`.
         """
         self._sleep = sleep
         self._seconds = seconds
@@ -88,5 +89,5 @@ class Slices:
 
     @property
     def spent(self) -> float:
-        """Total duration of all slices so far in seconds, without the pauses."""
+        """Total duration of the slices from the first one until now, in seconds, without the pauses."""
         return self._spent + perf_counter() - self._began

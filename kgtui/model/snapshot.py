@@ -1,4 +1,4 @@
-"""The snapshot: all data about a cluster at one time, for the UI and the commands."""
+"""The snapshot: all data that kgtui has about a cluster at one time, for the terminal UI and the commands."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import ObservedTimes
 
 MOST_CHANGES = 30_000
-"""Default number of changes that a `ChangeLog` remembers. With 8 bytes per change, they take up 240 kB."""
+"""Default maximum number of changes in a `ChangeLog`. With 8 bytes per change, they take up 240 kB."""
 
 
 class ChangeLog:
-    """The ids of the groups that changed last, in the order of the changes.
+    """The ids of the groups whose data changed last, in the order of the changes.
 
     Args:
-        most: maximum number of changes that are remembered. A reader that missed more changes must visit all groups.
+        most: maximum number of changes in the log. If more groups have changed since a caller last looked, the caller
+            must look at all groups.
 
     Attributes:
-        total: number of changes so far.
-        newest: ids of the groups that changed, with the most recent change last.
+        total: number of changes that were ever added to the log.
+        newest: ids of the groups in the last `most` changes, with the most recent change last.
     """
 
     def __init__(self, most: int = MOST_CHANGES) -> None:
@@ -45,7 +46,7 @@ class ChangeLog:
         self._last: str | None = None
 
     def add(self, group: str) -> None:
-        """Add a change. Consecutive changes of one group count once, unless `mark` was read between them."""
+        """Add a change of a group. Consecutive changes of one group count once, unless `mark` was used between them."""
         if group != self._last:
             self._last = group
             self.total += 1
@@ -53,17 +54,17 @@ class ChangeLog:
 
     @property
     def mark(self) -> ChangeMark:
-        """A mark at the current end of this log. A later mark can return the groups that changed after this one."""
+        """The current end of this log. Pass it to `changed_since` of a later mark, to get the groups that changed between."""
         self._last = None
         return ChangeMark(self, self.total)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangeMark:
-    """A place between earlier and later changes in a change log.
+    """A place in a change log, between two changes or at its end.
 
     Attributes:
-        number: number of changes before this place.
+        number: number of changes that were added to the log before this place.
     """
 
     log: ChangeLog
@@ -72,7 +73,8 @@ class ChangeMark:
     def changed_since(self, earlier: ChangeMark | None) -> set[str] | None:
         """Return the ids of the groups that have changed since an earlier mark.
 
-        None if `earlier` is None, from another log or too old. The caller must then visit all groups.
+        None if `earlier` is None, if it comes from a different log, or if the log no longer contains all changes since
+        then. The caller must then look at all groups.
         """
         if earlier is None or earlier.log is not self.log:
             return None
@@ -84,10 +86,10 @@ class ChangeMark:
 T = TypeVar("T")
 
 FRESH_HEALTH = 60.0
-"""Maximum age of a health verdict in seconds. An older verdict is outdated.
+"""Maximum age of the health verdict on a group, in seconds. An older verdict is outdated.
 
-If the group has been read in the background at least twice, the judgment from these reads replaces an outdated verdict.
-Otherwise, the outdated verdict is drawn in another color.
+If the background task has read the group at least twice, the judgment from these reads replaces an outdated verdict.
+Otherwise, the screen shows the outdated verdict in a different color.
 """
 
 
@@ -96,8 +98,8 @@ class Reading(Generic[T]):
     """A value with the time at which it was read.
 
     Attributes:
-        at: seconds since the epoch.
-        fault: why the newest read failed, or None. `value` and `at` then come from the last successful read.
+        at: time at which `value` was read, in seconds since the epoch.
+        fault: why a newer read failed; None if `value` comes from the newest read.
     """
 
     value: T
@@ -111,15 +113,15 @@ class BrokerStatus:
 
     Attributes:
         answered_at: time of the last successful response, in seconds since the epoch, or None.
-        answered_since: time since which the broker has responded without a long gap, in seconds since the epoch, or
-            None. kgtui has observed the groups of the broker since this time.
+        answered_since: time since which the broker has answered all polls without a long gap, in seconds since the
+            epoch, or None. kgtui has observed the groups of the broker since this time.
         took_ms: duration of the last successful poll in milliseconds; None if there was none.
         fault: why the newest poll failed; None if it succeeded or is still in flight.
         groups: number of groups that the broker listed last (the groups that it coordinates), or None.
-        interval: current number of seconds between polls. It grows while polls are slow.
+        interval: current time between two polls, in seconds. It grows while the broker answers slowly.
         failures: number of consecutive polls that failed.
         asked_at: time at which the poll in flight was sent, in seconds since the epoch; None if no poll is in flight.
-        throttle_ms: how long a quota throttled the last list, in milliseconds; 0 if it did not.
+        throttle_ms: time for which a quota throttled the last poll, in milliseconds; 0 if it was not throttled.
     """
 
     node: int
@@ -137,18 +139,19 @@ class BrokerStatus:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """Every group of a cluster with all its data.
+    """All groups of a cluster, and all data that kgtui has read about them.
 
-    Snapshots are compared by identity, because comparing 100,000 groups is slow. All snapshots of a monitor share the
-    mappings that are marked "Shared", so in these mappings, an older snapshot contains newer values, too.
+    Snapshots are compared by identity, because comparing 100,000 groups is slow. To save time, all snapshots of one
+    `Monitor` contain the same object for each mapping that is marked "Shared". An older snapshot therefore shows newer
+    values in these mappings.
 
-    The sweep is a background task that reads all groups in turn.
+    The sweep is a background task that reads all groups in turn. A poll is the periodic read of visible groups.
 
     Attributes:
         serial: consecutive number of the snapshot.
-        taken_at: seconds since the epoch.
-        groups: group id → row in the newest list of its coordinator, in no particular order. Equal rows share one
-            `Listing`.
+        taken_at: time of the snapshot, in seconds since the epoch.
+        groups: group id → row of the group in the newest list from its coordinator, in no particular order. Equal rows
+            share one `Listing`.
         by_listing: listing → sorted ids of the groups with this listing. If groups change, the sequence of ids is
             replaced, and the old sequence is not modified.
         summaries: group id → summary, which the sweep stores. Shared.
@@ -158,22 +161,24 @@ class Snapshot:
         health: group id → newest health (verdict, lag trend, data loss), for groups that are read at every poll.
         screened: group id → judgment from the reads of the sweep, only for groups with a problem. The method `judgment`
             returns the judgment on any group. Shared.
-        unobserved: number of groups with a possible problem that are not read at every poll, because there are too
-            many of them.
-        state_since: group id → when the current state was first observed, in seconds since the epoch. It lacks groups
-            whose state has not changed since kgtui started, or since the beginning of `state_search`. Shared.
+        unobserved: number of groups that should be read at every poll because of a possible problem, but are not,
+            because there are too many.
+        state_since: group id → time at which the current state was first observed, in seconds since the epoch. Groups
+            whose state has not changed since kgtui started, or since the beginning of `state_search`, are missing.
+            Shared.
         state_search: the part of a recording that `state_since` was computed from; None for a live cluster.
         appeared: group id → None, for groups that appeared while kgtui was running, and whose state has not changed
-            since they appeared. Their `state_since` is the time of the first list that contains them.
+            since then. Their `state_since` is the time of the first list that contains them.
         brokers: node id → how the broker responds.
-        group_faults: group id → why its newest description or offsets could not be read.
+        group_faults: group id → why the newest description or offsets of the group could not be read.
         faults: faults that concern the whole cluster.
         swept: number of groups that the sweep has read at least once.
-        access: the permissions of the user; None if they were not needed or not read yet.
+        access: the permissions of the user on the cluster; None if they were not needed or not read yet.
         events: the newest observed events, oldest first. Their number is limited.
         events_since: time since which events have been observed, in seconds since the epoch; None in a replay.
         recorded_times: group id → observed times of the group in the recording; empty for a live cluster.
-        found_problems: group id → when its problem was found, for judgments that do not say when it began. Shared.
+        found_problems: group id → time at which kgtui found the problem of the group, for judgments without a time at
+            which the problem began. Shared.
         changes: the place of this snapshot in the log of changed groups; None if there is no such log.
     """
 
@@ -205,7 +210,7 @@ class Snapshot:
 
     @property
     def hides_topics(self) -> bool:
-        """Whether brokers may leave out topics. False while the permissions are unknown."""
+        """Whether brokers might hide topics from the user. False while the permissions of the user are unknown."""
         return self.access is not None and self.access.hides_topics
 
     @property
@@ -229,7 +234,7 @@ class Snapshot:
 
         If the group is not listed, the status of the judgment is `NOT_FOUND`.
         """
-        # `kgtui.model.judgment` is imported here, because commands that judge no group should not load it.
+        # `kgtui.model.judgment` is imported here, so that commands without a judgment of groups start faster.
         from kgtui.model.judgment import NOT_FOUND, SCREENED_OK, judgment_of_summary, unreadable
 
         listing = self.groups.get(group)
@@ -260,7 +265,7 @@ class Snapshot:
         return unreadable(fault, judgment, read_at)
 
     def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
-        """Add the time at which the problem was found, and change the reason for a recording or a simple group."""
+        """Add the time at which the problem was found. For a recording or a simple group, also change the reason text."""
         if judgment.since is None:
             found = self.found_problems.get(group)
             if found is not None and found.kind is judgment.kind:
@@ -273,7 +278,7 @@ class Snapshot:
         return judgment if reason == judgment.reason else replace(judgment, reason=reason)
 
     def candidates(self) -> set[str]:
-        """Return the ids of the groups that may have a problem. All other groups have no problem."""
+        """Return the ids of the groups that might have a problem. All other groups have no problem."""
         groups = {*self.screened, *self.health, *self.group_faults}
         silent = {node for node, broker in self.brokers.items() if broker.fault is not None}
         for listing, ids in self.by_listing.items() if silent else ():

@@ -1,7 +1,7 @@
 """The summary of a group: a few values that a background task, the sweep, reads and stores for every group.
 
-The member index of a group is one string with the client ids, hosts and member ids of the group. Filters search in it.
-Three tuples of strings would take three times as much memory, which matters for 100,000 groups.
+The member index of a group is one string with the client ids, hosts and member ids of all its members. Filters search
+in this string. It takes a third of the memory of three tuples of strings, which matters for 100,000 groups.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
         *(member.instance_id for member in members if member.instance_id),
     ],
 }
-"""Key of a filter term about members → function that returns the texts in which the term searches.
+"""Key of a filter term about members → function that takes the members and returns the texts in which the term
+searches.
 
 The term `client:app*`, for example, searches in client ids. The member index stores the texts of all keys, in the order
 of this mapping.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
-# `_INSTEAD` replaces these separators in ids with `?`, because ids may contain any character. Users do not see the
-# replaced ids, because the member index is only searched, never shown.
+# An id can contain any character, even one of these separators. `_INSTEAD` replaces such a separator with `?`. Users do
+# not see the changed ids, because the member index is only searched, never shown.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 
@@ -78,16 +79,17 @@ class Summary:
         lag: total lag in records over the partitions whose lag is known; None if no lag is known.
         lag_unknown: number of partitions whose lag is not known.
         partitions: number of partitions with an offset.
-        topics: topics that the group subscribes to or has offsets in, sorted; None if members or offsets could not be
-            read.
-        member_index: as returned by `encode_member_index`.
+        topics: topics to which members subscribe or in which the group has offsets, sorted; None if the members or the
+            offsets could not be read.
+        member_index: client ids, hosts and member ids of the members, as `encode_member_index` returns them.
         state: state in the description, for brokers that do not list states; None if the group was not described.
         type: type in the description, for brokers that do not list types; None if the group was not described.
         at: time at which the members were read, in seconds since the epoch.
         lag_at: time at which `lag`, `lag_unknown` and `partitions` were read, in seconds since the epoch, or None. It
-            differs from `at` if only the offsets were read again, or if their newest read failed.
+            differs from `at` if only the offsets were read again, or if the newest read of the offsets failed.
         fault: why some of these values could not be read, or None.
-        hidden: whether topics may have been hidden when the lag was read. `lag` is then a lower bound.
+        hidden: whether brokers might have hidden topics from the user when the lag was read. If so, `lag` is a lower
+            bound.
         screened: whether the sweep has compared at least two reads of the group.
         trail: the last few reads of the group by the sweep, as returned by `kgtui.model.trail.Trail.encode`; empty if
             there was no read.
@@ -110,9 +112,9 @@ class Summary:
 
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]
-"""All tuples of topics in the summaries so far; each tuple is mapped to itself.
+"""Type of a dictionary that maps each tuple of topics to itself. It contains the tuples of all summaries.
 
-100,000 groups need only a few tuples, because groups with the same topics share one.
+Groups with the same topics share one tuple from it, so that 100,000 groups need only a few tuples.
 """
 
 
@@ -131,8 +133,9 @@ def summary_of(
     """Return the summary of a group. Values that were not read are None or empty.
 
     Args:
-        sums: total lag of the group; None if its offsets could not be read.
-        topics: topics in which the group has an offset; None if its offsets could not be read.
+        sums: total lag of the group; None if the offsets could not be read.
+        topics: topics in which the group has an offset; None if the offsets could not be read.
+        fault: why some data of the group could not be read, or None.
         at: time of the read, in seconds since the epoch.
         memberless: True if the group was not described, because its listed state shows that it has no members.
         shared: the tuples of topics in earlier summaries, to which a new tuple is added.
@@ -189,8 +192,8 @@ def with_newer_offsets(
     if known is not None and not set(topics) <= set(known):
         row = tuple(sorted({*known, *topics}))
         known = shared.setdefault(row, row)
-    # `dataclasses.replace` takes three times as long as this call. `partitions` keeps its earlier value if that is
-    # larger, because that value may include partitions with an owner and no committed offset.
+    # `dataclasses.replace` takes three times as long as this call. If the earlier number of partitions is larger, it is
+    # kept, because it can include partitions with an owner and no committed offset.
     return Summary(
         members=earlier.members,
         lag=sums.lag,

@@ -1,6 +1,6 @@
 """Makes text safe to show and to store: escapes control and invisible characters, and removes secrets.
 
-Group, topic, client and member ids may contain any character, such as terminal control codes.
+Group, topic, client and member ids can contain any character, even control codes for the terminal.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import re
 import unicodedata
 
 MOST_MARKS = 3
-"""Maximum number of consecutive combining marks that are not escaped.
+"""Maximum number of consecutive combining marks (accents) that are not escaped.
 
-More of them would reach into the line above on the screen.
+With more marks, a character would cover the line above it on the screen.
 """
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -29,8 +29,7 @@ def visible(text: str) -> str:
 
     These are escaped: control characters, line and paragraph separators, bidi controls, zero-width characters, all
     spaces except the ordinary one, surrogates, private and unassigned code points, and each combining mark that follows
-    `MOST_MARKS` others. A backslash is doubled only where it could begin an escape, so that different texts never look
-    the same.
+    `MOST_MARKS` others. A backslash is doubled where the result would otherwise look like an escaped character.
     """
     if "\\" not in text and text.isascii() and text.isprintable():
         return text
@@ -38,10 +37,10 @@ def visible(text: str) -> str:
 
 
 def visible_sentence(sentence: str) -> str:
-    r"""Return a sentence of kgtui with control and invisible characters escaped, as in `visible`.
+    r"""Return a sentence that kgtui has written, with control and invisible characters escaped as in `visible`.
 
-    No backslash is doubled, because the sentence may contain names that are already escaped, and examples such as
-    `\u0000`.
+    Unlike `visible`, it doubles no backslash, because the sentence can contain names that are already escaped, and
+    examples such as `\u0000`.
     """
     if sentence.isascii() and sentence.isprintable():
         return sentence

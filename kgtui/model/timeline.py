@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _IN_CHANGE_POINTS = frozenset(
     {EventKind.STATE, EventKind.JOINED, EventKind.LEFT, EventKind.MOVED, EventKind.EPOCH, EventKind.REWOUND}
 )
-"""Kinds of events that describe the same changes as change points do.
+"""Kinds of events that describe changes which change points (reads that differ from the previous read) show, too.
 
 Where a timeline has change points, events of these kinds are not listed, because each change would be listed twice.
 """
@@ -33,9 +33,9 @@ class Change(NamedTuple):
 
     Attributes:
         before: the earlier change point; None for the first change point, and for the first one after a gap.
-        now: the later change point. For an event, it contains only the time.
-        lasted: how long the group had the earlier state, in seconds; None if the state did not change, or if the
-            beginning of the earlier state was not observed.
+        now: the later change point. If `event` is set, it contains only the time of the event.
+        lasted: time for which the group had the previous state, in seconds; None if the state did not change, or if the
+            beginning of the previous state was not observed.
         rebalanced: duration of the rebalance that ended with this change, in seconds, or None.
         event: an event that no change point shows, or None.
     """
@@ -53,12 +53,12 @@ class Change(NamedTuple):
 
 
 class ObservedTimes(NamedTuple):
-    """The times of important reads of a group, in seconds since the epoch. A time is None if it is not known.
+    """The times of important reads of a group in a recording, in seconds since the epoch. An unknown time is None.
 
     Attributes:
         first_seen: time of the first read of the group.
         state_since: time of the first read that shows the current state; None if the group already had this state in
-            the first poll.
+            the first poll of the recording.
         last_progress: time of the last read in which a committed offset had moved forward.
     """
 
@@ -82,9 +82,9 @@ class GroupTimeline:
         written: records per second written to the group's topics since the previous sample.
         read: records per second read by the group since the previous sample.
         change_points: oldest first; some may be older than `since`.
-        gaps: `(start, end, reason)` for each time span about which nothing is known.
-        may_lack_topics: whether topics may have been hidden in the interval. The lag and the rates are then lower
-            bounds.
+        gaps: `(start, end, reason)` for each time span about which nothing is known; times in seconds since the epoch.
+        may_lack_topics: whether brokers might have hidden topics from the user in the interval. If so, the lag and the
+            rates are lower bounds.
         events: events of the group that are listed with the changes, oldest first.
     """
 
@@ -107,7 +107,7 @@ class GroupTimeline:
         return sorted((*self.changes, *events), key=lambda change: change.at)
 
     def _shows(self, event: Event) -> bool:
-        """Return whether a change point shows an event."""
+        """Return whether a change point shows the same change as an event."""
         if event.kind not in _IN_CHANGE_POINTS or not self.change_points or event.at < self.change_points[0].at:
             return False
         return not any(start < event.at < end for start, end, _ in self.gaps)
@@ -119,7 +119,7 @@ class GroupTimeline:
 
     @property
     def observed_times(self) -> ObservedTimes:
-        """The observed times of the group. They are correct only if the interval begins at the first recorded poll."""
+        """Times of important reads of the group. They are correct only if the interval begins at the first recorded poll."""
         found, state = ObservedTimes(), None
         for number, point in enumerate(self.change_points):
             if not point.listed:
@@ -136,7 +136,7 @@ class GroupTimeline:
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
         """Return the value of a column in the last sample at or before `at`.
 
-        None if there is no such sample, or if the value is unknown.
+        None if there is no sample at or before `at`, or if the value in it is unknown.
 
         Args:
             column: one of the attributes with a value per sample, such as `lag`.
@@ -146,13 +146,13 @@ class GroupTimeline:
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column over a time span that ends with the last sample at or before `at`.
+        """Return the mean of a column over a time span. It ends with the last sample at or before `at`.
 
-        Unknown values are ignored. None if there is no such sample, or if its value is unknown.
+        Unknown values are ignored. None if there is no sample at or before `at`, or if the last value is unknown.
 
         Args:
             column: one of the attributes with a value per sample, such as `lag`.
-            seconds: length of the time span.
+            seconds: length of the time span in seconds.
             at: seconds since the epoch; None for the end of the interval.
         """
         stop = len(self.times) if at is None else bisect_right(self.times, at)
@@ -183,7 +183,7 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
     before: ChangePoint | None = None
     # `since` is the time at which the current state of the group began; None if that was not observed.
     since: float | None = None
-    # `rebalancing_since` is the time at which the current rebalance began; None if there is none, or if not observed.
+    # `rebalancing_since` is the time at which the current rebalance began; None if it is unknown, or without a rebalance.
     rebalancing_since: float | None = None
     for now in change_points:
         lasted = rebalanced = None
@@ -230,7 +230,7 @@ def largest(values: Sequence[float]) -> float | None:
 class LagHistory:
     """The recorded lag of one group, with one value per minute. None stands for an unknown value.
 
-    The values come from the gold tables, which the pipeline computes from recordings.
+    The values come from the gold tables, which kgtui's PySpark pipeline computes from recordings.
 
     Attributes:
         minutes: start of each minute in seconds since the epoch, ascending.
@@ -239,7 +239,7 @@ class LagHistory:
         rate_out: records per second read by the group.
         time_lag: age of the oldest unread record, in seconds.
         members: number of members.
-        breaks: those of `minutes` that follow directly after missing polls. Plots have a gap before them.
+        breaks: the values of `minutes` before which polls are missing. A plot shows a gap before these minutes.
     """
 
     minutes: tuple[float, ...]

@@ -1,7 +1,7 @@
 """The trail of a group: the results of its last few reads by the sweep, the background task that reads all groups.
 
-A trail has the sums over all partitions in the last `SAMPLES` reads. For each partition, it has the newest position
-(committed offset or share-partition start offset), and how long this position has not changed. Trails are stored as
+A trail contains the sums over all partitions in the last `SAMPLES` reads. For each partition, it contains the newest
+position (committed offset or share-partition start offset), and the time since it last changed. Trails are stored as
 bytes, because objects for 100,000 groups would take too much memory. The trail of a group with 10 partitions takes less
 than 300 bytes. Times are whole seconds since the epoch.
 """
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 SAMPLES = 5
-"""Maximum number of reads of which a trail contains the sums."""
+"""Number of newest reads whose sums (of offsets and lag over all partitions) a trail contains."""
 
 WAITED_MAX = 0xFFFF
-"""Longest time without progress that is stored, in seconds (18 hours). A longer time is stored as this value."""
+"""Longest time without a change of a position that is stored, in seconds (18 hours). A longer time is cut to it."""
 
 REBALANCES_KEPT = 3
-"""Number of rebalances whose times a trail contains."""
+"""Number of newest rebalances whose times a trail contains."""
 
 _UNKNOWN = -1
 _HEADER = Struct("<BIIIIIHHBBI")
@@ -40,9 +40,9 @@ _SUMS = Struct("<IqqH")
 _TWO_SUMS = Struct("<IqqHIqqH")
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
-"""Maximum number of partitions that `Trail._moved_forward` compares. Its running time grows with their square."""
+"""Maximum number of partitions that `Trail._moved_forward` compares. Its run time grows with the square of it."""
 _FORGET_REWIND_AFTER = 10
-"""Number of reads with progress after which a rewind is forgotten. A window of Burrow has as many commits."""
+"""Number of reads with progress after which a rewind is forgotten. It equals the commits in a window of Burrow."""
 _INT64 = 2**63 - 1
 """Largest sum of offsets that is stored. Only a faulty broker causes a larger sum."""
 _MANY = 0xFF
@@ -56,7 +56,7 @@ class Sums(NamedTuple):
         at: time of the read.
         log_ends: sum of the log end offsets of the partitions with a known lag.
         lag: sum of the known lags.
-        unknown: number of partitions with a committed offset (or share-partition start offset) and an unknown lag.
+        unknown: number of partitions that have a committed offset (or share-partition start offset), but an unknown lag.
     """
 
     at: int
@@ -93,13 +93,13 @@ class Trail:
         first_at: time of the first read; 0 if there was none.
         progress_at: time of the newest read in which an offset in `positions` had moved forward; 0 if there was none.
         pace: longest recent time between two reads with progress, in seconds. Each read with progress sets it to the
-            time since the previous such read, or to half of its old value if that is larger, so that one long pause is
-            soon forgotten. 0 if progress was observed at most once.
+            time since the previous read with progress, or to half of its old value if this half is larger. One long
+            pause is therefore soon forgotten. 0 if progress was observed at most once.
         rebalances: number of observed rebalances.
         rebalanced_at: times of the last `REBALANCES_KEPT` rebalances, oldest first; 0 stands for none.
-        reads: number of reads that were compared since the partitions last changed, at most 255.
-        idle: number of consecutive descriptions, at most 255, in which the group had members, but no member had a
-            partition.
+        reads: number of reads since the set of partitions last changed, at most 255.
+        idle: number of newest consecutive descriptions in which the group had members, but no member had a partition;
+            at most 255.
         samples: sums of the last reads, oldest first.
         positions: committed offset or share-partition start offset of each partition in the newest read, sorted by
             partition; -1 stands for none.
@@ -167,19 +167,19 @@ class Trail:
 
     @property
     def rewound_at(self) -> int:
-        """Time of the read in which an offset had gone back; 0 if none had, or if the rewind is over or forgotten."""
+        """Time of the read in which an offset had gone back (a rewind); 0 if there was none, or if it is over or forgotten."""
         return 0 if self._rewind is None else self._rewind[0]
 
     def add(self, at: int, rows: Sequence[Position], jump: int = 0) -> None:
         """Add a read of the offsets.
 
-        If a topic was recreated, if the clock went back, or if partitions were added or removed, `samples`, `reads`,
-        `positions`, `waited` and a rewind are reset. A read in which partitions are missing is ignored unless the same
-        partitions are missing again in the next read, because a broker may have left them out only once.
+        `samples`, `reads`, `positions`, `waited` and a rewind are reset if a topic was recreated, if the clock went back,
+        or if partitions were added or removed. Removed partitions must be missing in two consecutive reads. The first
+        of these reads is ignored, because a broker may have left out the partitions only once.
 
         Args:
-            at: time of the read. If it is earlier than the newest read, the clock went back.
-            rows: all partitions, sorted by topic and partition.
+            at: time of the read. If it is before the time of the newest read, the clock went back.
+            rows: the offsets in all partitions, sorted by topic and partition.
             jump: seconds by which the clock was set forward since the previous read.
         """
         sums = _sums(at, rows)
@@ -192,8 +192,8 @@ class Trail:
             if len(rows) < len(self.positions) and layout != self._partial:
                 self._partial = layout
                 return
-            # Sums over different partitions cannot be compared, so they are reset. The offsets of the partitions that
-            # both reads contain can be compared.
+            # Sums over different sets of partitions cannot be compared, so they are reset. But the offsets in partitions
+            # that both reads contain can be compared.
             moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:
@@ -207,8 +207,8 @@ class Trail:
     def _moved_forward(self, rows: Sequence[Position]) -> bool:
         """Return whether an offset of the group moved forward since the previous read, which had fewer partitions.
 
-        If the new partitions are not next to each other in `rows`, the partitions of both reads cannot be matched, and
-        the result is False. New partitions of one topic are always next to each other.
+        If the new partitions are not next to each other in `rows`, the function does not find out which ones are new,
+        and the result is False. New partitions of one topic are always next to each other.
         """
         added = len(rows) - len(self.positions)
         if added <= 0 or len(rows) > _MOST_COMPARED:
@@ -276,7 +276,7 @@ class Trail:
         owned = any(member.assignment or _has_tasks(member) for member in members)
         self.idle = min(self.idle + 1, _MANY) if members and not owned else 0
         before, self._members = self._members, membership_signature(description)
-        # The list of groups may have shown a rebalance since the newest read. It is then not counted a second time.
+        # If the list of groups has shown a rebalance since the newest read, this rebalance is not counted again.
         if before not in (0, self._members) and self.rebalanced_at[-1] <= self.at:
             self.rebalanced(at)
 
@@ -290,16 +290,17 @@ class Trail:
         if not self.samples:
             return None
         position = self.samples[-1].positions
-        # If the sum of the log ends in an earlier read is above the sum of the committed offsets now, some record from
-        # before that read is unread.
+        # If the sum of the log end offsets in an earlier read is above the present sum of the committed offsets, some
+        # record that was written before the earlier read is unread.
         older = next((sums.at for sums in self.samples if sums.log_ends > position and not sums.unknown), None)
         age = 0 if older is None or self.samples[-1].unknown else self.at - older
         return float(max(age, max(self.waited, default=1) - 1, 0))
 
     def forgive(self) -> None:
-        """Forget the earlier sums and the times without progress.
+        """Forget the sums of earlier reads, and the times for which positions have not changed.
 
-        The caller does this when a health verdict has refuted a suspected problem, so that it is not suspected again.
+        The caller does this when a health verdict has refuted a suspected problem of the group. Otherwise, the same
+        problem would be suspected again at the next read.
         """
         self.samples = self.samples[-1:]
         self.reads = min(self.reads, 2)
@@ -307,13 +308,13 @@ class Trail:
 
 
 def lag_samples(data: bytes) -> list[int]:
-    """Return the lag in each read of an encoded trail, oldest first, without decoding all of it."""
+    """Return the total lag in each read of an encoded trail, oldest first. Only a part of the trail is decoded."""
     samples = data[0] if data else 0
     return [row[2] for row in _SUMS.iter_unpack(data[_HEADER.size : _HEADER.size + samples * _SUMS.size])]
 
 
 def lag_trend(data: bytes) -> float | None:
-    """Return the change of the lag from the first to the last read, in records per second.
+    """Return the change of the total lag from the first to the last read of an encoded trail, in records per second.
 
     None for fewer than two reads, or if the number of partitions with unknown lag has changed.
     """
@@ -334,7 +335,7 @@ def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
 
 
 def last_rates(data: bytes) -> tuple[float, float] | None:
-    """Return `(written, consumed)`, in records per second between the last two reads.
+    """Return `(written, consumed)` of an encoded trail, in records per second between the last two reads.
 
     None for fewer than two reads.
     """
@@ -351,7 +352,7 @@ def last_rates(data: bytes) -> tuple[float, float] | None:
 
 
 def _hash(keys: Sequence[tuple[str, int]]) -> int:
-    """Return a hash of partition keys, from 1 to 2³² − 1, valid only in this process."""
+    """Return a hash of partitions, from 1 to 2³² − 1. Hashes from different processes must not be compared."""
     return hash(tuple(keys)) & 0xFFFFFFFF or 1
 
 
@@ -366,7 +367,7 @@ def _sums(at: int, rows: Sequence[Position]) -> Sums:
 
 
 def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
-    """Return whether a log end is now below the previous committed offset, because the topic was recreated."""
+    """Return whether some log end offset is now below the previous committed offset, because its topic was recreated."""
     for (_, position, log_end, _), old in zip(rows, positions, strict=True):
         if log_end is not None and position is not None and log_end < old and position < old:
             return True

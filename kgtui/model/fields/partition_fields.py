@@ -89,8 +89,8 @@ UNREAD_SINCE: PartitionField = Field(
 )  # fmt: skip
 UNREAD_SINCE_LATEST: PartitionField = Field(
     "unread_since_latest", "UNREAD-SINCE-LATEST", "timestamp",
-    f"{_TIMES}: latest time at which the first unread record can have been written; equal to unread_since if the time "
-    "is known exactly",
+    f"{_TIMES}: latest time at which the first unread record might have been written; equal to unread_since if the "
+    "time is known exactly",
     lambda row: None if (found := _times(row)) is None or found.unread is None else found.unread.latest,
     format=_time_text, encode=rfc3339, hide_empty=True,
 )  # fmt: skip

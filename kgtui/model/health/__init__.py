@@ -1,22 +1,23 @@
 """Computes the health of a group from its polled state and offsets.
 
-`ReadHistory` collects the reads of one group, and `health_of` computes a `GroupHealth` from it.
+`ReadHistory` collects what kgtui has read from the brokers about one group, poll by poll. `health_of` computes a
+`GroupHealth` from it, which contains the verdict on the group: `OK`, `WARN`, `ERR` or `NOT_FOUND`.
 
-kgtui polls offsets, so it does not observe every commit. Some verdicts therefore stay undecided
-(`GroupHealth.undecided`). An unknown value is None, never 0. No rate is computed across a gap, which is a failed read
-or a long time without reads. Times are in seconds since the epoch, durations in seconds, lag in records, and rates in
-records per second.
+kgtui polls offsets, so it does not observe every commit. Sometimes it therefore cannot exclude a worse verdict, which
+is then listed in `GroupHealth.undecided`. An unknown value is None, never 0. No rate is computed across a gap, which is
+a failed read of the group or a long time in which kgtui did not read the group. Times are in seconds since the epoch,
+durations in seconds, lag in records, and rates in records per second.
 
 | module | contents |
 |---|---|
-| `read_history` | `ReadHistory`: state and offsets of one group over time |
+| `read_history` | `ReadHistory`: the state and the offsets of one group at each poll |
 | `group_health` | `health_of`: the health of a group from its read history |
-| `judging` | verdicts by Burrow's rules, and the rule for share groups |
-| `judged` | `judgment_of_health`: the judgment on a group that is read at every poll |
+| `judging` | verdicts on partitions by Burrow's rules, and by a separate rule for share groups |
+| `judged` | `judgment_of_health`: the judgment on a group that kgtui reads at every poll |
 | `rates` | lag trend, growth of a log, age of unread records, expected time of data loss |
-| `backlog_start` | when a group began to fall behind, computed from the ages of its oldest unread records |
+| `backlog_start` | the time at which a group began to fall behind, from the ages of its oldest unread records |
 | `values` | data classes (`GroupHealth` and its parts), settings and limits |
-| `wording` | texts that say why a verdict was given, and which data is missing for a verdict |
+| `wording` | texts about a verdict on a group: the reason, and the data that is missing for a worse verdict |
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = Retention()
 TREND_SECONDS = 300.0
-"""The lag trend is computed from the reads of this many seconds up to the newest read."""
+"""Length of the time span before the newest read of a group from which the lag trend is computed, in seconds."""
 
 
 def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
@@ -38,14 +38,14 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 
 
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
-    """Return a copy of the health, changed for a group whose offsets may be hidden by missing permissions.
+    """Return a copy of the health of a group, changed because brokers might hide some of its offsets from the user.
 
-    An undecided ERR is added unless the status is already ERR, because hidden partitions may be in a worse state. The
+    An undecided ERR is added unless the status is already ERR, because hidden partitions might be in a worse state. The
     lag and the time lag become lower bounds.
 
     Args:
-        none_visible: whether the group has no visible offsets. If it has none, its lag becomes unknown instead, and an
-            undecided ERR is always added.
+        none_visible: whether the user sees no offset of the group at all. The lag then becomes None, and an undecided
+            ERR is always added.
     """
     if health.status is Status.NOT_FOUND:
         return health
@@ -122,8 +122,8 @@ def _retention_to_check(
 ) -> float | None:
     """Return the retention time of a topic in seconds if a loss of records must be predicted from it, else None.
 
-    A group that keeps up loses no records. If the partition is OK, a loss is therefore predicted only if its first
-    unread record is known to be older than half of the retention time.
+    A group that keeps up loses no records. If the status of the partition is OK, a loss is therefore predicted only if
+    the first unread record is known to be older than half of the retention time.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:
@@ -139,10 +139,10 @@ def _expiry_reason(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, PartitionHealth]) -> float | None:
-    """Return when the newest consumed record of the stopped partitions was written, or None.
+    """Return the time at which the newest consumed record of the stopped partitions was written.
 
-    The time is in seconds since the epoch. A partition is stopped if it has unread records, and its offset has not
-    changed since the first read.
+    The time is in seconds since the epoch; None if it is not known for any stopped partition. A partition is stopped if
+    it has unread records, and the group's offset in it has not changed since kgtui first read it.
     """
     found = []
     for key, health in partitions.items():
@@ -153,7 +153,7 @@ def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _gone(history: ReadHistory) -> GroupHealth:
-    """Return the health of a group that no longer exists. Only the number and the times of its reads are known."""
+    """Return the health of a group that no longer exists. It says only how often and when kgtui read the group."""
     nothing = health_of(type(history)(history.watching))
     return replace(
         nothing,
@@ -176,10 +176,10 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge the undecided verdicts of all partitions that have the same status and the same kind of missing data.
+    """Merge undecided verdicts on different partitions that have the same status and the same kind of missing data.
 
-    A merged verdict has the largest `needs` and the smallest `has`. Only statuses worse than `given` are included. The
-    worst status comes first.
+    A merged verdict has the largest `needs` and the smallest `has`. Verdicts that are not worse than `given`, the
+    status of the group, are left out. The worst status comes first.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:
@@ -226,7 +226,7 @@ def _drain(history: ReadHistory, trend: Slope | None) -> float | None:
 class _Ages:
     """Computes the age of the oldest unread record of a group from its partitions.
 
-    The age is a lower bound if it is not known for some partitions.
+    If the age is not known for some partitions, the result is a lower bound.
     """
 
     found: TimeLag | None = None

@@ -1,6 +1,6 @@
-"""Computes the judgment on a group that is read at every poll, from its health verdict and the result of screening.
+"""Computes the judgment on a group that kgtui reads at every poll, from its health verdict and the result of screening.
 
-Screening is the quick check of all groups in the background (`kgtui.monitor.screening`).
+Screening is kgtui's quick check of all groups in the background (`kgtui.monitor.screening`).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _PROBLEMS = {
 }
 
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
-"""Problems that may have begun before kgtui started.
+"""Problems that might have begun before kgtui started.
 
-It is then only known that they began after the last consumed record was written.
+For such a problem, it is only known that it began after the group's last consumed record was written.
 """
 
-_FIRST_READ = 5.0  # Longest time from the beginning of the observation to the first read of offsets, in seconds.
+_FIRST_READ = 5.0  # Longest time from the first read of a group to the first read of its offsets, in seconds.
 
 
 def judgment_of_verdict(health: GroupHealth) -> Judgment:
@@ -43,7 +43,10 @@ def judgment_of_verdict(health: GroupHealth) -> Judgment:
 
 
 def is_final(health: GroupHealth) -> bool:
-    """Return whether the verdict is final: more time or more commits are not needed to exclude a worse verdict."""
+    """Return whether the health verdict on a group is final.
+
+    It is final if kgtui needs neither more time nor more commits to exclude a worse verdict.
+    """
     return _pending(health) is None
 
 
@@ -56,9 +59,9 @@ def judgment_of_health(
 ) -> Judgment:
     """Return the judgment on a group that kgtui observes at every poll.
 
-    The judgment by screening (the quick check of all groups) is kept if it says that the group is
-    abandoned or unused, and the group is still Empty. If screening suspects one of the problems in `SUSPECTED`, the
-    suspicion is kept until the health verdict is final.
+    The judgment by screening (the quick check of all groups) is returned if it says that the group is abandoned or
+    unused, and the group is still Empty. If screening suspects one of the problems in `SUSPECTED`, the result contains
+    this problem until the health verdict is final.
 
     Args:
         health: the newest health verdict on the group.
@@ -89,7 +92,7 @@ def _combined(health: GroupHealth, screened: Judgment, state: str | None, group_
         return replace(exact, status=GroupStatus.UNKNOWN, reason=missing(pending))
     members_left = state == EMPTY
     if members_left and screened.kind is Problem.STOP and screened.since_seen and exact.kind is Problem.STOP:
-        # All members left, so the group stopped. Screening knows when they left, so its judgment is kept.
+        # All members left, so the group stopped. Only screening knows when they left, so its judgment is returned.
         further = _by_harm(chain(exact.others, screened.others), screened.kind)
         return replace(screened, basis=exact.basis, observed=exact.observed, others=further)
     if screened.kind is exact.kind:
@@ -115,7 +118,8 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
     """Return `exact`, with the less severe problems (`others`) of both judgments.
 
-    The beginning of the problem is taken from `screened`, unless `exact` has an earlier beginning that kgtui observed.
+    The beginning of the problem is taken from `screened`, unless kgtui observed an earlier beginning, which is then in
+    `exact`.
     """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):
@@ -141,13 +145,13 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
         where = f"unread records of {loss.topic}-{loss.partition} may expire {loss_when(loss)}"
         yield judged(status, Problem.LOSS_NEAR, where)
     worst = health.worst
-    # Burrow's WARN means only that the lag did not fall over a few commits. If the lag does not grow, WARN is no
-    # problem.
+    # Burrow's WARN means only that the lag did not fall over a few commits. If the lag does not grow either, the
+    # group keeps up, so WARN is not reported as a problem.
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        # kgtui observed the beginning if the committed offset moved after the first read of offsets. That read may come
-        # up to `_FIRST_READ` seconds after the first read of the group.
+        # kgtui observed the beginning of the problem if the committed offset still moved after kgtui had read it for
+        # the first time. The first read of the offsets comes up to `_FIRST_READ` seconds after that of the group.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

@@ -1,28 +1,29 @@
 """Computes health verdicts from polled offsets: by Burrow's rules, or for share groups by a separate rule.
 
-In classic, consumer and streams groups, a change of the committed offset between two reads counts as one commit, at the
-time of the second read. Polling misses some commits. This has these consequences:
+In classic, consumer and streams groups, a change of the committed offset between two polls of kgtui counts as one
+commit, at the time of the second poll. Polling misses some commits. This has these consequences:
 
 - Repeated commits of the same offset are invisible, so STALL is reported as STOP.
 - The first observed offset was committed at an unknown time. STOP therefore requires that the offset has not changed
   for as long as a full window of commits takes. This time is computed from the observed time between commits or, if
   that is not known, from `Watching.commit_interval`.
 - WARN requires at least `Watching.enough` commits with a known lag. Burrow computes the lag of a commit from a log end
-  that is up to `Options.offset_refresh` seconds old. kgtui uses a log end of about this age for every commit, so that
-  the lags of all commits can be compared, no matter how often the group commits.
+  offset that is up to `Options.offset_refresh` seconds old. kgtui uses a log end offset of about this age for every
+  commit, so that the lags of all commits can be compared, no matter how often the group commits.
 
 Share groups have no commits (KIP-932, KIP-1226). Their rule uses the share-partition start offset (SPSO) and the lag
 that the broker reports. The first condition that applies decides:
 
-1. The lag is not known, or the share partition was never initialized: OK. Worse verdicts are undecided if the lag is
-   not known.
-2. The lag is not above `allowed_lag`: OK.
-3. Nothing was acknowledged for longer than `Watching.window`: the SPSO did not move, and the lag did not fall and was
-   always above `allowed_lag`. STALL if the group has members, else STOP.
-4. Among the last `intervals` different SPSOs, the SPSO went back and has not reached its previous value again: REWIND.
-5. During the last `Watching.window` seconds, the lag was always above `allowed_lag`, has grown and never fell. Some
-   records that were already in the log at the start of this time span are still unread: WARN.
-6. Otherwise: OK.
+1. The lag is not known, or the share partition was never initialized. The verdict is OK. If the lag is not known,
+   worse verdicts stay undecided.
+2. The lag is not above `allowed_lag`. The verdict is OK.
+3. Nothing was acknowledged for longer than `Watching.window` seconds: the SPSO did not move, and the lag did not fall
+   and was always above `allowed_lag`. The verdict is STALL if the group has members, else STOP.
+4. Among the last `intervals` different SPSOs, the SPSO went back, and has not reached its previous value again. The
+   verdict is REWIND.
+5. During the last `Watching.window` seconds, the lag was always above `allowed_lag`, has grown and never fell. In
+   addition, some records that were in the log at the start of this time span are still unread. The verdict is WARN.
+6. None of these conditions applies. The verdict is OK.
 
 Condition 5 requires that old records are still unread, because the lag includes records in flight, which were delivered
 but not yet acknowledged. Their number grows with the traffic, even if the group keeps up.
@@ -60,30 +61,30 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""Minimum age of the log end from which the lag of a commit is computed, as a fraction of `Options.offset_refresh`.
+"""Minimum age of the log end offset from which a commit's lag is computed, as a fraction of `Options.offset_refresh`.
 
 The fraction is below 1, because the reads of kgtui are not exactly periodic.
 """
 
 _USUAL = 12
-"""Number of newest reads from which the usual time between two reads is computed."""
+"""Number of newest reads of a partition from which the usual time between two reads is computed."""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
 """Values of `PartitionLag.reason` with which a partition is OK although its lag is unknown.
 
-The group has not read from the partition, or the topic no longer exists.
+They mean that the group has not read from the partition, or that the topic no longer exists.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The window of commits of one partition, derived from polled offsets.
+    """The last commits of a group in one partition, derived from polled offsets.
 
     Attributes:
-        window: the commits. The first observed offset counts as a commit without a lag, and each later change of the
-            offset counts as a commit.
-        now: time of the newest read of the offset, in milliseconds since the epoch.
-        moves: number of observed changes of the offset.
+        window: the last commits and log end offsets. The first observed committed offset counts as a commit without a
+            lag, and each later change of the offset counts as a commit.
+        now: time at which kgtui last read the committed offset, in milliseconds since the epoch.
+        moves: number of observed changes of the committed offset.
         pace: average number of milliseconds between two changes; None if there were fewer than two changes.
     """
 
@@ -105,15 +106,15 @@ class Observed:
 
 
 def observe(samples: Iterable[Sample], options: Options) -> Observed:
-    """Derive the window of commits of one partition from its samples, which are sorted from oldest to newest."""
+    """Derive the last commits in one partition from kgtui's reads of it (`samples`), which are sorted by time."""
     rows = list(samples)
     with_end = [row for row in rows if row.log_end is not None]
     ends, times = [row.log_end or 0 for row in with_end], [row.at for row in with_end]
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # The window holds at most `intervals` commits, so older changes of the offset are skipped. With `min_distance`, no
-    # change is skipped, because a change can replace the commit before it.
+    # The window holds at most `intervals` commits, so older changes of the committed offset are skipped. With
+    # `min_distance`, no change is skipped, because a change can then replace the previous commit.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -122,14 +123,14 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     changes = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # If the newest read lacks the log end, the window gets no log ends, because an older one would make the lag too
-    # small.
+    # If the newest read lacks the log end offset, the window gets no log end offsets at all, because the lag would be
+    # too small if it were computed from an older one.
     kept = _recent_ends(times, ends, every, options.intervals) if rows and with_end[-1:] == rows[-1:] else ()
     return Observed(Window(ring.window().commits, kept), now, max(changes, 0), pace)
 
 
 def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
-    """Return `(time, offset)` of the first read with an offset, and of each read with another offset than before.
+    """Return `(time, offset)` for the first read with an offset, and for each read with a changed offset.
 
     Times are in milliseconds since the epoch.
     """
@@ -143,10 +144,11 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 
 
 def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, intervals: int) -> tuple[int, ...]:
-    """Return at most `intervals` log ends, about one per `every` milliseconds, and also the newest log end.
+    """Return at most `intervals` log end offsets, about one per `every` milliseconds, and also the newest one.
 
-    Burrow's rules expect log ends at this interval. If samples were dropped, fewer log ends are returned, because with
-    log ends that are too old, a group that stopped hours ago would look as if it had just caught up.
+    Burrow's rules expect log end offsets at this interval. Log end offsets that are too old are left out, because a
+    group that stopped hours ago would otherwise look as if it had just caught up. This happens if older samples were
+    dropped to save memory.
 
     Args:
         times: times of the reads in milliseconds, ascending.
@@ -165,11 +167,11 @@ def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, interval
 def judge_observed(
     row: PartitionLag, samples: Iterable[Sample], watching: Watching
 ) -> tuple[PartitionVerdict, PartitionHealth]:
-    """Return the verdict on a partition of a classic, consumer or streams group, and its health.
+    """Return the verdict on a partition of a classic, consumer or streams group, and the health of the partition.
 
     Args:
         row: the newest offsets and lag of the partition.
-        samples: all samples of the partition, oldest first, including the newest read.
+        samples: kgtui's reads of the partition, oldest first, including the newest one.
     """
     observed = observe(samples, watching.rules)
     commits = observed.window.commits
@@ -189,9 +191,9 @@ def judge_observed(
 
 
 def _rate(commits: Sequence[Commit], now: int) -> float | None:
-    """Return how many records per second were read from the first commit until `now`; None if no time has passed.
+    """Return how many records per second the group read from its first commit in `commits` until `now`.
 
-    Times are in milliseconds since the epoch.
+    Times are in milliseconds since the epoch. None without commits, or if no time has passed.
     """
     seconds = (now - commits[0].at) / 1000 if commits else 0.0
     return max(commits[-1].offset - commits[0].offset, 0) / seconds if seconds > 0 else None
@@ -226,9 +228,9 @@ def _of_lagging(observed: Observed, still: float, watching: Watching) -> tuple[S
 
 
 def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
-    """Return an undecided ERR if the lag of a partition is not known.
+    """Return an undecided ERR if the lag of a partition is not known, because the partition might be in a bad state.
 
-    Empty if the lag is known, or if it is unknown for one of the reasons in `NO_LAG`, with which the partition is OK.
+    The result is empty if the lag is known, or unknown for a reason in `NO_LAG`, because the partition is then OK.
     """
     if row.lag is not None or not row.reason or row.reason in NO_LAG:
         return ()
@@ -238,11 +240,11 @@ def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
 def judge_share(
     row: PartitionLag, samples: Sequence[Sample], members: int | None, watching: Watching
 ) -> tuple[PartitionVerdict, PartitionHealth]:
-    """Return the verdict on one share partition, and its health.
+    """Return the verdict on one share partition, and the health of the share partition.
 
     Args:
         row: the newest offsets and lag of the partition.
-        samples: all samples of the partition, oldest first, including the newest read.
+        samples: kgtui's reads of the partition, oldest first, including the newest one.
         members: number of members; None if unknown. The group then counts as having members.
     """
     known = [sample for sample in samples if sample.position is not None and sample.lag is not None]
@@ -271,7 +273,7 @@ def _of_lagging_share(
     undecided: tuple[Undecided, ...] = ()
     watched = (known[-1].at - known[0].at) / 1000
     if still >= watched:
-        # The group may have stopped before the first read, so STOP or STALL stays undecided.
+        # The group may have stopped before kgtui first read it, so that STOP or STALL stays undecided.
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewind(moves[-watching.rules.intervals :]) is not None:
         return Status.REWIND, undecided
@@ -283,9 +285,9 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return the share-partition start offset (SPSO) of the first read, and each changed SPSO, as commits.
+    """Return the first observed share-partition start offset (SPSO) and each changed SPSO, in the form of commits.
 
-    The time of a commit is the time of the first read with this SPSO.
+    The time of such a commit is the time at which kgtui first read this SPSO.
     """
     moves: list[Commit] = []
     for sample in known:
@@ -295,7 +297,7 @@ def _share_moves(known: Sequence[Sample]) -> list[Commit]:
 
 
 def _still(known: Sequence[Sample], allowed_lag: int) -> float:
-    """Return for how many seconds up to the newest read nothing was acknowledged and the lag exceeded `allowed_lag`."""
+    """Return for how many seconds nothing has been acknowledged while the lag was above `allowed_lag`."""
     since = known[-1].at
     for before, after in reversed(list(pairwise(known))):
         if before.position != after.position or _lag(after) < _lag(before) or _lag(before) <= allowed_lag:
@@ -308,7 +310,7 @@ def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
     """Return whether the lag has grown and never fallen during the last `Watching.window` seconds.
 
     In addition, some records that were already in the log at the start of this time span must be unread. This is
-    condition 5 (WARN) in the docstring of this module. If the reads cover a shorter time, all reads are tested.
+    condition 5 (WARN) in the docstring of this module. If the first read is not as old as that, all reads are tested.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

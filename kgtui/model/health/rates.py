@@ -1,7 +1,7 @@
 """Computes trends and estimates from samples: lag trend, growth of a log, age of unread records, time of data loss.
 
-The samples must not contain a gap (a failed read, or a long time without reads). The functions return None if there are
-not enough samples.
+A sample is one read of a partition or group by kgtui. The samples must not contain a gap (a failed read, or a long time
+without reads). The functions return None if there are not enough samples.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Two are not enough, because the lag rises between commits and falls with every c
 _NOISE = 0.1
 """A group keeps up if less than this fraction of the new records stays unread.
 
-The fraction is not 0, because a busy group seems to fall behind between two commits.
+The fraction is not 0, because even a group that keeps up seems to fall behind between two commits.
 """
 
 
@@ -48,7 +48,10 @@ class Slope(NamedTuple):
 
 
 def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
-    """Fit a line by least squares; None for fewer than `LEAST` samples or equal times. Times are in seconds."""
+    """Fit a straight line by least squares. Times are in seconds.
+
+    None if there are fewer than `LEAST` samples, or if all times are equal.
+    """
     count = len(times)
     if count < LEAST:
         return None
@@ -65,8 +68,8 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
 def drain(lag: float | None, trend: Slope | None) -> float | None:
     """Return the seconds until the lag is 0 if the trend continues; 0 if there is no lag.
 
-    None if the lag or the trend is unknown, if the lag does not fall, or if it falls more slowly than twice the
-    standard error of the trend, because that may be a normal fluctuation.
+    None if the lag or the trend is unknown, or if the lag does not fall. Also None if the lag falls more slowly than
+    twice the standard error of the trend, because this can be a normal fluctuation.
     """
     if lag is None or lag <= 0:
         return None if lag is None else 0.0
@@ -94,15 +97,15 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
         estimated = time_lag(row.position, samples)
         reason = "" if times is None else times.reason
         return replace(estimated, reason=reason) if estimated is not None and reason else estimated
-    # The committed offset has moved since the record times were searched. The search found when an earlier record was
-    # written, and this time makes the estimate more exact.
+    # The committed offset has moved since the times of the records next to it were searched. The search found the time
+    # at which an earlier record was written. This time makes the estimate more exact.
     return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
 
 
 def exact_age(written: TimeRange, now: float) -> TimeLag:
-    """Return the age of a record.
+    """Return the age of a record whose timestamp is known to lie in a range.
 
-    A narrow range of timestamps gives one age. A wide range gives the lowest and the highest possible age.
+    If the range is narrow, the result is one age. If it is wide, the result is the lowest and the highest possible age.
 
     Args:
         written: the range that contains the timestamp of the record.
@@ -121,7 +124,7 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
     the age is a lower bound. None if no log end is known.
 
     Args:
-        known: a point before the first sample: a time in milliseconds, and the log end offset at this time; or None.
+        known: `(time in milliseconds since the epoch, log end offset at this time)`, before the first sample; or None.
     """
     ends = [(sample.at, sample.log_end) for sample in samples if sample.log_end is not None]
     if not ends:
@@ -141,7 +144,8 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
 def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
     """Return by how much an offset grows per second, from points `(milliseconds, offset)`, oldest first.
 
-    Only the points after the last unknown offset count. None if there are fewer than two of these points.
+    An offset that is None is unknown. Only the points after the last unknown offset are used. The result is None if
+    there are fewer than two of these points.
     """
     known: list[tuple[int, int]] = []
     for at, value in reversed(points):
@@ -154,12 +158,13 @@ def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
 
 
 def deletion(samples: Sequence[Sample]) -> float | None:
-    """Return by how many offsets per second the log start advances; None if it advanced fewer than two times.
+    """Return by how many records per second the log start offset grows; None if it grew fewer than two times.
 
-    Retention deletes whole segments, so the log start jumps. The rate is measured from the first jump to the last.
+    Retention deletes whole segments, so the log start offset jumps. The rate is measured from the first to the last
+    jump.
     """
     if not samples or samples[0].log_start == samples[-1].log_start is not None:
-        # A log start never decreases, so it has not moved if the first and the last one are equal.
+        # A log start offset never decreases. If the first and the last one are equal, it has not moved at all.
         return None
     known = [(sample.at, sample.log_start) for sample in samples if sample.log_start is not None]
     leaps = [(at, start) for (_, before), (at, start) in pairwise(known) if start > before]
@@ -167,7 +172,7 @@ def deletion(samples: Sequence[Sample]) -> float | None:
 
 
 def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float | None = None) -> Loss | None:
-    """Estimate when retention will delete unread records, if all rates stay the same.
+    """Estimate the time at which retention will delete unread records, if the group and its producers keep their speed.
 
     The earlier of two estimates is returned. One compares the retention time with the age of the oldest unread record.
     The other extrapolates when the log start offset reaches the committed offset. If neither is possible, but
@@ -179,8 +184,8 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
         retention: retention time of the topic in seconds; None if it is not known or unlimited.
 
     Returns:
-        The expected loss. None if there are no unread records, if records are already lost, if the group keeps up or
-        reads faster than records are deleted, or if no estimate is possible.
+        The expected loss. None if there are no unread records, if records are already lost, if the group keeps up with
+        the producers or reads faster than records are deleted, or if no estimate is possible.
     """
     if row.position is None or not row.lag or row.lost:
         return None
@@ -219,9 +224,9 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
 
 
 def _falling_behind(moved: float, grown: float | None) -> float | None:
-    """Return which fraction of the new records stays unread: 1 if nothing is read, at most 0 if the group keeps up.
+    """Return the fraction of the new records that stays unread: 1 if nothing is read, 0 or less if the group keeps up.
 
-    None if `grown` is unknown.
+    None if `grown` is None.
 
     Args:
         moved: growth of the committed offset, in records per second.

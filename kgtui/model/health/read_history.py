@@ -1,4 +1,4 @@
-"""Collects the polled state and offsets of one group over time, in bounded memory."""
+"""Collects the state and the offsets of one group, which kgtui polls, in bounded memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.model.record_times import RecordTime
 
 SAMPLES_KEPT = 120
-"""Default maximum number of samples (reads of one partition) that are kept per partition."""
+"""Default maximum number of samples that are kept per partition. A sample is one read of the partition by kgtui."""
 
 _SAMPLE_FIELDS = 5
 # `_UNKNOWN` stands for None in arrays of integers. Offsets and lags are never negative.
@@ -31,10 +31,10 @@ _UNKNOWN = -1
 
 
 class Sample(NamedTuple):
-    """One read of one partition.
+    """The values that kgtui has read about a group in one partition, in one poll.
 
     Attributes:
-        at: milliseconds since the epoch.
+        at: time of the read, in milliseconds since the epoch.
         position: committed offset or share-partition start offset, or None.
         log_end: log end offset, or None.
         log_start: log start offset, or None.
@@ -51,9 +51,9 @@ class Sample(NamedTuple):
 class Samples:
     """The samples of one partition, oldest first, in an array with 40 bytes per sample.
 
-    When the array is full, every second sample of its older half is dropped, except the samples at which `position`
-    last changed. Without these samples, the last commits would seem to have happened later than they did, and a group
-    that stopped would become OK again.
+    When the array is full, every second sample of its older half is dropped. The samples at which `position` last
+    changed are kept. Without them, the last commits would seem to have happened later than they did, and a group that
+    has stopped would become OK again.
     """
 
     __slots__ = ("_rows",)
@@ -67,7 +67,7 @@ class Samples:
     def __iter__(self) -> Iterator[Sample]:
         values = self._rows.tolist()
         numbers = iter(values)
-        # Fast path: no value is -1, so no value has to be converted to None.
+        # Fast path for samples without -1: no value has to be converted to None.
         if values and min(values) >= 0:
             yield from map(Sample._make, zip(numbers, numbers, numbers, numbers, numbers, strict=True))
             return
@@ -86,10 +86,10 @@ class Samples:
 
         Args:
             at: milliseconds since the epoch; later than all earlier samples.
-            row: the values of the partition in this read.
+            row: the offsets and the lag of the partition in this read.
             length: maximum number of samples to keep, at least 4.
-            changes: for this many newest changes of `Sample.position`, the first sample after the change is not
-                dropped.
+            changes: number of newest changes of `Sample.position` that must not be lost. The first sample after each of
+                these changes is never dropped.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
@@ -107,7 +107,7 @@ class Samples:
         half = len(self) // 2
         changed = self._last_changes(changes)
         droppable = [number for number in range(1, half) if number not in changed]
-        # If every sample of the older half shows a change, the oldest changes are dropped.
+        # If every sample of the older half must be kept because it shows a change, every second one is dropped anyway.
         dropped = set(droppable[::2] or range(1, half, 2))
         kept: array[int] = array("q")
         for number in range(half):
@@ -128,25 +128,25 @@ HOUR = 3600.0
 PERIODS_KEPT = 512
 """Maximum number of periods in a `RebalanceLog`.
 
-A period is the time between two consecutive reads. Consecutive periods without changes are merged into periods of at
-most one minute.
+A period is the time between two consecutive reads of a group. Consecutive periods without changes are merged, up to one
+minute.
 """
 
 _QUIET = 60.0
 _PERIOD_FIELDS = 5
 """Number of array elements per period.
 
-The elements are: end in seconds since the epoch, duration in seconds, number of state changes, number of rebalances
-that began, and increase of the group epoch.
+The elements are: end of the period in seconds since the epoch, duration in seconds, number of changes of the group
+state, number of rebalances that began, and increase of the group epoch.
 """
 
 
 class RebalanceLog:
     """Counts rebalances between consecutive reads, in an array of bounded length.
 
-    A rebalance is detected when the state becomes a rebalancing state, or when the group epoch increases. In a group
-    without epochs, a rebalance that lies between two reads is detected by a change of the members, their assignments or
-    the leader.
+    A rebalance is detected when the group enters a rebalancing state, or when the group epoch increases. In a group
+    without epochs, a rebalance that begins and ends between two reads is detected because the members, their
+    assignments or the leader have changed.
     """
 
     __slots__ = ("_epoch", "_has_epoch", "_is_counted", "_members", "_rows", "_state")
@@ -160,14 +160,15 @@ class RebalanceLog:
         self._is_counted = False
 
     def add(self, at: float, state: str, epoch: int | None, watched: float | None, members: int | None = None) -> None:
-        """Add a read.
+        """Add a read of the group.
 
         Args:
-            at: seconds since the epoch.
+            at: time of the read, in seconds since the epoch.
+            state: the group state.
             epoch: the group epoch; None for groups without epochs.
-            watched: seconds since the previous read; None for the first read and after a gap. Changes during a gap are
-                not counted.
-            members: hash of the members and their assignments (`membership_signature`), or None.
+            watched: seconds since the previous read. None for the first read, and after a gap, because changes during a
+                gap are not counted.
+            members: hash of the members and their assignments (`membership_signature`); None to compare no members.
         """
         before, self._state = self._state, state
         was, self._epoch = self._epoch, epoch
@@ -194,9 +195,12 @@ class RebalanceLog:
         del self._rows[: -PERIODS_KEPT * _PERIOD_FIELDS]
 
     def rate(self, now: float) -> RebalanceRate | None:
-        """Return how often the state and the epoch changed in the hour before `now` (in seconds since the epoch).
+        """Return how often the group state and the group epoch changed in the hour before `now`.
 
         None if this hour does not contain two reads without a gap between them.
+
+        Args:
+            now: seconds since the epoch.
         """
         rows = [self._rows[i : i + _PERIOD_FIELDS] for i in range(0, len(self._rows), _PERIOD_FIELDS)]
         recent = [row for row in rows if row[0] > now - HOUR]
@@ -209,35 +213,35 @@ class RebalanceLog:
 
 
 class ReadHistory:
-    """The reads of one group, oldest first.
+    """What kgtui has read about one group, in all polls since it began to watch the group.
 
     A gap is a failed read, or a time without reads that is longer than `watching.gap_after`. No rate is computed across
     a gap. The memory is at most 5 kB per partition plus 50 kB.
 
     Args:
-        watching: settings for judging the reads.
+        watching: settings for computing verdicts from the reads.
 
     Attributes:
-        length: maximum number of samples per partition. A new value takes effect at the next read.
+        length: maximum number of samples per partition. Can be changed; a new value takes effect at the next read.
         samples: `(topic, partition)` → samples, for all partitions in the newest read of offsets.
-        rows: `(topic, partition)` → committed offset, log offsets and lag in the newest read.
+        rows: `(topic, partition)` → committed offset, log offsets and lag, as in the newest read of offsets.
         series: total lag and number of members over time. An unknown lag is NaN.
         lag: total lag at the newest successful read of offsets, or None.
         description: the newest description, or None.
         state: the newest known state, or None.
         empty_since: None unless the group is Empty. Otherwise a pair: the time of the first read since which the group
-            has been Empty without a gap, in seconds since the epoch; and whether it may have been Empty even earlier.
-        rebalances: counts how often the state and the epoch changed between consecutive reads.
+            has been Empty without a gap, in seconds since the epoch; and whether it might have been Empty even earlier.
+        rebalances: counts how often the group state and the group epoch changed between consecutive reads.
         gone: True if the group no longer exists.
         first_at: time of the first successful read in seconds since the epoch, or None.
         read_at: time of the newest successful read in seconds since the epoch, or None.
         reads: number of reads that succeeded, at least in part.
         failed: number of reads that failed, completely or in part.
-        steady_since: time of the first read after the newest gap, or None during a gap. Rates are computed from this
-            time on.
-        lag_since: time of the first read whose total lag can be compared with the newest total lag: there is no gap
-            between the reads, and the lag is known for the same number of partitions. None if the newest lag is not
-            known.
+        steady_since: time of the first read after the newest gap, in seconds since the epoch; None during a gap. Only
+            reads from this time on are used to compute rates.
+        lag_since: time of the oldest read whose total lag can be compared with the newest total lag, in seconds since
+            the epoch. Two total lags can be compared if there is no gap between the reads, and if the lag is known for
+            the same number of partitions. None if the newest total lag is not known.
     """
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:
@@ -274,9 +278,9 @@ class ReadHistory:
         Args:
             at: seconds since the epoch.
             description: None if the group was not described in this read.
-            offsets: None if they could not be read or the group has none.
-            fault: True if a part of the data could not be read. If it is True and `offsets` is None, this read is a
-                gap.
+            offsets: None if they could not be read, or if groups of this kind have no offsets.
+            fault: True if some data of the group could not be read. If it is True and `offsets` is None, this read
+                counts as a gap.
         """
         if self.read_at is not None and at <= self.read_at:
             return
@@ -297,16 +301,19 @@ class ReadHistory:
         self.read_at = at
 
     def set_record_times(self, times: Mapping[TopicPartition, RecordTime]) -> None:
-        """Store when the records at the offsets of the newest read were written.
+        """Store the times at which the records next to the newest committed offsets were written.
 
-        Partitions that are not in the newest read are ignored.
+        Partitions that are not in the newest read of offsets are ignored.
+
+        Args:
+            times: `(topic, partition)` → times.
         """
         for key, found in times.items():
             if key in self.rows:
                 self.rows[key] = replace(self.rows[key], times=found)
 
     def begin_gap(self) -> None:
-        """Begin a gap. It lasts until the next read, and no rate is computed across it."""
+        """Begin a gap, which lasts until the next read of the group. No rate is computed across it."""
         self.steady_since = self.lag_since = self._described_at = None
 
     def mark_gone(self) -> None:
@@ -323,15 +330,15 @@ class ReadHistory:
             else at - self._described_at
         )
         state = description.state
-        # In groups with epochs, each rebalance changes the epoch, so that members need not be compared.
+        # Each rebalance of a group with epochs changes the epoch, so the members of such a group need not be compared.
         compared = description.group_epoch is None and description.members is not None
         members = membership_signature(description) if compared else None
         self.rebalances.add(at, state, description.group_epoch, watched, members)
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # `empty_since[1]` says whether the group may have been Empty before this read. It is False only if the last
-            # known state was another state.
+            # `empty_since[1]` says whether the group might have been Empty before this read. It is False only if the
+            # last known state was a different state.
             self.empty_since = (at, self.state in (None, EMPTY))
         self.description, self.state, self._described_at = description, state, at
 

@@ -15,18 +15,19 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import LagTotal, TopicPartition
 
 OBSERVED = "observed"
-"""Value of `GroupHealth.basis`: the verdict is computed from polled offsets, because kgtui does not see the commits."""
+"""Value of `GroupHealth.basis`. It means that the verdict is computed from polled offsets instead of commits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Settings for computing verdicts from the reads of a group.
+    """Settings for computing the verdicts on a group and its partitions from polled offsets.
 
     Attributes:
         rules: Burrow's settings.
-        commit_interval: assumed seconds between two commits, until the actual time is known. The default is Kafka's
-            default of `auto.commit.interval.ms`.
-        gap_after: longest time between two reads, in seconds. A longer time is a gap, across which no rate is computed.
+        commit_interval: assumed time between two commits, in seconds, until the actual time is known. The default
+            equals the default value of Kafka's `auto.commit.interval.ms`.
+        gap_after: longest time between two polls of a group, in seconds. A longer time is a gap, across which no rate
+            is computed.
     """
 
     rules: Options = DEFAULTS
@@ -35,7 +36,7 @@ class Watching:
 
     @property
     def window(self) -> float:
-        """Duration of a window of `rules.intervals` commits in seconds, if they are `commit_interval` apart."""
+        """Time that `rules.intervals` commits take, in seconds, if they are `commit_interval` apart."""
         return (self.rules.intervals - 1) * self.commit_interval
 
     @property
@@ -48,24 +49,24 @@ DEFAULT_WATCHING = Watching()
 
 
 class Lack(Enum):
-    """The kind of data that is still missing to decide a verdict."""
+    """The kind of data that is missing to confirm or exclude a verdict on a group."""
 
     TIME = "time"
     """The group must be watched for longer. `Undecided.needs` and `has` are durations in seconds."""
     COMMITS = "commits"
     """More commits are needed. `Undecided.needs` and `has` are numbers of observed commits."""
     LAG = "lag"
-    """The lag is needed, but not known. `Undecided.why` is the reason."""
+    """The lag of a partition is needed, but not known. `Undecided.why` is the reason."""
     PERMISSION = "permission"
-    """Brokers may hide offsets in topics on which the user has no DESCRIBE permission.
+    """Brokers might hide offsets in topics on which the user has no DESCRIBE permission.
 
-    The verdict is based only on the visible offsets.
+    The reported verdict is based only on the visible offsets.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A verdict that is worse than the reported one, and that the reads could neither confirm nor exclude.
+    """A verdict that is worse than the reported verdict, and that the polled data can neither confirm nor exclude.
 
     Attributes:
         status: the undecided verdict, such as STOP.
@@ -73,8 +74,8 @@ class Undecided:
         needs: how much data is needed: seconds or a number of commits, depending on `lack`.
         has: how much data there is, in the unit of `needs`.
         partitions: number of partitions for which the verdict is undecided.
-        why: reason for an unknown lag, such as `forbidden` or `no leader`; `kgtui.model.access.HIDDEN` if offsets may
-            be hidden; empty if other data is missing.
+        why: reason for an unknown lag, such as `forbidden` or `no leader`; `kgtui.model.access.HIDDEN` if brokers might
+            hide offsets; empty if other data is missing.
     """
 
     status: Status
@@ -91,12 +92,12 @@ class TimeLag:
 
     Attributes:
         seconds: the age, or its lowest possible value; 0 if nothing is unread.
-        at_least: True if the record may be older, because it was written before the first read, or because the age is
-            not known for some partition.
+        at_least: True if the record might be older than `seconds`, because it was written before kgtui first read the
+            group, or because the age is not known for some partition.
         at_most: highest possible age, if the search for the timestamp of the record found only a range of times;
             otherwise None.
         exact: True if the age comes from the timestamp of the record, False if it is estimated.
-        reason: why a search found no timestamp; empty otherwise.
+        reason: why the search for the timestamp of the record found none; empty otherwise.
     """
 
     seconds: float
@@ -108,17 +109,17 @@ class TimeLag:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An expected loss: retention will delete records before the group reads them, if all rates stay the same.
+    """An expected loss of records: at the current speed of the group, retention will delete them before they are read.
 
     Attributes:
         seconds: time until the first unread record is deleted, in seconds; 0 for the basis `size`.
         basis: `retention` (the topic's retention and the age of the oldest unread record), `log start` (the observed
-            movement of the log start offset), or `size` (`retention.bytes` may delete the record at any time).
+            movement of the log start offset), or `size` (`retention.bytes` can delete the record at any time).
         lead: number of records from the log start offset to the committed offset, or None.
-        at_most: True if the loss may come sooner, because the first unread record may be older than estimated.
+        at_most: True if the loss might come sooner, because the first unread record might be older than estimated.
         at: time of the loss, in seconds since the epoch; None for the basis `size`.
         exact: True if `at` is computed from the timestamp of the first unread record, for a group that reads nothing.
-            Retention may delete the record at `at` or later.
+            Retention can delete the record at `at` or later.
         in_older_half: whether the first unread record is in the older half of the log, by number of records or by age.
     """
 
@@ -152,13 +153,13 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class RebalanceRate:
-    """How often the state and the group epoch changed in the last hour. Changes during gaps in the reads do not count.
+    """How often the group state and the group epoch changed in the last hour. Changes during gaps are not counted.
 
     Attributes:
-        state_changes: number of reads with another state than the previous read.
+        state_changes: number of reads in which the group state differs from that in the previous read.
         epoch_steps: increase of the group epoch (KIP-848, KIP-932, KIP-1071); None for groups without epochs.
         rebalances: `epoch_steps`, or the number of observed rebalances if that is larger.
-        seconds: how many seconds of the last hour the group was watched.
+        seconds: number of seconds in the last hour for which kgtui has watched the group.
     """
 
     state_changes: int
@@ -192,10 +193,10 @@ class EmptyPeriod:
     Attributes:
         seconds: observed time in the state Empty, in seconds.
         at_least: True if the group was already Empty at the first read, so that `seconds` is a lower bound.
-        expires_in: seconds until offsets may be deleted; None if the time is not known, or does not depend on when the
-            group became Empty.
+        expires_in: seconds until the broker can delete the offsets of the group; None if the time is not known, or does
+            not depend on the time at which the group became Empty.
         after_commit: whether each offset expires a fixed time after its own commit (consumer and streams groups).
-            `expires_in` is then an upper limit, unless offsets were reset while the group was Empty.
+            `expires_in` is then an upper bound, unless offsets were reset while the group was Empty.
     """
 
     seconds: float
@@ -204,11 +205,11 @@ class EmptyPeriod:
     after_commit: bool = False
 
     SOON = 86_400.0
-    """A warning is shown if the offsets may expire within this many seconds."""
+    """A warning is shown if the offsets can expire within this many seconds."""
 
     @property
     def at_most(self) -> bool:
-        """Whether `expires_in` is an upper limit: the offsets may expire earlier."""
+        """Whether `expires_in` is only an upper bound, because the offsets might expire earlier."""
         return self.at_least or self.after_commit
 
 
@@ -228,20 +229,20 @@ class Rewind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionHealth:
-    """The verdict on one partition, with the values that it is based on.
+    """The verdict on the progress of a group in one partition, and the values on which the verdict is based.
 
     Attributes:
         position: committed offset, or share-partition start offset in a share group; None if there is none.
-        still: observed seconds since the last change of `position`. In a share group, seconds in which nothing was
-            acknowledged while the lag was above the allowed lag.
-        commits: number of commits in the window that is judged. In a share group, the first observed start
-            offset and each change of it are counted instead of commits.
-        complete: number of commits as a fraction (0 to 1) of `Options.intervals`. In a share group, reads with a known
-            lag are counted instead of commits.
-        undecided: verdicts worse than `status` that the reads could neither confirm nor exclude.
+        still: seconds since the last observed change of `position`. In a share group, seconds for which nothing has
+            been acknowledged while the lag was above the allowed lag.
+        commits: number of commits in the window (the last commits, from which the verdict is computed). In a share
+            group, the first observed start offset and each change of it are counted instead of commits.
+        complete: `commits` as a fraction (0 to 1) of `Options.intervals`. In a share group, the polls with a known lag
+            are counted instead of commits.
+        undecided: verdicts worse than `status` that the polled data can neither confirm nor exclude.
         subscribed: whether a member subscribes to the topic; None if the subscriptions are not known.
         age: age of the first unread record, or None.
-        rate: records per second that the group has read since the first commit of the window, or None.
+        rate: records per second that the group has read since the first commit in the window; None if not known.
         rewind: how `position` went back, if the status is REWIND; else None.
     """
 
@@ -265,12 +266,12 @@ class GroupHealth:
     """The health of a group.
 
     Attributes:
-        verdict: verdict by the rules of `kgtui.model.health.judging`.
+        verdict: the verdict on the group, by the rules of `kgtui.model.health.judging`.
         basis: always `observed`, which means polled offsets.
         worst: the partition with the worst status; of several such partitions, the one with the largest lag. None if
             every partition is OK.
-        affected: number of partitions with the worst status; 0 if every partition is OK.
-        undecided: verdicts worse than `status` that the reads could neither confirm nor exclude.
+        affected: number of partitions that have the same status as `worst`; 0 if every partition is OK.
+        undecided: verdicts worse than `status` that the polled data can neither confirm nor exclude.
         lag: total lag at the newest read; None if the offsets were never read.
         trend: change of the lag in records per second, negative if it falls; None with too few reads for a trend.
         trend_seconds: number of seconds over which the trend was computed; 0 without a trend.
@@ -282,16 +283,16 @@ class GroupHealth:
         loss: the soonest expected loss of records, or None.
         expiry_reason: why it is not known when unread records expire; empty if it is known, or if every partition is
             OK.
-        stopped_after: time at which the newest consumed record of the partitions without progress was written, in
-            seconds since the epoch. The group stopped after this time. None if it is not known.
+        stopped_after: time after which the group stopped, in seconds since the epoch: the time at which the newest
+            consumed record of the partitions without progress was written. None if it is not known.
         rebalances: rebalances of the last hour; None until the state has been read twice.
         holding_up: the members that have not reached the target assignment: member id → number of epochs by which the
             member is behind. The number is None for a static member that left temporarily.
         empty: how long the group has been Empty; None if it is not Empty.
-        seconds: number of seconds from the first read to the newest read.
-        reads: number of reads that succeeded.
-        failed: number of reads that failed, completely or in part.
-        state: state at the newest read.
+        seconds: time from the first to the newest read of the group, in seconds.
+        reads: number of reads of the group that succeeded, at least in part.
+        failed: number of reads of the group that failed, completely or in part.
+        state: group state at the newest read; None if it was never read.
         read_at: time of the newest successful read in seconds since the epoch, or None.
         partitions: `(topic, partition)` → health, for every partition.
     """
@@ -334,7 +335,7 @@ class GroupHealth:
 
     @property
     def lag_grows(self) -> bool | None:
-        """Whether the group leaves so many new records unread that its lag grows; None with too few reads to tell.
+        """Whether the group leaves so many new records unread that its lag grows; None if there are too few reads.
 
         Even if a group keeps up, its lag rises and falls with the traffic. The lag counts as growing only if the
         trend is larger than three standard errors, and larger than the fraction `GROWS_BY` of the new records.
@@ -345,5 +346,5 @@ class GroupHealth:
 
     @property
     def kind(self) -> Status:
-        """Status of the worst partition, such as STOP, or of the group if every partition is OK."""
+        """Status of the worst partition, such as STOP. If every partition is OK, the status of the group."""
         return self.worst.status if self.worst is not None else self.verdict.status

@@ -1,4 +1,4 @@
-"""Texts about the health of a group: the reason for a verdict, and which data is missing for a verdict."""
+"""Texts about the health of a group, such as the reason for the verdict on it, and its expected loss of records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WITH_DATE = 43_200.0
 
 
 class Clock(Protocol):
-    """A function that formats a time as a time of day, with seconds if `seconds` is true.
+    """A function that converts a time to a text such as `01:18`, or `01:18:04` if `seconds` is true.
 
     The time `at` is in seconds since the epoch.
     """
@@ -42,7 +42,7 @@ def duration(seconds: float) -> str:
 
 
 def reason(health: GroupHealth, group_type: str | None = None) -> str:
-    """Return the reason for a verdict in one line; empty for OK. Topic names are not escaped."""
+    """Return the reason for the verdict on a group in one line; empty for OK. Topic names are not escaped."""
     if health.status is Status.NOT_FOUND:
         return "the group no longer exists"
     worst = health.worst
@@ -75,10 +75,10 @@ def _sentence(worst: PartitionHealth, share: bool, state: str | None, partitions
 
 
 def loss_when(loss: Loss, clock: Clock | None = None) -> str:
-    """Return when the first records may be lost: `in about 3 h, 04:12`, `from 01:18:04`, `at any time`.
+    """Return the time of an expected loss as text: `in about 3 h, 04:12`, `from 01:18:04`, `at any time`.
 
     Args:
-        clock: formats the time of the loss. If `clock` is None, the time is left out.
+        clock: function that converts the time of the loss to text. If it is None, the time is left out.
     """
     if loss.basis == "size":
         return "at any time"
@@ -101,12 +101,13 @@ def age(time_lag: TimeLag, at_least: str = "≥ ") -> str:
 
 
 def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None = None) -> str:
-    """Return when the offsets of an Empty group may expire: `offsets may expire in at most 3 h, 04:12`.
+    """Return a text about the expiry of an Empty group's offsets: `offsets may expire in at most 3 h, 04:12`.
 
     The result is empty if the time is not known.
 
     Args:
-        clock: formats the time of the expiry. If `clock` or `read_at` is None, the time is left out.
+        clock: function that converts the time of the expiry to text. If `clock` or `read_at` is None, the time is left
+            out.
         read_at: time from which `empty.expires_in` counts, in seconds since the epoch.
     """
     if empty.expires_in is None:
@@ -116,9 +117,9 @@ def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None
 
 
 def local_clock(now: float) -> Clock:
-    """Return a function that formats local times: `01:18`.
+    """Return a function that converts times to local time as text: `01:18`.
 
-    The date is added if the time is at least 12 hours before or after `now`.
+    The date is added if a time is at least 12 hours before or after `now`.
 
     Args:
         now: current time, in seconds since the epoch.
@@ -133,7 +134,7 @@ def local_clock(now: float) -> Clock:
 
 
 def missing(undecided: Undecided) -> str:
-    """Return which data is missing for a verdict: `STOP needs more than 45 s without progress, observed 20 s`."""
+    """Return the data that is missing for a verdict: `STOP needs more than 45 s without progress, observed 20 s`."""
     if undecided.lack is Lack.PERMISSION:
         return "offsets in topics that you are not allowed to describe may be hidden"
     if undecided.why == HIDDEN:

@@ -1,17 +1,17 @@
 """The filter language of the terminal UI and the commands.
 
-`parse` turns a text into a `Query`, which selects groups of a `Snapshot`. `HELP` is the table of all terms. RE2 is
-imported only for filters with a regular expression.
+`parse` turns a text into a `Query`, which selects groups of a `Snapshot`. `HELP` is the table of all terms
+for the help. RE2 is imported only for filters with a regular expression.
 
 | module | contents |
 |---|---|
 | `lexer` | splits a filter into terms and values |
 | `parser` | `parse`: parses a filter into a `Query`, or reports where it is wrong |
-| `query` | `Query`: selects and sorts groups of a snapshot |
+| `query` | `Query`: a parsed filter, which selects and sorts groups of a snapshot |
 | `term_catalog` | `TERMS`: the filter terms, and their help |
-| `sort_keys` | `SORT_KEYS`: the values by which groups can be sorted |
+| `sort_keys` | `SORT_KEYS`: the values by which groups can be sorted, such as the lag |
 | `terms` | classes of filter terms, which decide whether a group matches |
-| `spelling` | finds names that are similar to a mistyped name, and the filter that the user may have meant |
+| `spelling` | finds names that are similar to a mistyped name, and the filter that the user probably meant |
 | `verdict_terms` | the filter term `verdict:` |
 | `patterns` | wildcards, letter sequences and regular expressions |
 | `ranges` | ranges of counts and times, such as `1k+` and `..5m` |

@@ -1,7 +1,7 @@
 r"""Splits a filter into terms and values.
 
-Blanks separate terms and commas separate values. Quotes and `\` remove the special meaning of a character. A position
-is the number of characters before it in the filter. Error messages use positions to point at a mistake.
+Blanks separate terms, and commas separate the values of a term. Quotes and `\` remove the special meaning of a
+character. A position is an index into the text of the filter. Error messages use positions to point at a mistake.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """A term that is split into negation, key and values. It is not yet checked whether key and values are valid.
+    """A term that is split into negation, key and values. Whether the key and the values are valid is checked later.
 
     `key` is None for a term about the group id. `start`, `end` and `key_start` are positions in the filter.
     """
@@ -109,8 +109,8 @@ class Lexer:
             )
         key_start = self._at
         key = self._key()
-        # Only a term about group ids may be a regular expression. Other values may begin with a slash, such as the host
-        # `/10.0.0.7`.
+        # Only a term about group ids can be a regular expression. In other terms, a slash at the beginning is a part of
+        # the value, as in the host `/10.0.0.7`.
         read = self._id_value if key is None else self._value
         values = [read()]
         while self._peek() == ",":
@@ -241,7 +241,8 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
 
     Args:
         wild: positions of wildcards; None if the value cannot have wildcards.
-        first: whether the term begins with this value. A leading `!` and the first `:` are then escaped.
+        first: whether the term begins with this value. If so, a leading `!` and the first `:` are escaped, because they
+            have a special meaning there.
     """
     if not text:
         return '""'

@@ -28,8 +28,8 @@ _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 def parse(text: str) -> Query:
     """Parse a filter. An empty filter selects every group.
 
-    Raises `QueryError` if the filter is wrong. The error has the position and length of the mistake, and says what was
-    expected.
+    Raises `QueryError` if the filter is wrong. The error contains the position and length of the mistake, and a text
+    about what was expected.
     """
     terms: list[Term] = []
     order: list[SortKey] = []
@@ -106,7 +106,7 @@ def _not_empty(value: Value) -> str:
 
 
 def _glob(value: Value) -> Glob:
-    # Users may type `%` instead of `*`, because a shell does not interpret it.
+    # Users can type `%` instead of `*`, because a shell does not interpret `%`.
     text = "".join("*" if index in value.wild and char == "%" else char for index, char in enumerate(value.text))
     return Glob(text, value.wild)
 

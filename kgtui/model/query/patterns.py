@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 _LARGE_PROGRAM = 5_000
 """`re2.Set` is used only for regular expressions whose RE2 `programsize` is at most this number.
 
-A set is faster, but a set with a larger expression may need too much memory, and RE2 then reports an error.
+A set is faster than a compiled expression. With a larger expression, it can need so much memory that RE2 reports an
+error.
 """
 
 
 class PatternError(ValueError):
-    """RE2 rejected a regular expression. The message says why."""
+    """RE2 rejected a regular expression. The message contains the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Glob:
         return _glob_matcher(self.text, self.wild)
 
     def spelled(self) -> str:
-        """Return the pattern as in a filter, with `%` for `*`, because a shell does not interpret `%`."""
+        """Return the pattern as text in the filter language. `*` becomes `%`, which a shell does not interpret."""
         text = "".join("%" if i in self.wild and c == "*" else c for i, c in enumerate(self.text))
         return spelled(text, self.wild)
 
@@ -65,14 +66,17 @@ def _glob_matcher(text: str, wild: frozenset[int]) -> Callable[[str], object]:
 
 @lru_cache(maxsize=64)
 def fuzzy_matcher(word: str) -> Callable[[str], object]:
-    """Return a function that tests whether a lower-case text contains the letters of `word` in this order."""
+    """Return a function that takes a lower-case text, and returns a truthy value if it matches `word`.
+
+    A text matches if it contains the letters of `word` in the same order, with any other characters in between.
+    """
     steps = "".join(f"[^{re.escape(char)}]*+{re.escape(char)}" for char in word.lower())
     return re.compile(steps, re.DOTALL).match
 
 
 @lru_cache(maxsize=64)
 def regex_matcher(source: str) -> Callable[[str], object]:
-    """Return a function that takes a text, and returns a truthy value if RE2 finds the expression in it.
+    """Return a function that takes a text, and returns a truthy value if RE2 finds the expression in the text.
 
     Case is ignored, unless the expression contains `(?-i)`. Raises `PatternError` if RE2 rejects the expression. The
     returned function raises `UnicodeEncodeError` if the text contains a lone surrogate.

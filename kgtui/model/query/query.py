@@ -1,6 +1,6 @@
 """Parsed filters, which select and sort the groups of a snapshot.
 
-A filter tests the groups in slices, so that the terminal UI can handle key presses while 100,000 groups are tested.
+A filter tests 1,000 groups at a time, so that the terminal UI can handle key presses while 100,000 groups are tested.
 """
 
 from __future__ import annotations
@@ -33,30 +33,31 @@ if TYPE_CHECKING:
 
 
 class FilterCache:
-    """Caches the group ids that matched the last filter's terms about ids.
+    """Caches the group ids that matched the terms about group ids in the last filter.
 
-    The ids are cached per listing, that is, separately for each combination of type, protocol, state and coordinator.
-    The next filter reuses these matches while the user types, or after a poll in which the ids of the listing did not
-    change. Sequences of ids are compared by identity, so a snapshot must replace a sequence instead of changing it.
+    The ids are cached per `Listing`, which is a combination of type, protocol, state and coordinator. The next filter
+    reuses the cached ids while the user types a longer word, or after a poll in which the groups with this listing did
+    not change. Sequences of ids are compared by identity, so a snapshot must replace a sequence instead of changing it.
     """
 
     def __init__(self) -> None:
         self._kept: dict[Listing, tuple[Sequence[str], _Terms, Sequence[str]]] = {}
 
     def forget(self, lists: Mapping[Listing, Sequence[str]], terms: _Terms) -> None:
-        """Drop the matches that the next filter cannot use.
+        """Drop the cached ids that the next filter cannot use.
 
         Args:
-            lists: listing → its current group ids. If this sequence was replaced, the listing's matches are dropped.
-            terms: the terms about group ids in the next filter. Without terms, all matches are dropped.
+            lists: listing → current ids of the groups with this listing. If this sequence has been replaced, the cached
+                ids of the listing are dropped.
+            terms: the terms about group ids in the next filter. Without such terms, all cached ids are dropped.
         """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
-        """Return the group ids that may match all terms, and the terms that must still be tested.
+        """Return `(group ids that must be tested, terms with which they must be tested)`.
 
-        If the new terms only narrow the previous filter (`IdTerm.within`), return the matches of the previous filter,
-        and the terms that the previous filter did not have. Otherwise, return `ids` and `terms`.
+        If the new filter matches only ids that the previous filter matched too (`IdTerm.within`), these are the cached
+        ids, and the terms that the previous filter did not have. Otherwise, these are `ids` and `terms`.
 
         Args:
             ids: all group ids with this listing.
@@ -68,7 +69,7 @@ class FilterCache:
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Store which group ids matched all terms.
+        """Store the group ids that matched all terms about group ids.
 
         Args:
             ids: all group ids with this listing.
@@ -80,14 +81,14 @@ class FilterCache:
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """A value by which groups are sorted: a key of `SORT_KEYS`, and whether the largest value comes first."""
+    """A value by which groups are sorted: a key of `SORT_KEYS`. If `descending`, the largest value comes first."""
 
     key: str
     descending: bool = False
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that must be read before the value by which groups are sorted is known."""
+        """The data of the groups that must be read before they can be sorted, besides the list of groups."""
         return SORT_KEYS[self.key].needs
 
     def spelled(self) -> str:
@@ -96,9 +97,9 @@ class SortKey:
 
 
 def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -> list[str]:
-    """Sort group ids by the keys (the first key is the most important), and then by id.
+    """Sort groups by the keys, the first key being the most important, and then by group id. Return the sorted ids.
 
-    Unknown values come last.
+    Groups with an unknown value come last.
     """
     found = sorted(ids)
     for key in reversed(keys):
@@ -145,8 +146,8 @@ class Query:
     def limited(self, known: Collection[Need]) -> Query:
         """Return this filter without its sort order, and without terms whose data was not read.
 
-        A group that does not match the returned filter cannot match this filter, so no more data need be read for the
-        group.
+        A group that does not match the returned filter cannot match this filter either, so that no more data of the
+        group must be read.
 
         Args:
             known: the data that was read, besides the list of groups.
@@ -157,7 +158,7 @@ class Query:
     def matches(self, group: str, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> bool:
         """Return whether the filter selects a group.
 
-        A term about a value that is not known matches only if the term contains the word `unknown`.
+        If the value that a term needs is not known, the term matches only if it contains `unknown`, as in `lag:unknown`.
 
         Args:
             marked: ids of the groups that the user has marked.
@@ -205,11 +206,11 @@ class Query:
         size: int = SLICE,
         cache: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
-        """Return the matching groups as listing → sorted group ids. Yields after every `size` groups.
+        """Return the matching groups as a dictionary: listing → sorted group ids. Yields after every `size` groups.
 
         Args:
             marked: ids of the groups that the user has marked.
-            cache: contains the matches of the last filter. They are replaced with the matches of this filter.
+            cache: the matches of the last filter, which are replaced with those of this filter; None for no cache.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()
@@ -228,10 +229,10 @@ class Query:
         return chosen
 
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
-        """Return the number of searched candidates, and the number of all candidates.
+        """Return `(number of searched candidates, number of all candidates)`.
 
-        A candidate is a group that may match by its type, protocol, state, coordinator and id. A candidate counts as
-        searched if all data that the terms need was read.
+        A candidate is a group whose type, protocol, state, coordinator and id do not exclude that it matches. It counts
+        as searched if all data that the other terms need was read.
         """
         return run_at_once(self.search_steps(snapshot))
 
@@ -255,7 +256,7 @@ class Query:
         return known, every
 
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
-        """Return `(listing, group ids, undecided terms)` for each listing that may match.
+        """Return `(listing, group ids, undecided terms)` for each listing whose groups can match the filter.
 
         Undecided terms are about a type or state that the broker did not list. They must be tested for each group.
         """

@@ -28,7 +28,7 @@ TIME_EXPECTED = (
 )
 
 LARGEST = 10**15 - 1
-"""Largest number in a range, as a count or in seconds."""
+"""Largest number that a range can contain, as a count or in seconds. A larger number is an error."""
 
 _NUMBER = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?([A-Za-z]*)")
 _ORDERED = re.compile(r"([<>]=?)(.+)", re.DOTALL)
@@ -39,9 +39,10 @@ class Range:
     """A range of numbers, including both ends.
 
     Attributes:
-        low: smallest number in the range; None if the range has no lower limit.
-        high: largest number in the range; None if the range has no upper limit.
-        unknown: True for the word `unknown`, which stands for all numbers that are not known. It has no limits.
+        low: smallest number in the range; None if there is none.
+        high: largest number in the range; None if there is none.
+        unknown: True for the word `unknown` instead of a range. It stands for every number that is not known. `low` and
+            `high` are then None.
     """
 
     low: float | None = None
@@ -52,8 +53,8 @@ class Range:
         """Return whether a number is in the range; None if that cannot be decided.
 
         Args:
-            at_least: whether `value` is only a lower bound. The range `unknown` contains every number of which only a
-                lower bound is known.
+            at_least: True if the number is not known, but is at least `value`. The range `unknown` contains each such
+                number.
         """
         if self.unknown:
             return at_least
@@ -80,7 +81,7 @@ class Range:
 
 
 class RangeSyntaxError(ValueError):
-    """The text is not a valid range. The message says why."""
+    """The text is not a valid range. The message contains the reason."""
 
 
 def read_range(text: str, units: Mapping[str, int]) -> Range:
@@ -109,7 +110,8 @@ def read_range(text: str, units: Mapping[str, int]) -> Range:
 
 
 def _ordered(sign: str, value: float, units: Mapping[str, int]) -> Range:
-    # For counts, `>5` means 6 or more. Times are not integers, so `>` means `>=`, and `<` means `<=`.
+    # A count is an integer, so `>5` means `6+`. A time has no next larger value, so `>5m` is treated like `5m+`, and
+    # `<5m` like `..5m`.
     step = 1 if units is COUNT_UNITS and len(sign) == 1 else 0
     if sign[0] == ">":
         return Range(low=value + step)

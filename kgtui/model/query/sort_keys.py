@@ -1,6 +1,6 @@
 """The catalog of sort keys: the values by which groups can be sorted.
 
-To add a sort key, add an entry to `SORT_KEYS`. The parser, the tree, the help and the README use it.
+To add a sort key, add an entry to `SORT_KEYS`. The parser, the tree, the help and the README then contain it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class SortKeyEntry(NamedTuple):
     Attributes:
         value: function that takes a snapshot and a group id, and returns the value; None if it is unknown. Groups with
             an unknown value come last.
-        needs: the data that the value needs, besides the list of groups.
-        cycled: whether the user can select this way to sort with the `s` key of the terminal UI.
-        largest_first: whether the largest value comes first when it is selected with the `s` key.
+        needs: the data that must be read before the value is known, besides the list of groups.
+        cycled: whether the user can select this sort key by pressing `s` in the terminal UI.
+        largest_first: whether the largest value comes first if the sort key was selected by pressing `s`.
         in_summary: attribute of `Summary` (the result of the background read of a group) with the same value; empty if
             there is none. Reading the attribute is faster than calling `value`.
-        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups that were also read outside the
-            background read. For these groups, `value` is called. Empty if `in_summary` is empty.
+        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups that kgtui has read in full, so that
+            newer data than the summary may exist. For these groups, `value` is called. Empty if `in_summary` is empty.
     """
 
     value: Callable[[Snapshot, str], float | str | None]
@@ -43,7 +43,7 @@ class SortKeyEntry(NamedTuple):
     newer_in: str = ""
 
     def reader(self, snapshot: Snapshot) -> ValueReader:
-        """Return a function that takes a group id and returns the value."""
+        """Return a function that takes a group id and returns the value of the group, or None if it is unknown."""
         if not self.in_summary:
             return partial(self.value, snapshot)
         value, in_summary = self.value, attrgetter(self.in_summary)
@@ -79,7 +79,7 @@ def _harm(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _coordinator(snapshot: Snapshot, group: str) -> int | None:
-    # The listing may be None, because the tree may still contain a group that the newest snapshot lacks.
+    # The listing is None if the tree still contains a group that the newest snapshot lacks.
     listing = snapshot.groups.get(group)
     return None if listing is None else listing.coordinator
 
@@ -117,5 +117,5 @@ CYCLED_SORT_KEYS = tuple(key for key, entry in SORT_KEYS.items() if entry.cycled
 
 
 def joined(keys: tuple[str, ...] = tuple(SORT_KEYS)) -> str:
-    """Return names, by default the names of all sort keys, as text: `name, lag or members`."""
+    """Join names, by default the names of all sort keys, to a text such as `name, lag or members`."""
     return f"{', '.join(keys[:-1])} or {keys[-1]}"

@@ -1,4 +1,4 @@
-"""Finds the filter that the user may have meant, such as `lag:101+` instead of `lag>100`, and similar names."""
+"""Finds the filter that the user probably meant, such as `lag:101+` for `lag>100`, and names like a mistyped name."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 MOST = 3
-"""Maximum number of similar names that are suggested."""
+"""Maximum number of similar names that are suggested to the user."""
 
 _COMPARED = 100
-"""Maximum number of names that difflib compares with one text, because each comparison takes microseconds.
+"""Maximum number of names that difflib compares with one text. Comparing 100,000 names would take too long.
 
-The names that have the most pairs of adjacent characters in common with the text are compared.
+Only the names that have the most pairs of adjacent characters in common with the text are compared.
 """
 
 _CUTOFF = 0.7
@@ -37,7 +37,8 @@ _CUTOFF = 0.7
 def similar_names(texts: Iterable[str], names: Iterable[str]) -> list[str]:
     """Return at most `MOST` names that are similar to one of the texts, the most similar first.
 
-    A name is similar if the name or one of its parts is similar to a text or to a part of a text.
+    A name is also similar if only one of its parts (words between punctuation) is similar to a text, or to a part of a
+    text.
     """
     return run_at_once(similar_steps(texts, names))
 
@@ -67,7 +68,7 @@ def _closest(text: str, names: list[str]) -> list[str]:
 
 
 def _grams(text: str) -> frozenset[str]:
-    """Return all pairs of adjacent characters, or the text itself if it is one character."""
+    """Return all pairs of adjacent characters in a text. If the text has only one character, return this character."""
     return frozenset(text[at : at + 2] for at in range(max(len(text) - 1, 1)))
 
 
@@ -92,8 +93,8 @@ _OPERATORS = ("AND", "OR", "NOT")
 def operator_hint(query: Query) -> str:
     """Return a sentence about the operator AND, OR or NOT in the filter; empty if the filter contains none of them.
 
-    The filter language has no such operators, and searches for these words in group ids. A group can match by chance,
-    because `and` is a part of ids such as `demand`.
+    The filter language has no such operators. It searches for these words in group ids, and can find groups that the
+    user did not mean: `a AND b` finds group ids with `a`, `and` and `b`.
     """
     words = [one.text for term in query.terms if isinstance(term, IdTerm) for one in term.any_of if one.kind == "word"]
     word = next((operator for operator in _OPERATORS if operator in words), None)
@@ -110,14 +111,15 @@ def operator_hint(query: Query) -> str:
 
 
 def likely_meant(query: Query) -> Query | None:
-    """Return the filter that the user may have meant; None if `query` contains no known mistake.
+    """Return the filter that the user probably meant; None if `query` contains no known mistake.
 
-    Known mistakes are comparisons such as `lag>100`, and the words AND (not needed), OR (a comma) and NOT (`not:`).
+    Known mistakes are comparisons such as `lag>100`, and the words AND, OR and NOT. AND is removed, OR is replaced with
+    a comma, and NOT with `not:`.
     """
     text = query.describe()
     meant = _NOT.sub("not:", _AND.sub(" ", _COMPARISON.sub(_term, text)))
     while (joined := _OR.sub(_alternatives, meant)) != meant:
-        # Each pass joins two alternatives, so `a OR b OR c` needs two passes.
+        # Each pass joins two alternatives with a comma, so `a OR b OR c` needs two passes.
         meant = joined
     if meant == text:
         return None
@@ -134,7 +136,7 @@ def _term(found: re.Match[str]) -> str:
 
 
 def _alternatives(found: re.Match[str]) -> str:
-    """Replace the OR between two terms with a comma; return the text unchanged if the terms have different keys."""
+    """Replace the OR between two terms with a comma. If the terms have different keys, return the text unchanged."""
     negated, key, value, other_key, other = found.groups()
     if other_key not in (key, None):
         return found[0]
@@ -142,11 +144,12 @@ def _alternatives(found: re.Match[str]) -> str:
 
 
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
-    """Return the filter that the user may have meant; None if nothing in `query` looks like a mistake.
+    """Return the filter that the user probably meant; None if nothing in `query` looks like a mistake.
 
-    Names that no group in the snapshot has are replaced with existing names. If no topic is named `payments`,
-    `topic:payments` becomes `topic:payments%`, or the most similar topic name is used. Yields after each slice of
-    groups.
+    The mistakes that `likely_meant` knows are corrected. In addition, a topic, client, host or member name that does
+    not exist in the snapshot is replaced. If no topic is named `payments`, but some topic names begin with it,
+    `topic:payments` becomes `topic:payments%`. Otherwise, the most similar topic name is used. Yields after each slice
+    of groups.
     """
     meant = likely_meant(query)
     terms = list((meant or query).terms)
@@ -167,7 +170,7 @@ def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query
 
 
 def _names(term: NameTerm, snapshot: Snapshot) -> Generator[None, None, set[str]]:
-    """Return all names of groups in the snapshot with which the term is compared, such as all topic names."""
+    """Return all names in the snapshot with which the term is compared, such as all topics for a `topic:` term."""
     entry, names = TERM_KEYS[term.key], set[str]()
     if not isinstance(entry, NameKey):
         return names

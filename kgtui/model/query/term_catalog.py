@@ -1,4 +1,4 @@
-"""The catalog of filter terms for the parser, the help, the README and error messages.
+"""The catalog of filter terms. The parser, the help, the README and error messages use it.
 
 To add a term, add an entry to `TERMS`.
 """
@@ -29,10 +29,10 @@ class Number(NamedTuple):
     """A number of one group that a term compares with a range.
 
     Attributes:
-        applies: whether the group can have such a number; None if that is unknown. For example, a group that is not
-            Empty has no time in the state Empty.
+        applies: whether the group can have such a number; None if that is unknown. For example, it is False for the
+            time since a group became Empty, if the group is not Empty.
         value: the number; None if it is unknown.
-        at_least: whether the true number may be larger than `value`.
+        at_least: whether the true number might be larger than `value`.
     """
 
     applies: bool | None
@@ -48,8 +48,8 @@ class TermKey:
         meaning: which groups the term selects, for the help and the README.
         example: a filter that contains the term and needs no quotes in a shell.
         values: the accepted values; empty if every text or number is accepted.
-        needs: the data that the term needs, besides the list of groups.
-        heading: how the help shows the term. If empty, the help shows `key:`.
+        needs: the data that must be read before the term can be evaluated, besides the list of groups.
+        heading: the term as the help shows it. If it is empty, the help shows `key:`.
     """
 
     key: str
@@ -62,12 +62,12 @@ class TermKey:
 
 @dataclass(frozen=True, slots=True)
 class FuzzyKey(TermKey):
-    """The key `fuzzy` of the term that finds a sequence of letters in the group id."""
+    """The catalog entry of the term `fuzzy:`, which finds a sequence of letters in the group id."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListingKey(TermKey):
-    """A term about data in the list of groups, with one result per `Listing`.
+    """A term about data in the list of groups, such as `state:`. Groups with the same `Listing` have the same result.
 
     Attributes:
         of_listing: function that takes a snapshot and a listing, and returns the texts to compare with the values of
@@ -75,7 +75,7 @@ class ListingKey(TermKey):
         of_group: function that is called if the listing lacks the text. It takes a snapshot and a group id, and returns
             the text from the description or the summary, or None. `of_group` itself is None if only listings contain
             the text.
-        quoted: whether the term accepts a value in quotes that is not in `values`.
+        quoted: whether the term also accepts values that are not in `values`, if they are in quotes.
     """
 
     of_listing: Callable[[Snapshot, Listing], tuple[str, ...] | None] = field(kw_only=True)
@@ -85,7 +85,7 @@ class ListingKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class NameKey(TermKey):
-    """A term about names from the description or the offsets. Wildcards are allowed.
+    """A term about names from the description or the offsets of a group, such as `topic:`. Wildcards are allowed.
 
     Attributes:
         names: function that takes a snapshot and a group id, and returns the names; None if some were not read.
@@ -96,17 +96,17 @@ class NameKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class NumberKey(TermKey):
-    """A term that compares a number with ranges.
+    """A term that compares a number of each group with ranges, such as `lag:`.
 
     Attributes:
         units: `COUNT_UNITS` or `TIME_UNITS`.
         number: function that takes a snapshot and a group id, and returns the number.
         in_summary: attribute of `Summary` (the result of the background read of a group) with the same number; empty if
             there is none. Reading the attribute is faster than calling `number`.
-        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups that were also read outside the
-            background read. For these groups, `number` is called. Empty if `in_summary` is empty.
-        searched_without_value: whether `Query.searched` counts a group whose data was read, but whose number is still
-            unknown.
+        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups that kgtui has read in full, so that
+            newer data than the summary may exist. For these groups, `number` is called. Empty if `in_summary` is empty.
+        searched_without_value: whether `Query.searched` counts a group as searched if its data was read, but the number
+            is still unknown.
     """
 
     units: Mapping[str, int] = field(kw_only=True)
@@ -118,7 +118,7 @@ class NumberKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class FlagKey(TermKey):
-    """A term with the value `yes` or `no`.
+    """A term with the value `yes` or `no`, such as `marked:`.
 
     Attributes:
         holds: function that takes a snapshot, a group id and the ids of the marked groups, and returns whether the
@@ -130,7 +130,7 @@ class FlagKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class VerdictKey(TermKey):
-    """The key `verdict` of the term that compares the health verdict on a group."""
+    """The catalog entry of the term `verdict:`, which selects groups by the verdict on them, or by their problem."""
 
 
 def _names_of_coordinator(snapshot: Snapshot, listing: Listing) -> tuple[str, ...]:
@@ -329,7 +329,7 @@ TERMS: tuple[TermKey, ...] = (
         holds=lambda _snapshot, group, marked: group in marked,
     ),
 )
-"""Every term with a key, in the order of the help."""
+"""The catalog entries of all terms that have a key, in the order in which the help shows them."""
 
 TERM_KEYS: Mapping[str, TermKey] = {entry.key: entry for entry in TERMS}
 
@@ -371,7 +371,7 @@ NOTES: tuple[str, ...] = (
 
 
 def help_text(width: int = 16) -> str:
-    """Return the help table as plain text, one term per line, with examples padded to `width` characters."""
+    """Return the help table as plain text: one line per term, with an example (padded to `width` characters) first."""
     rows = [f"  {row.example:<{width}}  {row.term:<12}  {row.meaning}" for row in HELP]
     return "\n".join([*rows, *(f"  {note}" for note in NOTES)])
 

@@ -1,6 +1,7 @@
-"""The terms of a filter. The result of a term for a group is True or False, or None if a value is not known.
+"""The terms of a filter. Each term is evaluated for a group.
 
-A filter selects a group only if the results of all terms are True. The negation of None is None.
+The result is True or False, or None if a value that the term needs is not known. A filter selects a group only if the
+results of all terms are True. If the result of a term is None, the result of the negated term is None, too.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class IdMatch:
 
 
 def _escape_slashes(source: str) -> str:
-    # An unescaped slash would end the regular expression, so it gets a backslash.
+    # A slash without a backslash would end the regular expression, so a backslash is added.
     out: list[str] = []
     escaped = False
     for char in source:
@@ -91,9 +92,10 @@ class IdTerm:
             return self._filter(ids, [_tolerant(matcher) for matcher in matchers])
 
     def within(self, other: IdTerm) -> bool:
-        """Return True if every id that matches this term is certain to match the other term as well.
+        """Return True if it is certain that every group id that matches this term also matches the other term.
 
-        This is certain if both terms are equal, or if both are single words and this word contains the other word.
+        It is certain if both terms are equal. It is also certain if both terms are single words, and this word contains
+        the other one.
         """
         if self == other:
             return True
@@ -122,7 +124,9 @@ def _tolerant(match: Callable[[str], object]) -> Callable[[str], object]:
 
 @dataclass(frozen=True, slots=True)
 class ListingTerm:
-    """A term about the type, protocol, state, kind or coordinator of a group. It is evaluated once per `Listing`.
+    """A term about the type, protocol, state, kind or coordinator of a group.
+
+    If the `Listing` contains this value, the term is evaluated once for all groups with the same listing.
 
     Attributes:
         key: the key of a `ListingKey`.
@@ -137,7 +141,7 @@ class ListingTerm:
         return cast("ListingKey", TERM_KEYS[self.key])
 
     def of_listing(self, listing: Listing, snapshot: Snapshot) -> bool | None:
-        """Return whether the term is true for all groups with this listing; None if the listing does not decide it."""
+        """Return whether the term is true for all groups with this listing; None if the listing lacks the value."""
         texts = self._entry.of_listing(snapshot, listing)
         return None if texts is None else self._holds(texts)
 
@@ -164,7 +168,7 @@ class ListingTerm:
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _needs_quotes(self, glob: Glob) -> bool:
-        # The parser accepts a value that is not in the list of accepted values only if the value is in quotes.
+        # The parser accepts a value outside the list of accepted values only if the value is in quotes.
         accepted = self._entry.values if self._entry.quoted else ()
         return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 
@@ -183,7 +187,7 @@ class NameTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data of a group that must be read before the result of the term is known."""
+        """The data of a group that must be read before the term can be evaluated, besides the list of groups."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
@@ -231,11 +235,11 @@ class NumberTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data of a group that must be read before the result of the term is known."""
+        """The data of a group that must be read before the term can be evaluated, besides the list of groups."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
-        """Return whether the term is true for a group; None if too little is known about the number."""
+        """Return whether the term is true for a group; None if the number is not known, or not exactly enough."""
         applies, value, at_least = self._entry.number(snapshot, group)
         answer = applies if applies is not True else self._holds(value, at_least)
         return None if answer is None else answer is not self.negated
@@ -245,8 +249,8 @@ class NumberTerm:
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
-        # Fast path: for nearly all groups, the number is in the summary of the background read. Groups in `newer` were
-        # also read outside the background read.
+        # Fast path: for nearly all groups, the number is taken from the summary that the background read has stored.
+        # Groups in `newer` were also read in full, so that newer data than the summary may exist.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
         if is_lag and snapshot.hides_topics:
@@ -262,7 +266,7 @@ class NumberTerm:
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the data for the number was read. If so, `Query.searched` counts the group as searched."""
+        """Return whether `Query.searched` counts the group as searched, because the data with the number was read."""
         entry = self._entry
         applies, value, _ = entry.number(snapshot, group)
         return applies is False or (applies is True and (entry.searched_without_value or value is not None))
@@ -297,7 +301,7 @@ class FlagTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data on which the flag depends. Even without this data, the result of the term is True or False."""
+        """The data that should be read before the term is evaluated. Without it, the result (True or False) can be wrong."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool:
@@ -310,7 +314,7 @@ class FlagTerm:
         return lambda group: (holds(snapshot, group, marked) is value) is not negated
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return True, because the result of this term is never None."""
+        """Return True, because the result of this term is always True or False, never None."""
         return True
 
     def spelled(self) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NAMES = (*STATUSES, *PROBLEMS)
 LEVELS = tuple(STATUSES)
-"""Verdicts that a user may write with `+`, as in `warn+`, to include worse verdicts."""
+"""Verdicts to which a user can add `+`, as in `warn+`, to include worse verdicts."""
 _RANK = {status: rank for rank, status in enumerate(STATUSES.values())}
 _MEMBERLESS = frozenset({Problem.EMPTY, Problem.UNUSED, Problem.ABANDONED})
 """Problems that only groups in the state Empty can have."""
@@ -32,7 +32,7 @@ _SPELLINGS = {"err": "error", "warning": "warn"}
 class VerdictMatch:
     """One value of a `verdict:` term: a name in `NAMES`, or `unknown`.
 
-    If `or_worse` is true, worse verdicts than this one match too.
+    If `or_worse` is true, worse verdicts than `name` match too.
     """
 
     name: str
@@ -73,7 +73,7 @@ class VerdictTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that the term needs: offsets, and enough reads for a final verdict."""
+        """The data of a group that the term needs: its offsets, and enough reads of the group for a final verdict."""
         return frozenset({Need.OFFSETS, Need.WATCHING})
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
@@ -90,7 +90,7 @@ class VerdictTerm:
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the result for the group is known, from enough reads or from its state alone."""
+        """Return whether the term is known to be true or false for a group, because of its verdict or its state."""
         if self._is_excluded_by_state(group, snapshot):
             return True
         judgment = snapshot.judgment(group)
