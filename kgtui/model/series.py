@@ -303,7 +303,10 @@ class Series:
         return joined, left, len(change.moved)
 
     def last_progress(self) -> float | None:
-        """Return the time of the last sample whose committed offsets had moved forward, in seconds since the epoch, or None."""
+        """Return the time of the last sample in which the committed offsets had moved forward, or None.
+
+        The time is in seconds since the epoch.
+        """
         return next((at for at, rate in zip(reversed(self.times), reversed(self.read), strict=True) if rate > 0), None)
 
     def lag_trend(self, window: float = 60.0) -> float | None:

@@ -54,7 +54,7 @@ class ChangeLog:
 
     @property
     def mark(self) -> ChangeMark:
-        """The current end of this log. Pass it to `changed_since` of a later mark, to get the groups that changed between."""
+        """The current end of this log. `changed_since` of a later mark returns the groups that changed after it."""
         self._last = None
         return ChangeMark(self, self.total)
 
@@ -145,7 +145,7 @@ class Snapshot:
     `Monitor` contain the same object for each mapping that is marked "Shared". An older snapshot therefore shows newer
     values in these mappings.
 
-    The sweep is a background task that reads all groups in turn. A poll is the periodic read of visible groups.
+    The sweep is a background task that reads all groups in turn.
 
     Attributes:
         serial: consecutive number of the snapshot.
@@ -265,7 +265,7 @@ class Snapshot:
         return unreadable(fault, judgment, read_at)
 
     def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
-        """Add the time at which the problem was found. For a recording or a simple group, also change the reason text."""
+        """Add the time at which the problem was found. For a recording or a simple group, also change the reason."""
         if judgment.since is None:
             found = self.found_problems.get(group)
             if found is not None and found.kind is judgment.kind:

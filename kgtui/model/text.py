@@ -29,7 +29,8 @@ def visible(text: str) -> str:
 
     These are escaped: control characters, line and paragraph separators, bidi controls, zero-width characters, all
     spaces except the ordinary one, surrogates, private and unassigned code points, and each combining mark that follows
-    `MOST_MARKS` others. A backslash is doubled where the result would otherwise look like an escaped character.
+    `MOST_MARKS` others. A backslash is doubled only where it would look like the beginning of an escape, so
+    that different texts never look the same.
     """
     if "\\" not in text and text.isascii() and text.isprintable():
         return text

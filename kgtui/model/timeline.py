@@ -119,7 +119,7 @@ class GroupTimeline:
 
     @property
     def observed_times(self) -> ObservedTimes:
-        """Times of important reads of the group. They are correct only if the interval begins at the first recorded poll."""
+        """Times of important reads of the group. They are correct only if the interval begins with the recording."""
         found, state = ObservedTimes(), None
         for number, point in enumerate(self.change_points):
             if not point.listed:
@@ -183,7 +183,7 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
     before: ChangePoint | None = None
     # `since` is the time at which the current state of the group began; None if that was not observed.
     since: float | None = None
-    # `rebalancing_since` is the time at which the current rebalance began; None if it is unknown, or without a rebalance.
+    # `rebalancing_since` is the time at which the current rebalance began; None without one, or if it is unknown.
     rebalancing_since: float | None = None
     for now in change_points:
         lasted = rebalanced = None

@@ -56,7 +56,7 @@ class Sums(NamedTuple):
         at: time of the read.
         log_ends: sum of the log end offsets of the partitions with a known lag.
         lag: sum of the known lags.
-        unknown: number of partitions that have a committed offset (or share-partition start offset), but an unknown lag.
+        unknown: number of partitions with a committed offset or share-partition start offset, but without a known lag.
     """
 
     at: int
@@ -167,15 +167,15 @@ class Trail:
 
     @property
     def rewound_at(self) -> int:
-        """Time of the read in which an offset had gone back (a rewind); 0 if there was none, or if it is over or forgotten."""
+        """Time of the read in which an offset had gone back (a rewind); 0 if there is none, or if it is forgotten."""
         return 0 if self._rewind is None else self._rewind[0]
 
     def add(self, at: int, rows: Sequence[Position], jump: int = 0) -> None:
         """Add a read of the offsets.
 
-        `samples`, `reads`, `positions`, `waited` and a rewind are reset if a topic was recreated, if the clock went back,
-        or if partitions were added or removed. Removed partitions must be missing in two consecutive reads. The first
-        of these reads is ignored, because a broker may have left out the partitions only once.
+        `samples`, `reads`, `positions`, `waited` and a rewind are reset if a topic was recreated, if the clock went
+        back, or if partitions were added or removed. Removed partitions must be missing in two consecutive reads. The
+        first of these reads is ignored, because a broker may have left out the partitions only once.
 
         Args:
             at: time of the read. If it is before the time of the newest read, the clock went back.
@@ -192,8 +192,8 @@ class Trail:
             if len(rows) < len(self.positions) and layout != self._partial:
                 self._partial = layout
                 return
-            # Sums over different sets of partitions cannot be compared, so they are reset. But the offsets in partitions
-            # that both reads contain can be compared.
+            # Sums over different sets of partitions cannot be compared, so they are reset. But the offsets in those
+            # partitions that both reads contain can be compared.
             moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:
@@ -367,7 +367,7 @@ def _sums(at: int, rows: Sequence[Position]) -> Sums:
 
 
 def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
-    """Return whether some log end offset is now below the previous committed offset, because its topic was recreated."""
+    """Return whether a topic was recreated, so that a log end offset is below the previous committed offset."""
     for (_, position, log_end, _), old in zip(rows, positions, strict=True):
         if log_end is not None and position is not None and log_end < old and position < old:
             return True

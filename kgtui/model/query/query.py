@@ -158,7 +158,7 @@ class Query:
     def matches(self, group: str, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> bool:
         """Return whether the filter selects a group.
 
-        If the value that a term needs is not known, the term matches only if it contains `unknown`, as in `lag:unknown`.
+        If the value that a term needs is not known, the term matches only if it contains `unknown`: `lag:unknown`.
 
         Args:
             marked: ids of the groups that the user has marked.

@@ -301,7 +301,7 @@ class FlagTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that should be read before the term is evaluated. Without it, the result (True or False) can be wrong."""
+        """The data that should be read before the term is evaluated. Without it, the result can be wrong."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool:
