@@ -94,7 +94,7 @@ FULL_ACCESS = Access(CLUSTER_OPERATIONS, any_topic=True)
 
 
 def partly_recorded(access: Access) -> str:
-    """Return a warning if a recording by this user will lack hidden groups or topics; otherwise an empty string."""
+    """Return a warning if brokers hide groups or topics that a recording would need; otherwise an empty string."""
     lacking = {}
     if not access.lists_every_group:
         lacking["groups"] = "the cluster"

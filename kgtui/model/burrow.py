@@ -226,7 +226,7 @@ def lately_caught_up(window: Window) -> bool:
 
 
 def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
-    """Return the commits directly before and directly after the committed offset went back.
+    """Return the two commits `(before, after)` between which the committed offset went back.
 
     None if the offset did not go back, or has reached its earlier value again.
     """

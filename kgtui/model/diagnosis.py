@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
-"""Time before the snapshot, in seconds. The diagnosis of a flapping group names members that joined or left then."""
+"""Time before the snapshot, in seconds. For a flapping group, the members that joined or left in it are named."""
 
 _ABOUT_EMPTY = ONLY_COUNTED | {Problem.EMPTY}
 
@@ -141,7 +141,8 @@ def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | No
     if kind is Problem.LOSS_NEAR and health.loss is not None:
         return _owner(snapshot, group, health.loss.topic, health.loss.partition)
     if kind in (Problem.STOP, Problem.STALL, Problem.REWIND, Problem.BEHIND):
-        # `health.worst` is None if every partition is OK by Burrow's rules. The largest lag then decides.
+        # `health.worst` is None if every partition is OK by Burrow's rules. In this case, the partition with the
+        # largest lag is named.
         worst = health.worst or max(health.partitions.values(), key=lambda row: row.lag or 0, default=None)
         return "" if worst is None else _owner(snapshot, group, worst.topic, worst.partition)
     return ""
@@ -153,7 +154,7 @@ def _members(snapshot: Snapshot, group: str) -> tuple[Member, ...]:
 
 
 def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
-    """Return who owns a partition, such as `client-1 at /10.0.0.7 owns orders-3`; empty if it is not known."""
+    """Return a text about the owner of a partition: `client-1 at /10.0.0.7 owns orders-3`; empty if it is not known."""
     reading, members = snapshot.details.get(group), _members(snapshot, group)
     if reading is None or not members:
         return ""
@@ -166,7 +167,7 @@ def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
 
 
 def _who_lost(snapshot: Snapshot, group: str) -> str:
-    """Return who owns the partition with the most lost records, and in how many other partitions records are lost."""
+    """Return a text about lost records: the owner of the worst partition, and the number of other partitions."""
     reading = snapshot.offsets.get(group)
     lost = [row for row in lags(reading.value) if row.lost] if reading is not None else []
     if not lost:
@@ -179,7 +180,7 @@ def _who_lost(snapshot: Snapshot, group: str) -> str:
 
 
 def _who_flaps(snapshot: Snapshot, group: str) -> str:
-    """Return the members that joined or left most often in the last `_FLAPPING_SECONDS`; empty if none did."""
+    """Return the members that joined or left most often in the last `_FLAPPING_SECONDS` as text; empty if none did."""
     counted: dict[str, int] = {}
     for event in reversed(snapshot.events):
         if event.at < snapshot.taken_at - _FLAPPING_SECONDS:
@@ -218,7 +219,7 @@ def _who_delays(snapshot: Snapshot, group: str, health: GroupHealth) -> str:
 
 
 def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Explanation:
-    """Convert a diagnosis to an explanation.
+    """Convert the diagnosis of a group to an explanation of the verdict on the group.
 
     Args:
         clock: function that converts a time in seconds since the epoch to text.

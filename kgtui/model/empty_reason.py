@@ -1,7 +1,7 @@
 """Texts that say why a group without members has a problem.
 
-`Judgment.reason` contains the text for a live cluster and for groups that can have members. This module makes the texts
-for recordings, and for simple groups, whose offsets are committed without members.
+`Judgment.reason` already contains the text for a live cluster, and for groups that can have members. This module makes
+the texts for recordings, and for simple groups, whose offsets are committed without members.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def before_text(search: StateSearch | None, clock: Callable[[float], str] | None
     If only the end of a long recording was searched, the text is `before` and the time at which the search began.
 
     Args:
-        search: None for a live cluster.
+        search: the part of the recording that was searched; None for a live cluster.
         clock: function that converts a time in seconds since the epoch to text; None if the result must not contain a
             time.
     """
@@ -76,7 +76,7 @@ def reason_of(
     Args:
         listing: newest listing of the group, or None.
         state: newest known state of the group, or None.
-        search: None for a live cluster.
+        search: the part of the recording that was searched; None for a live cluster.
         observed_at: time at which a committed offset was last observed to move forward, in seconds since the epoch. If
             this was not observed, the time of the first read of the group; None if that is not known either.
         clock: function that converts a time in seconds since the epoch to text; None if the result must not contain a

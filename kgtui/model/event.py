@@ -35,7 +35,7 @@ class EventKind(StrEnum):
 
 
 class Event(NamedTuple):
-    """One change, as observed by reading the cluster.
+    """One change in a cluster, which kgtui has found by comparing two reads.
 
     Attributes:
         at: time of the first read that shows the change, in seconds since the epoch.

@@ -1,4 +1,4 @@
-"""Time series of the groups that kgtui watches: lag, members and rates in ring buffers, and changes of the group."""
+"""Time series of the groups that kgtui watches: lag, members, rates and changes, in ring buffers."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ GROUPS = 500
 If there are more groups, the series to which no sample was added for the longest time is dropped.
 """
 CHANGE_POINTS = 500
-"""Maximum number of change points that are kept per group. A change point is a read that differs from the previous."""
+"""Maximum number of change points that are kept per group. A change point is a read that shows a change."""
 
 
 class GapRule(NamedTuple):
@@ -152,8 +152,8 @@ class ChangePoint(NamedTuple):
         members: number of members, or None.
         joined: sorted ids of the members that joined since the previous read; empty for the first read.
         left: sorted ids of the members that left since the previous read; empty for the first read.
-        moved: number of partitions whose owner differs from the last known owner. Partitions that have no owner now
-            are not counted.
+        moved: number of partitions whose owner differs from the last known owner. Partitions that have no owner in this
+            read are not counted.
         rewound: number of records by which the committed offsets went back since the previous read; 0 if they did not.
         gap: why nothing is known about the time since the previous read; empty if there is no gap.
         since: time of the previous read, in seconds since the epoch; None for the first read.
@@ -209,7 +209,7 @@ class Series:
         members: number of members.
         written: records per second written to the group's topics since the previous sample.
         read: records per second read by the group since the previous sample.
-        change_points: the reads that differ from the previous read, oldest first.
+        change_points: the first read, and the reads that differ from the read before them, oldest first.
         gap_rule: decides whether the time between two reads counts as a gap.
     """
 

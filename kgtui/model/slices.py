@@ -45,7 +45,7 @@ class Slices:
         seconds: float,
         still_needed: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Begin the first slice, so that the caller should start the computation immediately.
+        """Begin the first slice. Its time already runs, so that the computation should be started immediately.
 
         Args:
             sleep: the function `asyncio.sleep`. It is an argument, because `kgtui.model` must not import asyncio.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _IN_CHANGE_POINTS = frozenset(
     {EventKind.STATE, EventKind.JOINED, EventKind.LEFT, EventKind.MOVED, EventKind.EPOCH, EventKind.REWOUND}
 )
-"""Kinds of events that describe changes which change points (reads that differ from the previous read) show, too.
+"""Kinds of events whose changes are also visible in change points (reads that differ from the read before them).
 
 Where a timeline has change points, events of these kinds are not listed, because each change would be listed twice.
 """
@@ -146,7 +146,7 @@ class GroupTimeline:
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column over a time span. It ends with the last sample at or before `at`.
+        """Return the mean of a column over a time span, which ends with the last sample at or before `at`.
 
         Unknown values are ignored. None if there is no sample at or before `at`, or if the last value is unknown.
 

@@ -1,7 +1,7 @@
 """The trail of a group: the results of its last few reads by the sweep, the background task that reads all groups.
 
 A trail contains the sums over all partitions in the last `SAMPLES` reads. For each partition, it contains the newest
-position (committed offset or share-partition start offset), and the time since it last changed. Trails are stored as
+position (committed offset or share-partition start offset), and for how long it has not changed. Trails are stored as
 bytes, because objects for 100,000 groups would take too much memory. The trail of a group with 10 partitions takes less
 than 300 bytes. Times are whole seconds since the epoch.
 """
@@ -26,7 +26,7 @@ SAMPLES = 5
 """Number of newest reads whose sums (of offsets and lag over all partitions) a trail contains."""
 
 WAITED_MAX = 0xFFFF
-"""Longest time without a change of a position that is stored, in seconds (18 hours). A longer time is cut to it."""
+"""Longest time without a change of a position, in seconds (18 hours). A longer time is stored as this value."""
 
 REBALANCES_KEPT = 3
 """Number of newest rebalances whose times a trail contains."""
@@ -40,9 +40,9 @@ _SUMS = Struct("<IqqH")
 _TWO_SUMS = Struct("<IqqHIqqH")
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
-"""Maximum number of partitions that `Trail._moved_forward` compares. Its run time grows with the square of it."""
+"""Maximum number of partitions that `Trail._moved_forward` compares. Its run time grows with their square."""
 _FORGET_REWIND_AFTER = 10
-"""Number of reads with progress after which a rewind is forgotten. It equals the commits in a window of Burrow."""
+"""Number of reads with progress after which a rewind is forgotten. A window of Burrow has as many commits."""
 _INT64 = 2**63 - 1
 """Largest sum of offsets that is stored. Only a faulty broker causes a larger sum."""
 _MANY = 0xFF
@@ -167,7 +167,7 @@ class Trail:
 
     @property
     def rewound_at(self) -> int:
-        """Time of the read in which an offset had gone back (a rewind); 0 if there is none, or if it is forgotten."""
+        """Time of the read in which an offset had gone back; 0 if none had, or if the trail has forgotten it since."""
         return 0 if self._rewind is None else self._rewind[0]
 
     def add(self, at: int, rows: Sequence[Position], jump: int = 0) -> None:

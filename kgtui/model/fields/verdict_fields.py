@@ -75,7 +75,7 @@ PROBLEM: GroupField = Field(
     _problem, needs="lag",
 )  # fmt: skip
 PROBLEM_SINCE: GroupField = Field(
-    "problem_since", "SINCE", "string", "when the problem began, if kgtui observed that", _problem_since, needs="lag"
+    "problem_since", "SINCE", "string", "when the problem began, if kgtui observed it", _problem_since, needs="lag"
 )
 VERDICT_BASIS: GroupField = Field(
     "verdict_basis", "BASIS", "string",
@@ -88,7 +88,7 @@ FIRST_SEEN: GroupField = Field(
     needs="lag", optional=True,
 )  # fmt: skip
 STATE_SINCE: GroupField = Field(
-    "state_since", "STATE SINCE", "string", "when the current state began, if kgtui observed that", _state_since,
+    "state_since", "STATE SINCE", "string", "when the current state began, if kgtui observed it", _state_since,
     needs="lag", optional=True,
 )  # fmt: skip
 LAST_PROGRESS: GroupField = Field(

@@ -281,7 +281,7 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod
     since, at_least = history.empty_since
     seconds = history.read_at - since
     description = history.description
-    # A simple group has no protocol and commits while it is Empty, so it is unknown when its offsets expire.
+    # A simple group has no protocol. Its offsets are committed while it is Empty, so their expiry is not known.
     if offsets_retention is None or not history.rows or description is None or not description.protocol:
         return EmptyPeriod(seconds, at_least)
     if description.type in TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]:

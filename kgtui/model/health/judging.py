@@ -94,7 +94,7 @@ class Observed:
     pace: float | None
 
     def full_window(self, watching: Watching) -> float:
-        """Return how many seconds a full window of `Options.intervals` commits takes.
+        """Return the time that a full window of `Options.intervals` commits takes, in seconds.
 
         Until the window is full, the time is estimated from the observed pace or from `Watching.commit_interval`.
         """

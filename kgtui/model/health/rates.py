@@ -175,8 +175,8 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
     """Estimate the time at which retention will delete unread records, if the group and its producers keep their speed.
 
     The earlier of two estimates is returned. One compares the retention time with the age of the oldest unread record.
-    The other extrapolates when the log start offset reaches the committed offset. If neither is possible, but
-    `retention.bytes` may delete the records at any time, a loss with the basis `size` is returned.
+    The other extrapolates the time at which the log start offset reaches the committed offset. If neither is possible,
+    but `retention.bytes` can delete the records at any time, a loss with the basis `size` is returned.
 
     Args:
         row: the newest offsets and lag of the partition.

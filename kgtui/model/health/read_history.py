@@ -306,7 +306,7 @@ class ReadHistory:
         Partitions that are not in the newest read of offsets are ignored.
 
         Args:
-            times: `(topic, partition)` → times.
+            times: `(topic, partition)` → times of the records next to the committed offset.
         """
         for key, found in times.items():
             if key in self.rows:

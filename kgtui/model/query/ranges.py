@@ -39,8 +39,8 @@ class Range:
     """A range of numbers, including both ends.
 
     Attributes:
-        low: smallest number in the range; None if there is none.
-        high: largest number in the range; None if there is none.
+        low: smallest number in the range; None if the range has no lower bound.
+        high: largest number in the range; None if the range has no upper bound.
         unknown: True for the word `unknown` instead of a range. It stands for every number that is not known. `low` and
             `high` are then None.
     """

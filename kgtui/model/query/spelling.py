@@ -1,4 +1,4 @@
-"""Finds the filter that the user probably meant, such as `lag:101+` for `lag>100`, and names like a mistyped name."""
+"""Finds the filter that the user probably meant, such as `lag:101+` for `lag>100`, and similar names."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _OPERATORS = ("AND", "OR", "NOT")
 
 
 def operator_hint(query: Query) -> str:
-    """Return a sentence about the operator AND, OR or NOT in the filter; empty if the filter contains none of them.
+    """Return a hint for the user about AND, OR or NOT in the filter; empty if the filter contains none of these words.
 
     The filter language has no such operators. It searches for these words in group ids, and can find groups that the
     user did not mean: `a AND b` finds group ids with `a`, `and` and `b`.

@@ -288,7 +288,7 @@ TERMS: tuple[TermKey, ...] = (
     ),
     NumberKey(
         "empty",
-        f"Time since the group became Empty; known only if kgtui observed that. Units {names_of(TIME_UNITS)}.",
+        f"Time since the group became Empty; known only if kgtui saw it become Empty. Units {names_of(TIME_UNITS)}.",
         "empty:1h+",
         needs=_WATCHING,
         units=TIME_UNITS,
@@ -347,7 +347,7 @@ class HelpRow(NamedTuple):
 HELP: tuple[HelpRow, ...] = (
     HelpRow("word", "The group id contains the word; case is ignored.", "payments"),
     HelpRow("/re/", "The group id matches the regular expression (RE2); case is ignored.", "/^team-.+v2/"),
-    HelpRow("not:TERM", "The term does not match. !TERM means the same; a shell needs quotes.", "not:type:share"),
+    HelpRow("not:TERM", "The term does not match. !TERM means the same (in a shell: quoted).", "not:type:share"),
     HelpRow("a,b", "Any of the values, separated by commas. Every term can have several values.", "state:Empty,Dead"),
     *(HelpRow(entry.heading or f"{entry.key}:", entry.meaning, entry.example) for entry in TERMS),
     HelpRow(
