@@ -102,9 +102,9 @@ def operator_hint(query: Query) -> str:
         return ""
     meant = likely_meant(query)
     instead = {
-        "AND": "a group must match all terms, so AND is not needed",
-        "OR": "alternatives of one term are separated by commas",
-        "NOT": "not: before a term negates it",
+        "AND": "AND is not needed, because a group must match all terms",
+        "OR": "write alternatives with a comma, as in a,b",
+        "NOT": "write not: before a term to negate it",
     }[word]
     hint = f"{word} is read as a part of group ids; {instead}"
     return hint if meant is None else f"{hint}; did you mean {meant.describe()}"

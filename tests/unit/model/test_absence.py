@@ -80,18 +80,18 @@ def test_reason_for_an_empty_filter_result_suggests_another_filter_if_possible(t
         (
             "state:Empty AND members:0",
             (
-                "AND is read as a part of group ids; a group must match all terms, so AND is not needed; "
+                "AND is read as a part of group ids; AND is not needed, because a group must match all terms; "
                 "did you mean state:Empty members:0"
             ),
         ),
         (
             "state:Empty OR state:Dead",
             (
-                "OR is read as a part of group ids; alternatives of one term are separated by commas; "
+                "OR is read as a part of group ids; write alternatives with a comma, as in a,b; "
                 "did you mean state:Empty,Dead"
             ),
         ),
-        ("AND", "AND is read as a part of group ids; a group must match all terms, so AND is not needed"),
+        ("AND", "AND is read as a part of group ids; AND is not needed, because a group must match all terms"),
         ("and demand ANDROID topic:AND", ""),
     ],
 )
