@@ -1,7 +1,8 @@
 """The entry point of the command line. It reports each error as one line on stderr, and returns an exit code.
 
-Exit codes: 0 success; 1 the result is incomplete, or a check failed; 2 wrong usage or configuration; 3 no broker could
-be reached; 4 refused by a safety check; 70 a defect of kgtui; 130 interrupted; 141 the reader of stdout has exited.
+Exit codes: 0 success; 1 the command failed, its result is incomplete, or `kgtui check` found an unhealthy group; 2
+wrong usage or configuration; 3 no broker could be reached; 4 a safety check refused the action; 70 a bug of kgtui; 130
+interrupted with Ctrl-C; 141 the program that reads stdout has exited.
 
 Modules that are slow to import are imported only when a command needs them, so that commands start fast.
 """
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 ALIASES = ("groups",)
-"""Commands that take the options of one of Kafka's scripts: `kgtui groups` takes those of `kafka-groups.sh`."""
+"""Commands that have the options of a Kafka script, not those of kgtui: `kgtui groups` works like `kafka-groups.sh`."""
 
 _NAMING_VARIABLES = (
     "KGTUI_BOOTSTRAP_SERVER",
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
 
     Args:
-        argv: the words of the command line after the program name; None for those in `sys.argv`.
+        argv: the words of the command line after the program name; None for `sys.argv[1:]`.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     _reopen_closed_streams()
@@ -59,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = INTERRUPTED
     except BrokenPipeError:
         code = PIPE_CLOSED
-    except SystemExit:  # argparse raises SystemExit after it has printed the help.
+    except SystemExit:  # argparse raises SystemExit after it has printed the help. Flush it, to report write errors.
         if failed := _flush(0):
             return failed
         raise
@@ -72,7 +73,8 @@ def _reopen_closed_streams() -> None:
     """Replace each standard stream that the parent process has closed (`>&-` in a shell) with a read-only /dev/null.
 
     Otherwise, the next file or socket that is opened would get the descriptor of the closed stream, and output would
-    be written into this file or socket.
+    be written into this file or socket. /dev/null is read-only, so that writing output fails and the failure is
+    reported.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -84,8 +86,8 @@ def _reopen_closed_streams() -> None:
 def _flush(code: int) -> int:
     """Flush stdout, and return the exit code of the process.
 
-    This is `PIPE_CLOSED` if the reader of stdout has exited, and otherwise `code`. If `code` is 0, but stdout or stderr
-    could not be written, it is 1.
+    The result is `PIPE_CLOSED` if the program that reads stdout has exited, 1 if `code` is 0 but stdout or stderr could
+    not be written, and otherwise `code`.
     """
     from kgtui.output import redirect_to_devnull
 
@@ -146,8 +148,8 @@ def _sentence(error: KgtuiError) -> str:
     if isinstance(error, UnreachableError):
         from kgtui.config import ASSUMED
 
-        # If the user has not named a cluster, say how to name one. Otherwise, the reasons why connecting failed already
-        # say what to change.
+        # If the user has not named a cluster, say how to name one. Otherwise, add no advice, because the reasons why
+        # connecting failed already say what to change.
         advice = ["try --bootstrap-server HOST:PORT, or kgtui demo"] if message.startswith(ASSUMED) else []
         return "; ".join([message, *error.other_reasons(), *advice])
     return f"{message} ({error.advice})" if error.advice else message

@@ -33,7 +33,7 @@ class KgtuiError(Exception):
 
     exit_code = 1
     fault_name = "FAILED"
-    """The `name` of a `Fault` that is created from this error."""
+    """Name of this kind of error, which messages show in brackets, such as `[NO_ANSWER]`. It becomes `Fault.name`."""
     advice = ""
     """What the user can do about the error; empty if the message already contains the advice."""
 
@@ -99,7 +99,7 @@ class UnreachableError(KgtuiError):
     def other_reasons(self) -> tuple[str, ...]:
         """Return the reasons in `attempts` that the message does not contain, without duplicates.
 
-        Each reason contains the address of its attempt.
+        Each returned reason contains the address that was tried.
         """
         reasons = (
             reason if address in reason else f"{address}: {reason}"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 LARGEST_INPUT = 1_000_000
-"""Maximum size of a file with settings, client properties, keys or certificates, in bytes."""
+"""Maximum size of a file with settings, client properties, keys or certificates, in bytes. A larger file is refused."""
 
 _NOT_REGULAR = "this is not a regular file"
 _PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
@@ -94,7 +94,7 @@ def replace_private(path: Path, data: bytes) -> None:
     """Replace a file atomically with a new file of mode 0600, and sync it to disk.
 
     Raises:
-        OSError: the file cannot be written. The existing file is unchanged.
+        OSError: the new file cannot be written. In this case, the existing file stays unchanged.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -1,7 +1,8 @@
-"""The command line, one module per command.
+"""The command line: one module per command, and modules that several commands use.
 
-A command module has `configure(parser)`, which adds its options, and `run(args)`, which returns the exit code. Some
-also have `epilog()`, the text below their `--help`. `kgtui.commands.parser` lists all commands.
+The module of a command has `configure(parser)`, which adds the command's options, and `run(args)`, which runs the
+command and returns the exit code. It can also have `epilog()`, which returns the text that `--help` prints below the
+options. `kgtui.commands.parser` lists all commands.
 
 The package may import every other package. Most imports are inside functions, so that `kgtui ls` does not load the
 terminal UI.
@@ -17,7 +18,7 @@ terminal UI.
 | `show` | `kgtui show`: everything about one or more groups |
 | `check` | `kgtui check`: health verdicts, live or from a recording |
 | `events` | `kgtui events`: changes in groups and brokers, live or from a recording |
-| `list_watch` | reads groups repeatedly for `kgtui ls --watch`, and looks for problems |
+| `list_watch` | reads groups repeatedly for `kgtui ls --watch`, and looks for problems of these groups |
 | `unused_groups` | finds unused groups for `kgtui ls` |
 | `group_watch` | reads groups repeatedly for `kgtui check` |
 | `delete` | `kgtui delete`: plan, confirmation, deletion and results |
@@ -33,7 +34,7 @@ terminal UI.
 | `pipeline_demo` | `kgtui pipeline demo`: simulated history, pipeline and findings |
 | `pipeline_submit` | prints the `spark-submit` command for YARN and Kubernetes |
 | `insights` | `kgtui insights`: the findings of a lake |
-| `report` | `kgtui report`: findings and plots as one HTML page |
+| `report` | `kgtui report`: the findings and plots of a lake as one HTML page |
 | `connecting` | connects to the cluster, or opens the recording, that is given in the options |
 | `selection` | selects groups by a filter, and reads the data that the filter needs |
 | `visibility` | messages about groups and offsets that missing permissions may hide |

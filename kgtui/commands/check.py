@@ -59,7 +59,7 @@ For a group that is not OK, the age of the oldest unread record is exact: it is 
 after the watch. This assumes that the timestamps in a partition do not decrease.
 --for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
-With --lake, the command does not wait, but judges the polls of the time --for (default: {_DURATION}) before --at.
+With --lake, the command does not wait, but judges the recorded polls of the time --for (default: {_DURATION}) up to --at.
 
 Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, records were lost or will be lost soon, some data
 could not be read, all offsets of a group may be hidden because of missing permissions, or no group matches; 2 wrong
@@ -140,10 +140,11 @@ async def check(
     """Watch groups of a cluster, print their health verdicts, and return the exit code.
 
     A first read finds the groups to watch. These are the groups that match the filter if its terms about health are
-    ignored, because health is known only after the watch. Then the whole filter selects the groups to report.
+    ignored, because health is known only after the watch. After the watch, the whole filter selects the groups whose
+    verdicts are printed.
 
     Args:
-        watching: settings for computing the verdicts.
+        watching: settings for computing the verdicts, such as the allowed lag.
         clock: clock for scheduling the reads; None for the clock of the system.
     """
     from kgtui.commands.group_watch import ClusterWatch, Schedule
@@ -164,7 +165,11 @@ async def check(
 
 
 async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention: Retention, timeout: float) -> None:
-    """Find out when the unread records of groups that are not OK were written, and add these times to `watch`."""
+    """Search the times at which unread records were written, and add these times to `watch`.
+
+    Only groups with unread records and a verdict other than OK are searched. The result for a partition is the times of
+    the last consumed record and of the first unread record.
+    """
     from kgtui.admin.reading import read_record_times
     from kgtui.model.health import health_of
 
@@ -198,9 +203,9 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
-    """Read the user's permissions, and return `selection` with them.
+    """Read the user's permissions, and return a copy of `selection` that contains them.
 
-    In `watch`, mark the groups whose offsets may be hidden because permissions are missing.
+    Also mark, in `watch`, the groups whose offsets may be hidden because the user lacks permissions.
     """
     access = await access_of(admin, timeout=timeout)
     watch.mark_hidden(access)
@@ -208,9 +213,9 @@ async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, ti
 
 
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
-    """Return how long brokers keep the records in all topics of the watched groups, and committed offsets.
+    """Return how long brokers keep the records in each topic of the watched groups, and how long they keep offsets.
 
-    If some of these times cannot be read, the reason is printed on stderr.
+    If some of these retention times cannot be read, the reason is printed on stderr.
     """
     topics = set().union(*(history.topics for history in watch.histories.values()))
     if not topics:
@@ -228,7 +233,7 @@ async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retenti
 
 
 def _without_health(query: Query) -> Query:
-    """Return the filter without its terms about health, because health is known only after the watch."""
+    """Return a copy of the filter without its terms about health, which can be tested only after the watch."""
     return replace(query.limited((Need.DESCRIPTION, Need.OFFSETS)), order=query.order)
 
 
@@ -256,8 +261,8 @@ def _judge(
 ) -> tuple[CheckResults, list[GroupHealth]]:
     """Return a pair: the results to print, and the health of all groups that match the whole filter.
 
-    The results contain a group that is OK only if `--all` or a filter term about health is given, or if its offsets may
-    be hidden.
+    A group with the verdict OK is left out of the results, unless `--all` or a filter term about health is given, or
+    offsets of the group may be hidden.
     """
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of, with_hidden_offsets
@@ -308,7 +313,7 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
 
 
 class _VerdictSnapshot(Snapshot):
-    """A snapshot whose method `judgment` returns the printed verdicts, so that filter terms about health test them."""
+    """A snapshot whose method `judgment` returns the verdict of `kgtui check`, so that filters test this verdict."""
 
     __slots__ = ()
 
@@ -323,7 +328,7 @@ class _VerdictSnapshot(Snapshot):
 def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
     """Return the ids of the watched groups that match the whole filter.
 
-    The health of a group that could never be read is unknown to the filter.
+    If no read of a group has succeeded, the filter treats the health of the group as unknown.
     """
     read = {group: one for group, one in snapshot.health.items() if one.reads or _gone(one)}
     values = {field.name: getattr(snapshot, field.name) for field in fields(snapshot)} | {"health": read}
@@ -382,7 +387,9 @@ def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str
     for health in selected:
         for one in health.undecided:
             if one.why == HIDDEN and one.lack is Lack.LAG:
-                continue  # The printed fault of this group already says that its offsets may be hidden.
+                # Leave out this reason, because the fault that is printed for the group already says the same: its
+                # offsets may be hidden.
+                continue
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []
     for undecided in by_reason.values():

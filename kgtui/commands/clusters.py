@@ -1,4 +1,4 @@
-"""`kgtui clusters`: list the configured clusters, without the values of client properties, which may be secrets."""
+"""`kgtui clusters`: list the configured clusters, without values of client properties, because these may be secrets."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def as_text(settings: Settings) -> str:
 
 
 def as_json(settings: Settings) -> bytes:
-    """Encode the clusters as JSON. Of client properties, it contains only the names, because values may be secrets."""
+    """Encode the clusters as JSON, without the values of client properties, because these may be secrets."""
     clusters: list[dict[str, Any]] = [
         {
             "name": name,

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def timeout_of(args: argparse.Namespace) -> float:
-    """Return the maximum duration of the command, in seconds. Raises `UsageError` if `--timeout` is not above 0."""
+    """Return the value of `--timeout` in seconds, or the default. Raises `UsageError` if the value is not above 0."""
     timeout = defaults.TIMEOUT if args.timeout is None else float(args.timeout)
     if not 0 < timeout < float("inf"):
         raise UsageError("--timeout takes a number of seconds above 0")
@@ -36,8 +36,8 @@ def timeout_of(args: argparse.Namespace) -> float:
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
     """Connect to the cluster that is given in the options or the configuration. At the end, close the connections.
 
-    If `--timeout` is not given, and the client properties set `default.api.timeout.ms`, `args.timeout` is set to this
-    value, in seconds.
+    If `--timeout` is not given, and the client properties contain `default.api.timeout.ms`, `args.timeout` is set to
+    the value of this property, converted to seconds.
 
     Raises:
         ConfigError: the options or the configuration are wrong.
@@ -99,7 +99,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Return a snapshot of a recording with two additions: the time of the poll, and when each state began.
+    """Add two things to a snapshot of a recording: the time of the poll, and since when each group has its state.
 
     A snapshot of a live cluster is returned unchanged.
     """

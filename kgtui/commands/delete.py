@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
     """Plan the deletion, ask for confirmation, delete, and return the exit code.
 
-    All steps use one connection, because a second one would print the warnings about the client properties again.
+    All steps use the same `admin`, because creating another one would print the warnings about client properties again.
     """
     async with connected(args) as admin:
         deletion, matching, missing = await _plan(args, admin, query, folder)
@@ -132,7 +132,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Context manager in which Ctrl-C interrupts a read from the terminal at once.
+    """Context manager in which Ctrl-C interrupts a read from the terminal immediately.
 
     With asyncio's signal handler, Ctrl-C would have no effect until the user presses Enter.
     """
@@ -154,7 +154,8 @@ def _read_line(prompt: str) -> str:
 def _query(args: argparse.Namespace) -> Query | None:
     """Return the filter, or None if `--group` is given.
 
-    Raises `UsageError` if neither is given, or if several words may be meant as a filter or as group ids.
+    Raises `UsageError` if neither a filter nor `--group` is given, or if it is not clear whether several words are
+    meant as a filter or as group ids.
     """
     query = query_of(args)
     if len(args.expr) > 1 and len(words := query.words) > 1:
@@ -189,7 +190,8 @@ async def _plan(
     selection = await _matching(admin, query, args.group, timeout)
     groups = selection.ids
     if args.group and not selection.coverage.complete:
-        # Keep groups that are not listed, because their broker may not have answered. The plan refuses such groups.
+        # Plan all named groups, even groups that no broker listed: their broker may not have answered. The plan refuses
+        # groups that cannot be described.
         groups = list(dict.fromkeys(args.group))
     else:
         missing = notify_missing(args, query, selection)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 SAMPLE = 200
-"""Maximum number of groups that are described to find out which operations the user may perform on groups."""
+"""Maximum number of groups that are described to find out which operations on groups the user is authorized for."""
 
 STEPS_TIMEOUT = 10.0
 """Maximum duration, in seconds, of connecting to one bootstrap server step by step: name lookup, TCP, TLS and so on."""
@@ -46,7 +46,7 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""Maps an API to pairs (version, limitation). Brokers with an older version of the API have the limitation."""
+"""Maps an API to pairs (version, limitation). A broker has the limitation if it lacks this version of the API."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
@@ -56,7 +56,7 @@ LIMITED_WITHOUT = {
 
 
 class NamedGroup(NamedTuple):
-    """A group that the user has named, and why it is listed or not.
+    """A group that was named on the command line, and why brokers list it or not.
 
     Attributes:
         lines: sentences that say what is known about a listed group, or why a group is not listed.
@@ -151,9 +151,9 @@ async def examine(
     """Read the API versions of every broker and the user's permissions, and find out why groups are listed or not.
 
     Args:
-        groups: ids of the groups for which to find this out.
+        groups: ids of groups. The result says for each of them why brokers list the group, or why they do not.
         lake: folder or URI of a recording in which to look up when a group disappeared; None for no recording.
-        timeout: maximum seconds for all requests together.
+        timeout: maximum total duration of all requests, in seconds.
 
     Raises:
         UnreachableError: no broker answered.
@@ -203,7 +203,7 @@ async def _named_groups(
 
 
 def cannot_be_described(fault: Fault) -> str:
-    """Return why a listed group cannot be described, and what to do, such as which permission to ask for."""
+    """Return a text that says why a listed group cannot be described, and what to do about it."""
     from kgtui.model.explanation import explain_fault
 
     message = (fault.message or fault.name).removeprefix("describe: ").rstrip(".")
@@ -258,7 +258,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: DoctorResults, de
     listed = await admin.list_groups(timeout=deadline.left())
     diagnosis.groups = len(listed.rows)
     diagnosis.faults += [fault for fault in listed.faults if fault.broker in diagnosis.versions]
-    # Describe groups of every type, because each type has its own describe RPC.
+    # The sample contains groups of every type, because each type has its own describe RPC.
     by_type: dict[str | None, list[str]] = {}
     for group, row in listed.rows.items():
         by_type.setdefault(row.type, []).append(group)

@@ -47,7 +47,7 @@ _SWEEP_PAUSE = policy.MonitorOptions().describe_pause
 
 _KINDS = "\n".join(f"  {kind.value:<11}  {shown.meaning}" for kind, shown in EVENT_KINDS.items())
 _ABOUT = f"""\
-Prints one line per event until the time of --for is over or Ctrl-C is pressed. Events before the start are not known.
+Prints one line per event until the time of --for is over or Ctrl-C is pressed. Earlier events are not printed.
 {_KINDS}
 If the filter matches at most {policy.EVENT_GROUPS} groups, their members and offsets are read every --interval. If more
 groups match, their members are read every {_SWEEP_PAUSE:g} s or less often, and their offsets are not compared.
@@ -123,7 +123,7 @@ async def _run(args: argparse.Namespace, query: Query) -> int:
 
 
 class _Printer:
-    """Prints the events that match the options of the command.
+    """Prints the events that match the filter and the options `--kind` and `--group`.
 
     Attributes:
         printed: whether any event has been printed.
@@ -138,7 +138,7 @@ class _Printer:
         self.printed = False
 
     def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:
-        """Print the events that match.
+        """Print those of `events` that match the filter and the options.
 
         If an event lacks the data that a filter term needs, the term is tested on the group's data in `snapshot`.
         """
@@ -188,7 +188,8 @@ async def _print_new(
 ) -> None:
     """Print new events until this coroutine is cancelled.
 
-    If no group is listed, but the user lacks permission to see every group, a message says so.
+    If no group is listed, and the user lacks permission to see every group, a message on stderr says that groups may be
+    hidden.
 
     Raises:
         BrokenPipeError: the reader of stdout has exited.
@@ -230,7 +231,8 @@ async def _print_new(
 def _notify_if_missing(args: argparse.Namespace, query: Query, snapshot: Snapshot, groups: Sequence[str]) -> None:
     """If no group matches yet, print a message with similar ids, and say that the command waits for matching groups.
 
-    If the filter needs more data than the list of groups, this function does nothing.
+    If the filter needs more data than the list of groups, this function does nothing, because this data may not have
+    been read yet.
     """
     if not query.needs and notify_missing(args, query, _as_selection(snapshot, groups)):
         notify("waiting for groups that match; press Ctrl-C to end")
@@ -253,7 +255,7 @@ def _selected(args: argparse.Namespace, query: Query, snapshot: Snapshot) -> Seq
 async def print_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query) -> int:
     """Print the events of a recording up to the poll that `admin` shows, and return the exit code.
 
-    If `--for` is given, only the events of this time before the poll are printed.
+    If `--for` is given, events that are older than this time before the poll are not printed.
     """
     from kgtui.history.recorded_events import recorded_events
 

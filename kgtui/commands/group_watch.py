@@ -1,4 +1,4 @@
-"""Reads groups repeatedly for `kgtui check`, and keeps the results of all reads of a group in a `ReadHistory`."""
+"""Reads groups repeatedly for `kgtui check`, and stores the results in one `ReadHistory` per group."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 _OVERTIME = 1.0
-"""Seconds to wait for the last read after its timeout, so that the read itself can end with an error."""
+"""Seconds to wait for the last read after its timeout, so that the read can end with its own timeout error."""
 
 
 class Clock:
@@ -47,7 +47,7 @@ class Clock:
         return self._offset + time.monotonic()
 
     async def sleep_until(self, at: float) -> None:
-        """Wait until the time `at`, in seconds since the epoch. If it has passed, return at once."""
+        """Wait until the time `at`, in seconds since the epoch. If this time has passed, return immediately."""
         await asyncio.sleep(max(at - self.now(), 0.0))
 
 
@@ -73,7 +73,8 @@ class _Watch:
         histories: group id → results of all reads of the group.
         group_faults: group id → why the last read of the group failed.
         without_offsets: groups whose last read succeeded, but returned no offsets.
-        hidden: groups whose offsets brokers may have hidden because of missing permissions. `mark_hidden` fills it.
+        hidden: groups whose offsets brokers may have hidden, because the user lacks permissions. `mark_hidden` fills
+            this set.
     """
 
     def __init__(self, groups: Iterable[str], watching: Watching) -> None:
@@ -82,7 +83,7 @@ class _Watch:
         self.without_offsets: set[str] = set()
         self.hidden: set[str] = set()
         self._offsets_read: set[str] = set()  # Groups whose last read of offsets succeeded, even if it found none.
-        self._incomplete: set[str] = set()  # Groups whose last read may lack offsets, because permissions are missing.
+        self._incomplete: set[str] = set()  # Groups whose last read may lack offsets for which permissions are missing.
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
@@ -92,8 +93,8 @@ class _Watch:
         for which the user has no DESCRIBE permission.
 
         Args:
-            access: permissions after the last read. If they include DESCRIBE on all topics, `hidden` contains only the
-                groups whose last read was made with fewer permissions.
+            access: permissions of the user after the last read of the groups. If they include DESCRIBE on all topics,
+                `hidden` contains only the groups whose last read was made when the user had fewer permissions.
         """
         self.hidden = set(self._offsets_read if access.hides_topics else self._incomplete)
         for group in self.hidden - self.group_faults.keys():
@@ -179,7 +180,7 @@ class ClusterWatch(_Watch):
     async def run(self) -> None:
         """Read the groups at the start, after every interval, and at the end of the watch.
 
-        A failed read raises no error, but is kept as a fault.
+        A failed read raises no error, but adds a fault to `faults` or `group_faults`.
         """
         start = self._clock.now()
         # Round before `ceil`, because a quotient such as 3.0000000000000004 would add a read.
@@ -208,7 +209,7 @@ class ClusterWatch(_Watch):
     async def _read(self, node: int, groups: Mapping[str, Listing]) -> None:
         at = self._clock.now()
         try:
-            # Each read includes the permissions, because the permissions may change during the watch.
+            # Each read includes the permissions of the user, because they can change during the watch.
             read, _ = await asyncio.gather(
                 read_in_full(self._admin, Deadline(self._schedule.timeout), groups),
                 access_of(self._admin, max_age=ACCESS_MAX_AGE, timeout=self._schedule.timeout),
@@ -252,7 +253,11 @@ class RecordedWatch(_Watch):
             pass
 
     def notes(self, seconds: float) -> Iterator[str]:
-        """Yield phrases that say what is missing in the recording, if `seconds` of it were requested."""
+        """Yield phrases that say which parts of the requested time are missing in the recording.
+
+        Args:
+            seconds: length of the requested time, in seconds. It ends at the last poll.
+        """
         from kgtui.model.health.wording import duration
 
         if self.seconds < seconds - self.interval:
@@ -281,7 +286,8 @@ class RecordedWatch(_Watch):
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
     """Return the poll that `admin` shows and the polls in the `seconds` before it, oldest first.
 
-    To cover the whole period, the newest poll before the period is included too, unless a gap follows it.
+    To cover the whole period, the newest poll before the period is included too, unless the recording has a gap between
+    this poll and the next one.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)

@@ -1,4 +1,7 @@
-"""`kgtui insights`: list the findings of a lake, the most urgent ones first, each with advice and a command."""
+"""`kgtui insights`: list the findings of a lake (unhealthy, unusual and unused groups), each with advice and a command.
+
+The most urgent findings come first.
+"""
 
 from __future__ import annotations
 

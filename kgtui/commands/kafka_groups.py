@@ -31,7 +31,7 @@ KAFKA_VERSION = "4.3.1"
 """Version of Kafka whose script this command imitates; `--version` prints it."""
 
 TIMEOUT = 30.0
-"""Timeout of every request, in seconds, as in GroupsCommand."""
+"""Timeout of every request, in seconds, as in Kafka's GroupsCommand."""
 
 LOADING = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
 """Error codes of a broker whose group coordinator is not ready yet, for example because the broker has just started."""
@@ -39,7 +39,7 @@ LOADING = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
 PAUSE = 0.1
 """Seconds before a request is repeated after an error code in `LOADING`."""
 
-LEAST_WIDTH = 20  # The minimum width of a column in GroupsCommand.
+LEAST_WIDTH = 20  # The minimum width of a column in the output of Kafka's GroupsCommand, in characters.
 ABOUT = "This tool lists the groups of every type."
 
 OPTIONS = (
@@ -148,7 +148,8 @@ async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[st
     Returns three values: the cluster; a pair (group id, listing) for each group, sorted by id; and a fault for each
     broker that failed.
 
-    Raises `UnreachableError` if no broker can be reached, and the error of the first broker if every broker fails.
+    Raises `UnreachableError` if no broker can be reached. If every broker responds with an error, the error of the
+    broker with the lowest id is raised.
     """
     import asyncio
 
@@ -194,7 +195,7 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 
 
 def keeps(row: Listing, options: Options) -> bool:
-    """Return whether the options select a group, as the filter of GroupsCommand does.
+    """Return whether the options select a group, by the same rules as in Kafka's GroupsCommand.
 
     With `--group-type`, only this option and `--protocol` count. Otherwise, only one option counts: the first in the
     order `--protocol`, `--consumer`, `--share`, `--streams` that is given.

@@ -1,4 +1,6 @@
-"""Parses and describes the options of a Kafka script, with the messages and exit codes of the scripts of Kafka 4.3.1.
+"""Parses the options of a Kafka script and formats the table of options, as the scripts of Kafka 4.3.1 do.
+
+Error messages and exit codes are the same as in these scripts.
 
 - Names of options cannot be abbreviated. `--name value` and `--name=value` work, also with one dash.
 - If an option takes an argument, the next word is this argument, even if it begins with a dash.
@@ -122,7 +124,8 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
     """Split a word such as `-name=value` into three texts: name, `=` and argument. The last two may be empty.
 
-    If no option has this name, only its first letter is returned, because Kafka's script reports only this letter.
+    If no option has this name, only the first letter of the name is returned, because the error message of Kafka's
+    script contains only this letter.
     """
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in options_by_name else (word[1], "", "")

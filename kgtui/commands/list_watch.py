@@ -106,7 +106,10 @@ class ListWatch:
 
 
 def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
-    """Return a selection without groups. It contains the brokers of `last`, each with `error` as its fault."""
+    """Return the result of a read in which no broker responded: a selection without groups.
+
+    It contains the brokers of `last`, each with `error` as its fault.
+    """
     fault = fault_of(error)
     brokers = {node: replace(broker, answered_at=None, fault=fault) for node, broker in last.snapshot.brokers.items()}
     snapshot = replace(
@@ -117,7 +120,10 @@ def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
 
 
 class RepeatedScreening:
-    """Looks for problems of groups after each read. It keeps data of earlier reads, because the rules compare reads.
+    """Looks for problems of groups after each read.
+
+    It stores data of earlier reads, because the rules compare each read of a group with earlier reads of the same
+    group.
 
     Args:
         admin: reads more data: log start offsets of partitions without progress, and times of unread records of Empty
@@ -184,7 +190,8 @@ class RepeatedScreening:
     async def _forget_missing(self, snapshot: Snapshot) -> None:
         """Drop the stored data of groups that no broker lists, if their coordinators answer that they do not exist.
 
-        The lists alone do not prove this, because a group that moves to another coordinator is in no list for a while.
+        The lists alone do not prove this, because a group that moves to a different coordinator is in no list for a
+        while.
         """
         store, now = self._store, snapshot.taken_at
         self.missing.listed(snapshot.groups)

@@ -1,4 +1,4 @@
-"""Writes the log of kgtui to a file in the state folder. Only its owner can read it, and secrets are removed."""
+"""Writes the log of kgtui to a file in the state folder. Only the owner can read the file. Secrets are removed."""
 
 from __future__ import annotations
 

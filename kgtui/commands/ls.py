@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_selection_options(parser)
     add_format_option(parser, *group_list.WRITERS)
     parser.add_argument(
-        "--lag", action="store_true", help="add the lag, summed over each group's partitions, and the verdict"
+        "--lag", action="store_true", help="add the lag (sum over all partitions) and the health verdict of each group"
     )
     parser.add_argument("--members", action="store_true", help="add the number of members")
     parser.add_argument(
@@ -72,9 +72,10 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--watch takes a duration above 0, such as 5s")
     gc_enabled = gc.isenabled()
     if args.watch is None:
-        # A garbage collection would free nothing, because all groups stay alive until the end.
+        # Disable garbage collection. It would take time but free nothing, because the command uses the data of all
+        # groups until it ends.
         gc.disable()
-        # At exit, Python runs a last garbage collection, which skips frozen objects.
+        # Python runs a last garbage collection at exit. Freeze all objects, so that this collection skips them.
         atexit.register(gc.freeze)
     try:
         return run_async(_run(args, query))
@@ -108,7 +109,7 @@ async def _select(
 
 
 async def _judge_empty_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-    # Imported here, because only a list with lag needs this module and its imports.
+    # Import `unused_groups` here, because only a list with lag needs this module, and importing it takes time.
     from kgtui.commands.unused_groups import with_unused_groups
 
     return await with_unused_groups(admin, timeout, snapshot, read)

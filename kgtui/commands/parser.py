@@ -56,8 +56,8 @@ EPILOG = "Without a command, kgtui opens the terminal UI. `kgtui ls --help` expl
 class CommandParser(argparse.ArgumentParser):
     """A parser for `kgtui` or for one command. For a wrong command line, it raises `UsageError` instead of exiting.
 
-    The parser of a command adds the options only if the user runs the command, because importing the modules of all
-    commands is slow.
+    The parser of a command adds the command's options only if the user runs the command, because importing the modules
+    of all commands is slow.
 
     Args:
         module: name of the module of the command; None for the parser of `kgtui`.
@@ -148,11 +148,11 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options that every command takes.
+    """Add the options that every command takes. Users can write them before or after the name of the command.
 
     Args:
-        again: True for the parser of a command. Its options have no defaults, because a default would override the
-            value of the same option before the command.
+        again: False for the parser of `kgtui`, True for the parser of a command. The options of the second parser have
+            no defaults, because a default would override the value of an option that is written before the command.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -208,11 +208,11 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
 
 
 def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options of the terminal UI.
+    """Add the options of the terminal UI. Users can write them before or after the name of the command.
 
     Args:
-        again: True for the parser of a command. Its options have no defaults, because a default would override the
-            value of the same option before the command.
+        again: False for the parser of `kgtui`, True for the parser of a command. The options of the second parser have
+            no defaults, because a default would override the value of an option that is written before the command.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -261,7 +261,7 @@ def add_lake_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_format_option(parser: argparse.ArgumentParser, *formats: Format) -> None:
-    """Add `--format` with the choices `formats`; the first of them is the default."""
+    """Add the option `--format`. Its choices are `formats`, and the first format is the default."""
     from kgtui.output.formats import FORMATS
 
     about = "; ".join(f"{name}: {FORMATS[name]}" for name in formats)

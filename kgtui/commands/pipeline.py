@@ -132,8 +132,8 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
         interval: seconds between two reads of `kgtui pipeline watch`; None for `kgtui pipeline run`.
 
     Raises:
-        LakeError: the lake cannot be written, or there is nothing to read for `kgtui pipeline run`. In the latter case,
-            `kgtui pipeline watch` would wait for data.
+        LakeError: the lake cannot be written, or `kgtui pipeline run` has nothing to read. (`kgtui pipeline watch`
+            waits until there is something to read.)
     """
     from kgtui.lake.folder import LakeFolder, is_table, update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
@@ -221,7 +221,9 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
 
 
 async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
-    """Return how to read the topic `__consumer_offsets` of a cluster, and its log start and log end offsets.
+    """Return an `OffsetsTopic`: how to connect to the cluster, and the log bounds of its topic `__consumer_offsets`.
+
+    Log bounds are the log start and log end offsets of each partition.
 
     Raises:
         SourceError: the topic does not exist, or the offsets of some partition cannot be read.

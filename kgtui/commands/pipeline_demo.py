@@ -171,7 +171,7 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
     """Record a simulated history into a lake, and return the final status of the recorder.
 
     Args:
-        on_poll: called after each poll with the number of polls so far.
+        on_poll: called after each poll with the number of polls that have been recorded.
 
     Raises:
         LakeError: the folder cannot be written, or contains other files.

@@ -114,7 +114,7 @@ stderr_failed = False
 
 
 def print_error(text: str) -> None:
-    """Print text on stderr. If this fails, the command continues."""
+    """Print text on stderr. If this fails, set `stderr_failed`, and let the command continue."""
     global stderr_failed
     try:
         sys.stderr.write(_encodable(text, sys.stderr))
@@ -176,7 +176,7 @@ _ERASE = "\x1b[2K\r"
 class Progress:
     """Context manager that shows the progress of an operation, and erases the progress line at the end.
 
-    If `stream` is not a terminal, progress is printed on stderr, one line every `_REPEAT` seconds.
+    If `stream` is not a terminal, progress is printed on stderr, at most one line every `_REPEAT` seconds.
 
     Args:
         stream: where to show the progress line; None for stderr.
@@ -190,9 +190,10 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show a sentence, unless another sentence was shown shortly before.
+        """Show a sentence as the progress line, in place of the previous sentence.
 
-        Shortly means less than `_REDRAW` seconds ago on a terminal, and less than `_REPEAT` seconds ago otherwise.
+        The call does nothing if the previous sentence was shown less than `_REDRAW` seconds ago on a terminal, or less
+        than `_REPEAT` seconds ago otherwise.
         """
         now = time.monotonic()
         if now - self._last < self._every:

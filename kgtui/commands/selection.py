@@ -36,9 +36,10 @@ class Selection:
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: two numbers: for how many groups all data that the filter needs is known, and for how many groups the
-            filter needs such data. Groups that the filter excludes by id, type or state are not counted.
-        listed: group id → type and state, for all groups of the cluster.
+        searched: two numbers: for how many groups the data is known to which the filter has to be applied (such as
+            members or offsets), and for how many groups this data is needed. Neither number counts groups that the
+            filter excludes by id, type or state.
+        listed: group id → row in the list of groups (type, state, coordinator), for all groups of the cluster.
     """
 
     snapshot: Snapshot
@@ -108,7 +109,8 @@ def notify_missing(args: argparse.Namespace, query: Query | None, selection: Sel
 
     The message contains similar ids, or the filter that the user may have meant.
 
-    Returns whether the exit code has to be 1. This is so in both cases, unless `--allow-empty` is given.
+    Returns whether the exit code has to be 1. The result is True if one of these messages was printed, unless
+    `--allow-empty` is given.
     """
     absent = [group for group in dict.fromkeys(args.group) if group not in selection.ids]
     for group in absent:
@@ -167,7 +169,7 @@ def as_options(words: Sequence[str]) -> str:
 
 
 def suggestion(words: Sequence[str], every: Iterable[str]) -> str:
-    """Return a phrase with up to three ids of `every` that are similar to a word; empty if there are none."""
+    """Return a phrase with up to three ids in `every` that are similar to one of `words`; empty if there are none."""
     from kgtui.model.query.spelling import similar_names
 
     names = ", ".join(similar_names(words, every))
@@ -195,8 +197,8 @@ async def select_groups(
         access_max_age: permissions that were read more than this number of seconds ago are read again.
         on_read: called with the snapshot and everything that was read, if the lag was read. It returns the snapshot to
             which the filter is applied.
-        timeout: maximum duration of all steps together, in seconds. The time that is left is divided equally among the
-            remaining steps, so that a slow broker cannot use up all of it in one step.
+        timeout: maximum total duration of all reads, in seconds. Before each read, the time that is left is divided
+            equally among the remaining reads, so that a slow broker cannot use up all of the time in one read.
 
     Raises:
         UnreachableError: no broker answered.
@@ -314,7 +316,7 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
             faults.setdefault(group, hidden_topics_fault(group, topics_hidden))
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
-            # Without offsets, the topics of a group are only those to which its members subscribe.
+            # If no offsets were read, the only known topics of a group are the topics to which its members subscribe.
             with_offset = ()
         summaries[group] = summary_of(
             read.descriptions.get(group),

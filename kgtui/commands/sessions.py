@@ -30,7 +30,7 @@ CONNECT_TIMEOUT = 3.0
 _MAX_CALLS_PER_POLL = 8
 """Maximum number of calls of `LakeReplayPosition.advance` for which playback keeps showing the same poll.
 
-If the next poll would be reached only after more calls, `advance` moves to it at once.
+If the next poll would be reached only after more calls, `advance` moves to the next poll immediately.
 """
 
 
@@ -125,7 +125,7 @@ class SessionOpener:
         from kgtui.tui.session import ClusterLabel
 
         admin = connect(target.seeds, target.properties)
-        # `connections` is closed when the user opens another cluster, or with `self._stack` when kgtui ends.
+        # `connections` is closed when the user opens a different cluster, or with `self._stack` when kgtui ends.
         connections = await self._stack.enter_async_context(AsyncExitStack())
         connections.push_async_callback(admin.close)
         self._opened[target.name] = target, command_config
@@ -267,7 +267,7 @@ class LakeReplayPosition:
     async def step(self, by: int) -> bool:
         """Move forward by `by` polls, or back if `by` is negative.
 
-        Returns False, and does not move, if the recording has too few polls.
+        Returns False, and does not move, if the recording has too few polls in this direction.
         """
         return await self._admin.step(by) is not None
 
@@ -292,8 +292,8 @@ class LakeReplayPosition:
     async def advance(self, seconds: float) -> bool:
         """Move forward by `seconds` of recorded time. Return False if the last poll is already shown.
 
-        If the seconds do not reach the next poll, the same poll stays visible, and the seconds count in the next call.
-        A gap in the recording is skipped at once.
+        If the next poll is more than `seconds` away, the same poll stays visible, and the seconds are added to those of
+        the next call. A gap in the recording is skipped in one call.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds

@@ -68,7 +68,7 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Add times that are found by reading the whole recording up to the shown poll, such as a group's last progress.
+    """Add times that only earlier polls of a recording show, such as the time of a group's last progress.
 
     A snapshot of a live cluster is returned unchanged.
     """

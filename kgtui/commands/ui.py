@@ -44,13 +44,14 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
     if args.interval is not None and not 0 < args.interval < float("inf"):
         raise UsageError("--interval takes a number of seconds above 0")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        # Textual reads keys from stdin and draws on stderr.
+        # Both streams have to be a terminal, because Textual reads keys from stdin and draws on stderr.
         raise UsageError("the terminal UI needs a terminal on stdin and stderr; in scripts, use kgtui ls or kgtui show")
     from kgtui.commands.log_file import start_log
 
     start_log(debug=args.debug)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL)
-    # Garbage collections would only delay the start, because nearly all objects that are created in it stay alive.
+    # Garbage collections would delay the start and free almost nothing, because kgtui keeps using nearly all objects
+    # that it creates during the start.
     gc.disable()
     try:
         return asyncio.run(_run(args, demo))

@@ -1,4 +1,4 @@
-"""Finds out whether missing permissions may hide groups or offsets, and reports it."""
+"""Finds out whether groups or offsets may be hidden, because the user lacks permissions, and tells the user."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
     """Return the snapshot with a fault for each of `groups` whose offsets are hidden, or may be hidden.
 
-    They are hidden if a member reads a topic on which the user has no DESCRIBE permission. They may be hidden if no
-    offsets of the group are visible, and the user has DESCRIBE permission on some topics only.
+    Offsets of a group are hidden if one of its members reads a topic on which the user has no DESCRIBE permission. They
+    may be hidden if no offsets of the group are visible, and the user has DESCRIBE permission on some topics only.
     """
     if not _has_marks(snapshot) and not snapshot.offsets:
         return snapshot
@@ -35,9 +35,10 @@ def _has_marks(snapshot: Snapshot) -> bool:
 
 
 def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query | None) -> None:
-    """Print a message if lags are lower bounds, because the user lacks DESCRIBE permission on some topics.
+    """Print a message if the lags of some groups are only lower bounds, because the user lacks DESCRIBE on some topics.
 
-    Groups without visible offsets are not counted, because a fault is printed for each of them.
+    The message contains the number of these groups. Groups without visible offsets are not counted, because a fault is
+    printed for each of them.
     """
     if snapshot.access is None or not _has_marks(snapshot):
         return
@@ -58,7 +59,8 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
 def notify_no_visible_group(args: argparse.Namespace, snapshot: Snapshot, listed: Collection[str]) -> bool:
     """Print a message if no group is listed, and the user lacks permission to see every group.
 
-    Returns whether the exit code has to be 1. This is so if the message was printed, unless `--allow-empty` is given.
+    Returns whether the exit code has to be 1. The result is True if the message was printed, unless `--allow-empty` is
+    given.
     """
     access = snapshot.access
     if listed or snapshot.answering < len(snapshot.brokers) or access is None or access.lists_every_group:
