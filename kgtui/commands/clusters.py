@@ -54,7 +54,7 @@ def as_text(settings: Settings) -> str:
 
 
 def as_json(settings: Settings) -> bytes:
-    """Encode the clusters as JSON, without the values of client properties, because these may be secrets."""
+    """Encode the clusters as JSON. Client properties are listed without values, because values may be secrets."""
     clusters: list[dict[str, Any]] = [
         {
             "name": name,

@@ -11,14 +11,14 @@ other modules.
 | `list_tier` | tier 0: reads the list of groups from each broker |
 | `missing_groups` | checks whether groups exist that no broker lists any longer |
 | `detail_tiers` | tier 1: reads the selected and visible groups in full |
-| `sweep` | tier 2: reads all groups in the background |
+| `sweep` | tier 2, "the sweep": reads all groups in the background |
 | `screening` | finds groups with a possible problem in the data that the sweep has read |
 | `trail_rules` | the rules of screening that need only the data of a group's last reads |
 | `lost_records` | counts unread records that retention has deleted, and finds groups that may lose records soon |
 | `suspects` | chooses which groups with a possible problem are read in full |
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |
-| `listing_index` | the sorted ids of the groups that have the same listing |
+| `listing_index` | for each listing (a row of ListGroups without the id), the sorted ids of the groups that have it |
 | `event_tracker` | finds events by comparing each read with the previous one |
 | `screened_groups` | stores the judgments of `screening`, by group and by problem |
 | `sorted_ids` | finds, inserts and removes ids in a long sorted list |

@@ -87,7 +87,8 @@ class ViewTier:
     """Polling loop of tier 1, which reads the selected and visible groups in full once per interval.
 
     The selected group, and the visible groups of each coordinator, are read separately, so that a hanging broker delays
-    only its own groups. Descriptions are published before offsets, because offsets need requests to more brokers.
+    only its own groups. Descriptions are published before offsets, because reading offsets and log ends takes longer:
+    it needs requests to more brokers.
 
     Args:
         changed: called after each change to the store.
@@ -124,7 +125,7 @@ class ViewTier:
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
         """Set the selected group and the visible groups.
 
-        A newly selected group is read immediately, and so are visible groups without details.
+        A newly selected group is read immediately, and so are visible groups whose details have not been read yet.
         """
         if selected != self._selected:
             self._selected = selected
@@ -160,8 +161,8 @@ class ViewTier:
     async def _settled(self, wake: asyncio.Event) -> None:
         """Wait until the selected and visible groups have stayed the same for `settle_time` seconds.
 
-        Because of this pause, groups that only scroll past are not read. The pause lasts at most `KEY_REPEAT_LIMIT`
-        seconds.
+        Because of this pause, groups that are visible only for a moment while the user scrolls are not read. The pause
+        lasts at most `KEY_REPEAT_LIMIT` seconds.
 
         Args:
             wake: event that is set when the selected group or the visible groups change.
@@ -177,7 +178,7 @@ class ViewTier:
     async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
         """Run a read of the selected group, and cancel it shortly after the user has selected another group.
 
-        If the read was not cancelled, a coordinator that does not respond would delay the read of the newly selected
+        If the read were not cancelled, a coordinator that does not respond would delay the read of the newly selected
         group.
         """
         reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
@@ -199,7 +200,8 @@ class ViewTier:
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
         """Read all visible groups once per interval.
 
-        After scrolling, only groups without details, and groups with details older than one interval, are read.
+        After the user has scrolled, only groups without details, and groups whose details are older than one interval,
+        are read.
         """
         while True:
             scrolled = self._wake_visible.is_set()
@@ -270,7 +272,7 @@ class ViewTier:
         """Pass the result of a read to `on_read`.
 
         In a replay, the time of the result is replaced with the time of the recorded data. The result is dropped if the
-        user has selected another time since the read began.
+        user has moved the replay to a different time since the read began.
 
         Args:
             recorded_at: time of the recorded data when the read began; None for live data.
@@ -299,7 +301,8 @@ class ViewTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                # If this read returned no lag, `summary.lag` is from an earlier read and already in the time series.
+                # If this read returned no lag, add None to the time series, because `summary.lag` is from an earlier
+                # read, and was added after that read.
                 lag = summary.lag if summary.lag_at == now else None
                 self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)

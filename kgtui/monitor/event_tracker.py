@@ -39,9 +39,9 @@ _FOUND = frozenset({
 """Problems whose beginning cannot be observed. For these, kgtui shows the time at which it found the problem."""
 
 _OBSERVED_BEFORE = 30.0
-"""Minimum time, in seconds, for which a group must be read in full before kgtui finds a problem.
+"""Minimum time, in seconds, for which a group was read in full before a problem of this group was found.
 
-Otherwise, the beginning of the problem does not count as observed.
+Only then does kgtui count the beginning of the problem as observed. Otherwise, the problem may have begun earlier.
 """
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
@@ -55,8 +55,8 @@ Otherwise, the events of many abandoned groups would hide all other events.
 class EventTracker:
     """Adds an event to the log for each change that the store reports.
 
-    To find members that join or leave, the tracker remembers the members of groups. Groups that are read in full come
-    first. The members of other groups are remembered only until the limit `members` is reached.
+    To find members that join or leave, the tracker remembers the members of groups. If there are more members than the
+    limit `members`, those of groups that are read in full are remembered, and those of other groups are forgotten.
 
     Args:
         log: the log to which events are added.

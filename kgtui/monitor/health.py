@@ -40,9 +40,9 @@ READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
 """Number of reads that are kept per partition, unless the group has too many partitions (`_READS_PER_GROUP`)."""
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
-"""Maximum number of reads that are kept for one group, and for all groups together.
+"""Maximum number of reads that are kept for one group, and for all groups in total.
 
-Each read of each partition counts, and takes 40 bytes. A group with very many partitions may exceed the first limit,
+Each read of each partition counts, and takes 40 bytes. A group with very many partitions can exceed the first limit,
 because at least `MIN_READS_PER_PARTITION` reads are kept for each partition.
 """
 
@@ -56,13 +56,13 @@ _SLICE_SECONDS = 0.003
 """Maximum seconds for which the computation of a verdict blocks the event loop without a pause."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
-"""Maximum fraction of one CPU for the verdicts on all groups together, and on the selected group."""
+"""Maximum fraction of one CPU for computing the verdicts on all groups in total, and on the selected group."""
 
 _CPU_CREDIT = 0.05
-"""Maximum CPU time, in seconds, that verdicts can save up, or can use in advance.
+"""Maximum of the credit of CPU time for computing verdicts, in seconds. The minimum is the negative of this value.
 
-Each second adds `_CPU_OF_ALL` seconds of CPU time to a credit, and each verdict uses some of it. When no credit is
-left, only the selected group gets verdicts.
+Each second adds `_CPU_OF_ALL` seconds to the credit. Computing a verdict reduces it by the CPU time that was used.
+While no credit is left, only the selected group gets new verdicts.
 """
 
 _RETENTION_TOPICS = 20_000
@@ -75,7 +75,7 @@ class RetentionTier:
     The retention time of a topic is read again after `RETENTION_MAX_AGE` seconds, even if the last read failed.
 
     Attributes:
-        known: the retention times that have been read so far.
+        known: all retention times that have been read.
     """
 
     def __init__(self, admin: GroupAdmin, options: MonitorOptions, timer: PollTimer) -> None:
@@ -146,10 +146,10 @@ class ReadResult(NamedTuple):
 
 
 class HealthTier:
-    """Keeps the reads of recently selected or visible groups, and publishes health verdicts on them.
+    """Stores the reads of recently selected or visible groups, and computes health verdicts on these groups.
 
     A verdict is computed again after `expire_cache` seconds (`kgtui.model.burrow.Options`), or later if CPU time is
-    short (`_CPU_OF_ALL`). If too many reads are kept, the reads of the group that was read longest ago are dropped
+    short (`_CPU_OF_ALL`). If too many reads are stored, the reads of the group that was read longest ago are dropped
     first. While a group is out of view, it is not read, so its reads have a gap when it comes back into view.
 
     Args:
@@ -196,7 +196,7 @@ class HealthTier:
         self._wake.set()
 
     def take_record_times(self, group: str, times: Mapping[TopicPartition, RecordTime]) -> None:
-        """Queue the times of a group's unread records for `run`, which computes the verdict immediately."""
+        """Queue the times of a group's unread records for `run`, which then computes a new verdict on the group."""
         self._times[group] = times
         self._wake.set()
 
@@ -257,10 +257,11 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # Use the time of the first list with the group as Empty, because its first full read may be much later.
+            # Use the time of the first list in which the group was Empty, because the first full read of the group may
+            # be much later.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
-            # No list shows another state, so the group has been Empty since its coordinator began to respond.
+            # No list has shown a different state, so the group has been Empty since its coordinator began to respond.
             broker = self._store.brokers.get(self._store.groups[group].coordinator)
             if broker is not None and broker.answered_since is not None:
                 history.empty_since = min(history.empty_since[0], broker.answered_since), True

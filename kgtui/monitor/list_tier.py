@@ -50,6 +50,7 @@ class PendingRemovals:
 
     Args:
         remove: called with the id of a broker, and the ids of its groups that can be removed.
+        now: returns the current time in seconds since the epoch.
     """
 
     def __init__(self, remove: Callable[[int, Collection[str]], None], now: Callable[[], float]) -> None:
@@ -229,7 +230,7 @@ class ListTier:
         return True
 
     def _drop_brokers(self) -> None:
-        """Remove brokers that left the cluster `SHOWN_AFTER_LEAVING` seconds ago and have no groups in the store."""
+        """Remove brokers that left the cluster at least `SHOWN_AFTER_LEAVING` seconds ago and have no stored groups."""
         index = self._store.listing_index
         for node, left_at in list(self._left_at.items()):
             if self._timer.now() - left_at >= SHOWN_AFTER_LEAVING and not index.coordinated_by(node):

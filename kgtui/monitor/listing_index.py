@@ -1,4 +1,7 @@
-"""The ids of all groups by their listing, for example all groups of one broker that are Stable consumer groups."""
+"""Index from each listing (a row of ListGroups without the group id) to the ids of the groups that have this listing.
+
+For example, all Stable consumer groups of one broker have the same listing.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,8 @@ class ListingIndex:
         return {group for ids in lists for group in ids}
 
     def update(self, moves: ListingMoves, groups: Mapping[str, Listing]) -> None:
-        """Update the ids of each listing. Changed lists are replaced, because snapshots share the old ones.
+        """Update the ids of each listing. Changed lists are replaced, not modified, because snapshots use the old
+        lists.
 
         Args:
             moves: groups whose listing has changed. A group is added to a listing only if it still has that listing.

@@ -24,7 +24,7 @@ _PAUSE = 120
 """Minimum seconds between two comparisons of all positions of a group with the log start offsets."""
 
 _OLDER_PART = 0.5
-"""A position in this fraction of a log, counted from the log start offset, counts as near the log start."""
+"""A position counts as near the log start if it is in this fraction of the log, counted from the log start offset."""
 
 
 class LogStartCheck(NamedTuple):
@@ -64,7 +64,7 @@ async def compare_with_log_starts(
         if due or any(waited > 1 for waited in trail.waited):
             found = positions_of(read.committed.get(group, ()), read.share.get(group, ()), read.bounds)
             if len(found) != len(trail.waited):
-                # This read lacks some partitions, so it was not added to the trail, and cannot be compared.
+                # Skip the group: this read lacks some of its partitions, so it was not added to the trail.
                 continue
             checked = [
                 row

@@ -1,9 +1,9 @@
 """Checks whether groups that no broker lists any longer were deleted.
 
 The lists of groups alone do not prove that a group is gone. While a broker fails, restarts or hands over its groups,
-its groups are in no list. This takes seconds if other brokers have replicas of `__consumer_offsets`. Otherwise, it
-lasts until the broker is back. The data of a group is therefore kept until the group's coordinator responds that the
-group does not exist.
+its groups are in no list. They are missing for seconds if other brokers have replicas of `__consumer_offsets`, and
+otherwise until the broker is back. The data of a group is therefore kept until the group's coordinator responds that
+the group does not exist.
 """
 
 from __future__ import annotations

@@ -123,8 +123,8 @@ class Monitor:
             async with asyncio.timeout(_FIRST_DRAW):
                 await self._view_set.wait()
                 await asyncio.sleep(_FIRST_DRAW_WITH_VIEW)
-        # Import modules in a thread, because an import blocks for several milliseconds. `GcTuning.freeze_once` will
-        # need `ctypes`.
+        # Import modules in a thread, because an import blocks the event loop for several milliseconds. `ctypes` is
+        # imported here because `GcTuning.freeze_once` will need it later.
         await asyncio.to_thread(import_module, "ctypes")
         module = await asyncio.to_thread(import_module, "kgtui.monitor.detail_tiers")
         publish_later = partial(self._publish_soon, _BACKGROUND_FACTOR)

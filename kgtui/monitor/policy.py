@@ -43,11 +43,10 @@ After this time, the broker disappears as soon as other brokers list its groups.
 """
 
 REMOVAL_GRACE = 10.0
-"""Maximum time, in seconds, for which a group is kept if no broker lists it and a broker does not respond.
+"""Maximum time, in seconds, for which a group that no broker lists is kept because of a broker that does not respond.
 
-The group is kept because this broker may coordinate it.
-
-The controller reassigns the groups of a dead broker after `broker.session.timeout.ms`, by default 9 s.
+The group is kept because this broker may coordinate it. The time is a little longer than `broker.session.timeout.ms`
+(by default 9 s), after which the controller reassigns the groups of a dead broker.
 """
 
 MISSING_CHECK_PAUSE = 1.0
@@ -69,9 +68,9 @@ A shorter interval would read the same recorded poll again.
 """
 
 LARGE_CLUSTER = 20_000
-"""In clusters with more groups than this, the sweep (the background read of all groups) is slower.
+"""In clusters with more groups than this, the sweep (the background read of all groups) reads fewer groups per second.
 
-The factors are `large_first_factor` and `large_later_factor` in `MonitorOptions`.
+The rate is multiplied by `large_first_factor` or `large_later_factor` of `MonitorOptions`.
 """
 
 NO_SWEEP = 0.001
@@ -137,10 +136,10 @@ class MonitorOptions:
             visible groups.
         timeout: maximum duration of one list request or one read.
         failure_pause_max: longest pause after failed polls of a broker or failed reads of the metadata.
-        list_load: maximum fraction of the time that a broker is busy with list requests.
+        list_load: maximum fraction of the time for which a broker is busy with list requests.
         visible_groups: maximum number of visible groups that are read in full, besides the selected group.
         sweep_rate: maximum number of groups per second that the sweep, the background read of all groups, reads from
-            all brokers together.
+            all brokers in total.
         first_sweep_factor: factor by which the first sweep reads more groups per second than `sweep_rate`.
         large_first_factor, large_later_factor: in clusters with more than `LARGE_CLUSTER` groups, factors by which the
             first sweep, and later sweeps, read fewer groups per second, because listing and drawing so many groups
@@ -152,7 +151,7 @@ class MonitorOptions:
         empty_pause: minimum time between two reads of an Empty group by the sweep.
         describe_pause: minimum time between two reads of a group's description by the sweep, unless the state of the
             group has changed.
-        sweep_load: maximum fraction of the time that a broker is busy with the sweep, except for the first sweep.
+        sweep_load: maximum fraction of the time for which a broker is busy with the sweep, except for the first sweep.
         suspects: maximum number of groups that are read in full because of a possible problem.
         publish_interval: minimum time between two snapshots. It is ten times as long if only summaries or health
             verdicts have changed.
@@ -188,8 +187,8 @@ class MonitorOptions:
 def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
     """Return the seconds until the cluster's metadata is read again.
 
-    After failed reads, the pause is at most `failure_pause_max`. While a broker that has left may come back, it is at
-    most half of `failure_pause_max`.
+    After failed reads, the pause is at most `failure_pause_max`. While a broker that has left the cluster is still
+    shown (`SHOWN_AFTER_LEAVING`), the pause is at most half of `failure_pause_max`, so that its return is noticed soon.
 
     Args:
         failures: number of consecutive reads of the metadata that failed.
@@ -201,7 +200,7 @@ def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
 
 
 def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:
-    """Return the maximum number of groups per second that the sweep reads from all brokers together.
+    """Return the maximum number of groups per second that the sweep reads from all brokers in total.
 
     Args:
         groups: number of groups in the cluster.
@@ -259,7 +258,7 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time, in seconds, between two reads of the same group's description by the recorder."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum timeout of one poll of the recorder, in seconds. A longer polling interval is also the timeout."""
+"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, it is the timeout."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time, in seconds, that the recorder waits for the first list of groups from each broker."""

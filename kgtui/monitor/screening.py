@@ -1,8 +1,8 @@
 """Finds groups with a possible problem by simple rules, which may report a healthy group but miss no problem.
 
-The sweep passes each read to `Screening`, which adds it to the group's trail (the data of its last reads), applies the
-rules, and stores judgments. Groups with a possible problem are then read in full for an exact verdict
-(`kgtui.monitor.suspects`).
+The sweep, which reads all groups in the background, passes each read to `Screening`. `Screening` adds the read to the
+group's trail (the data of its last reads), applies the rules, and stores judgments. Groups with a possible problem are
+then read in full for an exact verdict (`kgtui.monitor.suspects`).
 
 | problem | rule |
 |---|---|
@@ -58,7 +58,8 @@ UNSETTLED_CLASSIC = 15.0
 UNSETTLED_OTHER = 60.0
 """Seconds after which a group in a rebalance gets the status WARN, unless its type is classic.
 
-The limit is longer than for classic groups, because such a rebalance interrupts the reading of only some partitions.
+The limit is longer than for classic groups, because a rebalance of these groups interrupts the reading of only some
+partitions.
 """
 
 OBSERVED_AFTER_REBALANCE = 60.0
@@ -190,7 +191,10 @@ class Screening:
         return self.near_log_start | self._rebalanced_at.keys()
 
     def refuted(self, group: str) -> None:
-        """Remove the possible problem of a group from its trail, because its exact verdict is OK. Judge it again."""
+        """Remove the possible problem of a group from its trail, because the exact verdict on the group is OK.
+
+        Then judge the group again.
+        """
         health = self._store.health.get(group)
         if health is None or health.loss is None or not health.loss.is_near:
             self.near_log_start.discard(group)
@@ -319,8 +323,9 @@ class Screening:
         watched_since = now if broker is None or broker.answered_since is None else broker.answered_since
         if now - max(since or 0.0, watched_since) >= ABANDONED_AFTER:
             return judgment_of_abandoned(lag, since, basis)
-        # Brokers do not report when a group became Empty. Old unread records prove nothing, because the group may have
-        # been far behind when its members left. It counts as abandoned only after kgtui has observed it for a day.
+        # Brokers do not report when a group became Empty. Old unread records do not prove that it has been Empty for
+        # long, because it may have been far behind when its members left. Therefore, a group counts as abandoned only
+        # after kgtui has observed it as Empty for a day.
         unread_since = self._store.unread_since.get(group, now)
         if since is None and not trail.rewound_at and now - unread_since >= ABANDONED_AFTER:
             return judgment_of_unused(lag, basis)
@@ -338,7 +343,8 @@ def _order(judgment: Judgment) -> tuple[bool, int]:
 def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
     """Return the judgment `found`, with the beginning from the previous judgment if both have the same problem.
 
-    Some rules use only the last few reads, so their beginning would move with each read.
+    Some rules use only the last few reads of a group. Without this function, the beginning of a lasting problem would
+    move forward with each read.
 
     Args:
         known: the previous judgment on the group, or None.

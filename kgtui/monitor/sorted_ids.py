@@ -1,4 +1,4 @@
-"""Finds ids in a sorted list, and inserts and removes a few ids without sorting it again."""
+"""Finds ids in a sorted list, and inserts or removes a few ids without sorting the whole list again."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ class Store:
             self._stale.add("screened")
 
     def set_access(self, access: Access) -> None:
-        """Store the permissions of the user, which show whether brokers leave out offsets."""
+        """Store the permissions of the user, which show whether brokers may leave out offsets."""
         self.access = access
         self._stale.add("brokers")
 
@@ -361,7 +361,7 @@ class Store:
     def snapshot(self) -> Snapshot:
         """Return a snapshot, which shares unchanged data with the previous snapshot.
 
-        It shares the attributes named in `_LIVE` with the store.
+        The attributes named in `_LIVE` are read-only views of the store's own data.
         """
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0

@@ -97,8 +97,8 @@ class SuspectTier:
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
         """Yield the ids of at most `MonitorOptions.suspects` suspects in the order of reading.
 
-        Within each problem, the groups that were chosen last time come first, and then the other groups. Both are
-        sorted by id.
+        Among groups with the same problem, those that were chosen last time come first, sorted by id. The other groups
+        follow, sorted by id too.
         """
         left = self._most
         for groups in suspects:

@@ -48,9 +48,8 @@ _COMMITTING_SECONDS = 600.0
 _CHANGED_PER_BATCH = 0.5
 """Maximum number of groups that are added to a batch because their state has changed.
 
-It is a fraction of the number of other groups in the batch.
-
-Because of this limit, the sweep makes progress even if many states change.
+The number is a fraction of the number of other groups in the batch. Because of this limit, the sweep makes progress
+even if the states of many groups change.
 """
 
 
@@ -130,7 +129,7 @@ class SweepTier:
             node: id of the broker that coordinates the groups.
             groups: ids of the groups, in the order of reading.
             first: whether this is the first sweep over the coordinator's groups.
-            seconds: time over which the batches are spread.
+            seconds: time over which the batches are spread, in seconds.
         """
         round_began, done, read, options = self._timer.now(), 0, 0, self._options
         while done < len(groups):
@@ -162,7 +161,7 @@ class SweepTier:
         return groups[start : start + self._options.sweep_batch]
 
     def _rate(self, *, first: bool) -> float:
-        """Return the maximum number of groups per second for all coordinators together."""
+        """Return the maximum number of groups per second that all sweep tasks are allowed to read in total."""
         return sweep_rate(self._options, len(self._store.groups), first=first)
 
     def _changed_groups(self, node: int, most: int) -> list[str]:

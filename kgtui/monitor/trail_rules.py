@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 FLAPPING_SECONDS = 1_200
 """A group is flapping if its last `REBALANCES_KEPT` rebalances began within this many seconds.
 
-The rate of `RebalanceRate.FLAPPING` corresponds to 1,800 s. This limit is smaller, because deployments also cause
-rebalances.
+In the exact verdict (`RebalanceRate.FLAPPING`), the same number of rebalances within 1,800 s is enough. The limit for
+screening is stricter, because deployments also cause rebalances.
 """
 
 CALM_AFTER = 600
@@ -60,7 +60,9 @@ def moved_backward(trail: Trail) -> Iterator[Judgment]:
 
 
 def flapping(trail: Trail, now: float) -> Iterator[Judgment]:
-    """Yield `Problem.FLAPPING` if `REBALANCES_KEPT` rebalances followed each other quickly and the last one is recent.
+    """Yield `Problem.FLAPPING` if the last `REBALANCES_KEPT` rebalances began within `FLAPPING_SECONDS`.
+
+    Nothing is yielded if the last rebalance began more than `CALM_AFTER` seconds ago.
 
     Args:
         now: seconds since the epoch.
@@ -72,7 +74,10 @@ def flapping(trail: Trail, now: float) -> Iterator[Judgment]:
 
 
 def growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.BEHIND` if the lag grew in each stored read, and records from before the first one are unread."""
+    """Yield `Problem.BEHIND` if the lag grew from each stored read to the next, and old records are still unread.
+
+    Old records are records that existed at the first stored read.
+    """
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
         return

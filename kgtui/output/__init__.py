@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def redirect_to_devnull(stream: TextIO) -> None:
     """Discard the buffer of a stream, and everything that is written to the stream from now on.
 
-    This is needed when the reader of the stream has exited, as in `kgtui ls | head -1`. Otherwise, the interpreter
-    would fail to flush the stream at exit, print an error, and change the exit code.
+    Call this function when the program that reads the stream has exited, as in `kgtui ls | head -1`. Otherwise, the
+    interpreter would fail to flush the stream at exit, print an error, and change the exit code.
     """
     with contextlib.suppress(OSError, ValueError):
         devnull = os.open(os.devnull, os.O_WRONLY)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _STEADY = 0.05
 """If a lag rises or falls by less than this number of records per second, its trend is shown as 0."""
 _LONG_TIME_LAG = 60.0
-"""The estimated time to catch up is shown if the oldest unread record is at least this old, in seconds."""
+"""Minimum age of a group's oldest unread record, in seconds, for which the estimated time to catch up is shown."""
 _SOURCE = "computed from the reads of kgtui check"
 
 
@@ -39,9 +39,10 @@ class CheckResults:
     Attributes:
         snapshot: a snapshot with the health of every group that was watched.
         ids: ids of the groups to print, in this order.
-        counts: verdict → number of checked groups, including groups that are not printed.
-        failed: whether some verdict is at least as bad as `fail_on`, or records were lost or will be lost soon.
-        fail_on: the mildest verdict with which the check fails (`--fail-on`).
+        counts: verdict → number of checked groups with this verdict, including groups that are not printed.
+        failed: whether the verdict on any checked group is at least as bad as `fail_on`, or any of these groups has
+            lost records or will lose records soon.
+        fail_on: the mildest verdict that counts as a failure (`--fail-on`).
         seconds: how long the groups were watched, in seconds.
         interval: time between two reads, in seconds.
         coverage: how many brokers answered, and how many groups could be read.
@@ -74,8 +75,8 @@ def _cells(snapshot: Snapshot, group: str) -> list[str]:
 def as_json(results: CheckResults) -> bytes:
     """Encode the verdicts as JSON. Durations are in seconds.
 
-    The top-level keys are those of `kgtui ls`, and the key `check`, which contains a summary, such as the number of
-    groups per verdict.
+    The top-level keys are the same as in the JSON of `kgtui ls`. The additional key `check` contains a summary, such as
+    the number of groups per verdict.
     """
     snapshot = results.snapshot
     groups = [as_object(JSON_FIELDS, snapshot, group) for group in results.ids]
@@ -111,7 +112,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     """Return phrases for the column WHY: the reason for the verdict, then other problems, the most urgent ones first.
 
     Args:
-        group_type: type of the group, because phrases about share groups have other words; None if unknown.
+        group_type: type of the group; None if unknown. Some phrases are worded differently for share groups.
     """
     now = health.read_at or 0.0
     clock = local_clock(now)
@@ -145,8 +146,9 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
 def severe_problem(health: GroupHealth) -> Problem | None:
     """Return the problem of a group whose records were lost or will soon be lost; None if there is no such problem.
 
-    The result is also None if the verdict is already an error. The verdict does not depend on lost records, because it
-    is determined by Burrow's rules, which judge only whether a group makes progress.
+    The result is also None if the verdict is already an error. This function finds what the verdict does not cover:
+    Burrow's rules, which determine the verdict, judge only whether a group makes progress, not whether it loses
+    records.
     """
     from kgtui.model.health.judged import judgment_of_health
     from kgtui.model.judgment import NOT_READ, GroupStatus

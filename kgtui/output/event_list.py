@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 _TITLES = ("TIME", "EVENT", "GROUP", "WHAT")
 
 _MIN_WIDTHS = (20, 12, 24, 0)
-"""Minimum width of each column, in terminal cells, so that few later events need a wider column."""
+"""Minimum width of each column, in terminal cells. It is so large that few events need a wider column."""
 
 _MAX_WIDTH = 36
 """Table cells are padded to at most this width, in terminal cells."""
 
 
 class EventTableWriter:
-    """Formats events as lines of one table, whenever events arrive. The first line of the table is a header.
+    """Formats events as lines of one table, which begins with a header. Call `lines` whenever new events arrive.
 
-    A value that is wider than its column makes the column wider for all later lines. Columns never become narrower.
+    A value that is wider than its column makes the column wider for the lines that follow, up to `_MAX_WIDTH`. Columns
+    never become narrower.
     """
 
     def __init__(self) -> None:

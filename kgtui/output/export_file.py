@@ -77,7 +77,7 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
 def file_stem(group: str) -> str:
     """Return a file name for a group, without suffix, that is valid on every system.
 
-    If the group id is long, or contains other characters than `A-Za-z0-9._-`, the file name contains a hash of the id,
+    If the group id is long, or contains characters other than `A-Za-z0-9._-`, the file name contains a hash of the id,
     so that the file names of two groups differ.
     """
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", group[:200])[:60].strip("._-")

@@ -96,8 +96,8 @@ def _utf16(char: str) -> tuple[int, ...]:
 def json_bytes(value: object, *, one_line: bool = False) -> bytes:
     r"""Encode a value as JSON in UTF-8, with a line feed at the end.
 
-    Characters that are invisible or control a terminal are escaped, such as `\u202e`. Lone surrogates are escaped too:
-    Python decodes invalid UTF-8 in an id to them (`surrogateescape`).
+    Characters that are invisible or control a terminal are escaped, such as `\u202e`. Lone surrogates are escaped too,
+    because UTF-8 cannot encode them. An id contains them if Python has decoded invalid UTF-8 (`surrogateescape`).
 
     Args:
         one_line: whether to write the value without line breaks and indentation.

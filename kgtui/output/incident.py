@@ -1,4 +1,6 @@
-"""Exports data for an incident report, as JSON or Markdown: one group, other groups with its topics, and the brokers.
+"""Exports data about one group for an incident report, as JSON or Markdown.
+
+The export also contains the brokers, and the other groups that have a topic in common with this group.
 
 Sensitive values, user names in URLs, and the values of keys such as `password` are removed.
 """
@@ -39,9 +41,9 @@ MAX_CHARACTERS = 300
 
 
 def incident(snapshot: Snapshot, group: str, *, version: str, command_config: str | None = None) -> dict[str, Any]:
-    """Return the incident export of a group: all known data about it, the brokers, and other groups with its topics.
+    """Return the incident export of a group as a dict that can be encoded as JSON.
 
-    The result contains only values that can be encoded as JSON.
+    It contains all known data about the group, the brokers, and the other groups that have a topic in common with it.
 
     Args:
         group: group id. If the group is no longer listed, its last description is exported.
@@ -175,7 +177,7 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """Format an incident export as Markdown. Ids are escaped, so that they stay in their code spans and lines."""
+    """Format an incident export as Markdown. Ids are escaped, so that no id can end its code span or its line."""
     group = found["group"]
     parts = [
         f"# Group {code(group['group'])}",

@@ -46,14 +46,14 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: s
     lines += rows
     if not lines:
         return ""
-    # Most columns repeat a few texts. `_padded` pads each text only once.
+    # `_padded` pads equal texts in a column only once, because most columns repeat a few texts.
     padded = [_padded(column, cells) for column, cells in zip(columns, zip(*lines, strict=True), strict=True)]
     return "".join([(indent + line).rstrip(" ") + "\n" for line in map(GAP.join, zip(*padded, strict=True))])
 
 
 def cell_width(text: str) -> int:
     """Return the width of a text on a terminal, in cells."""
-    # Rich is slow to import. It measures only texts that are neither ASCII nor the frequent dash `–`.
+    # Do not use Rich for ASCII texts and for the frequent dash `–`, because Rich is slow to import.
     if text.isascii() or text == UNICODE.none:
         return len(text)
     from rich.cells import cell_len
@@ -62,7 +62,7 @@ def cell_width(text: str) -> int:
 
 
 def _padded(column: Column, cells: Sequence[str]) -> list[str]:
-    """Escape control characters in the cells of a column, and pad them to one width."""
+    """Escape control characters in the cells of a column, and pad all of these cells to the same width."""
     distinct = set(cells)
     if _is_plain("".join(distinct)):
         width = min(max(map(len, distinct)), MAX_PADDED_WIDTH)
