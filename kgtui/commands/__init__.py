@@ -25,7 +25,7 @@ terminal UI.
 | `audit` | `kgtui audit`: the audit log |
 | `backups` | `kgtui backups`: the backups that were made before deletions |
 | `kafka_groups` | `kgtui groups`: options and output of `kafka-groups.sh` |
-| `kafka_options` | parses and describes the options of a Kafka script |
+| `kafka_options` | parses the options of a Kafka script, and formats the help text about them |
 | `doctor` | `kgtui doctor`: what each broker supports, and the user's permissions |
 | `clusters` | `kgtui clusters`: the configured clusters |
 | `record` | `kgtui record`: records all groups into a lake |

@@ -76,7 +76,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_lake_options(parser)
     add_selection_options(parser)
-    parser.add_argument("--for", dest="seconds", metavar="TIME", help=f"how long to watch (default: {_DURATION})")
+    parser.add_argument(
+        "--for", dest="seconds", metavar="TIME", help=f"how long to watch the groups (default: {_DURATION})"
+    )
     parser.add_argument(
         "--interval", metavar="TIME", help=f"time between two reads of a group (default: {policy.CHECK_INTERVAL:g}s)"
     )
@@ -188,7 +190,8 @@ async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention
 async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query, watching: Watching) -> int:
     """Print the health verdicts on groups in a recording, and return the exit code.
 
-    The verdicts are based on the poll that `admin` shows, and on all polls up to `args.seconds` seconds before it.
+    The verdicts are based on the poll `admin.poll` (at the time `--at`), and on the polls in the `args.seconds` seconds
+    before it.
     """
     from kgtui.commands.group_watch import RecordedWatch
 
@@ -338,7 +341,11 @@ def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
 
 
 def _is_notable(health: GroupHealth) -> bool:
-    """Return whether a group is printed even without `--all`: it was never read, is not OK, or loses records."""
+    """Return whether a group is printed even without `--all`.
+
+    This is so if no read of the group has succeeded, if its verdict is not OK, or if it has lost or will soon lose
+    records.
+    """
     from kgtui.output.check_results import severe_problem
 
     return health.status is not Status.OK or not health.reads or severe_problem(health) is not None

@@ -253,9 +253,9 @@ def _selected(args: argparse.Namespace, query: Query, snapshot: Snapshot) -> Seq
 
 
 async def print_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query) -> int:
-    """Print the events of a recording up to the poll that `admin` shows, and return the exit code.
+    """Print the events of a recording up to the poll `admin.poll` (at the time `--at`), and return the exit code.
 
-    If `--for` is given, events that are older than this time before the poll are not printed.
+    If `--for` is given, only the events in the last `args.seconds` seconds before this poll are printed.
     """
     from kgtui.history.recorded_events import recorded_events
 

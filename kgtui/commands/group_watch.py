@@ -83,7 +83,7 @@ class _Watch:
         self.without_offsets: set[str] = set()
         self.hidden: set[str] = set()
         self._offsets_read: set[str] = set()  # Groups whose last read of offsets succeeded, even if it found none.
-        self._incomplete: set[str] = set()  # Groups whose last read may lack offsets for which permissions are missing.
+        self._incomplete: set[str] = set()  # Groups whose last read may lack offsets because of missing permissions.
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
@@ -284,7 +284,7 @@ class RecordedWatch(_Watch):
 
 
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
-    """Return the poll that `admin` shows and the polls in the `seconds` before it, oldest first.
+    """Return the poll `admin.poll` and the polls in the `seconds` seconds before it, oldest first.
 
     To cover the whole period, the newest poll before the period is included too, unless the recording has a gap between
     this poll and the next one.

@@ -55,7 +55,7 @@ def print_bytes(data: bytes) -> None:
 
 
 def stdout_is_closed() -> bool:
-    """Return whether the reader of stdout has exited, or its terminal is closed. Nothing is written to find out."""
+    """Return whether the program that reads stdout has exited, or the terminal is closed. Nothing is written."""
     from select import poll
 
     watcher = poll()

@@ -36,9 +36,9 @@ class Selection:
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: two numbers: for how many groups the data is known to which the filter has to be applied (such as
-            members or offsets), and for how many groups this data is needed. Neither number counts groups that the
-            filter excludes by id, type or state.
+        searched: two numbers of groups. The second counts the groups to which the filter can be applied only with more
+            data, such as members or offsets. The first counts those of them for which all this data is known. Groups
+            that the filter already excludes by id, type or state are not counted.
         listed: group id → row in the list of groups (type, state, coordinator), for all groups of the cluster.
     """
 

@@ -116,7 +116,7 @@ class SessionOpener:
         return self.replay(await open_recording(lake, at or None, option="the time"))
 
     def replay(self, admin: ReplayAdmin) -> Session:
-        """Return a session on the recording of `admin`. It first shows the poll that `admin` shows."""
+        """Return a session on the recording of `admin`. The session begins at the poll `admin.poll`."""
         return _replay_session(self._empty(), admin)
 
     async def _open(self, target: Target, command_config: str | None) -> Session:

@@ -68,7 +68,7 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Add times that only earlier polls of a recording show, such as the time of a group's last progress.
+    """Return the snapshot with times that only earlier polls of a recording show, such as a group's last progress.
 
     A snapshot of a live cluster is returned unchanged.
     """
@@ -91,7 +91,7 @@ async def read_details(
     A group that does not exist also causes a fault. Raises `UnreachableError` if no broker answered.
 
     Args:
-        timeout: maximum duration of all reads together, in seconds.
+        timeout: maximum total duration of all reads, in seconds.
     """
     deadline = Deadline(timeout, steps=5)
     cluster = await admin.cluster(timeout=deadline.step())
@@ -112,7 +112,7 @@ async def read_details(
         timeout=deadline.step(),
     )
     offsets |= {group: replace(offsets[group], record_times=found) for group, found in times.items()}
-    # Leave out NOT_SUPPORTED for configs, because old brokers have no group configs.
+    # Ignore the error NOT_SUPPORTED of reads of configs, because old brokers have no group configs.
     faults = [
         fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS or fault.name != "NOT_SUPPORTED"
     ]

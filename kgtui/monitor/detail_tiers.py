@@ -61,7 +61,7 @@ class AccessTier:
         self._timer, self._changed = timer, changed
 
     async def run(self) -> None:
-        """Read the permissions until this task is cancelled. A failed read is repeated at the next poll."""
+        """Read the permissions until this task is cancelled. A failed read is repeated after the polling interval."""
         refreshed = False
         while True:
             max_age = 0.0 if refreshed else ACCESS_MAX_AGE
@@ -79,7 +79,7 @@ class AccessTier:
 SECOND_READ = 1.0
 """Maximum seconds between the first and the second read of a newly selected group.
 
-Two reads show whether the lag falls, and when the group will have caught up.
+The second read follows soon, because only two reads show whether the lag falls, and when the group will have caught up.
 """
 
 
@@ -136,7 +136,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of `group` while this group is selected. If it is None, read no configs."""
+        """Also read the configs of `group` while this group is selected. If `group` is None, read no configs."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -176,7 +176,7 @@ class ViewTier:
                         await wake.wait()
 
     async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
-        """Run a read of the selected group, and cancel it shortly after the user has selected another group.
+        """Run a read of the selected group, and cancel it shortly after the user has selected a different group.
 
         If the read were not cancelled, a coordinator that does not respond would delay the read of the newly selected
         group.
@@ -377,5 +377,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of `group` while this group is selected. If it is None, read no configs."""
+        """Also read the configs of `group` while this group is selected. If `group` is None, read no configs."""
         self._view.want_configs(group)

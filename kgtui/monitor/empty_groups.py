@@ -144,7 +144,7 @@ class EmptyGroupTier:
 
 
 async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:
-    """Search for the time of the first unread record in each partition, and return the latest of them for each group.
+    """Search for the time of the first unread record in each partition. Return the latest of these times per group.
 
     Args:
         read: the offsets of the groups, with log start and log end offsets.

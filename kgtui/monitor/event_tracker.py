@@ -174,11 +174,11 @@ class EventTracker:
             self.log.add([broker_back(after.node, after.address, at)])
 
     def judged(self, group: str) -> None:
-        """Remember that the judgment on a group may have changed, so that `compare_verdicts` compares it later."""
+        """Remember that the verdict on a group may have changed, so that `compare_verdicts` compares it later."""
         self._judged[group] = None
 
     def compare_verdicts(self, snapshot: Snapshot) -> None:
-        """Add the events for changed judgments on groups that were passed to `judged`.
+        """Add the events for changed verdicts on groups that were passed to `judged`.
 
         One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read, or has too few reads, keeps
         its previous verdict. If a group without a known problem gets one, the event has OK as the previous verdict only

@@ -40,7 +40,7 @@ many objects takes longer than 5 ms.
 """
 
 _POSTPONED_MOST = 30
-"""After this many postponed collections in a row, the new objects are frozen instead."""
+"""After this many postponed collections in a row, the new objects are frozen and no longer visited by collections."""
 
 _OLD = 20_000
 """Maximum number of unfrozen objects that have survived a collection. If there are more, all are frozen."""

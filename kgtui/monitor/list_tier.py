@@ -280,8 +280,9 @@ class ListTier:
         await self._store.take_list(node, delta, first=first)
         self._missing.listed(delta.updated)
         self._listed.add(node)
-        # `missing` contains the groups that the broker no longer lists. The first list of a broker is compared with the
-        # store instead of a previous list. If the broker has come back, the store still contains its groups.
+        # `missing` contains the groups that the broker no longer lists. There is no previous list to compare the first
+        # list of a broker with, so it is compared with the store, which still has the groups of a broker that came
+        # back.
         missing = self._store.listing_index.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ListingMoves:
-    """Groups whose listing has changed, until the index is updated.
+    """Groups whose listing has changed since the last update of the index.
 
     Attributes:
         joined: listing → ids of groups that have this listing now.

@@ -72,7 +72,10 @@ class MissingGroups:
         return bool(self._nodes)
 
     async def check(self) -> bool:
-        """Check some of the groups, the longest unchecked ones first. Return whether groups were removed."""
+        """Check up to `MISSING_GROUPS_PER_CHECK` groups. Return whether groups were removed from the store.
+
+        Groups that were not checked for the longest time come first.
+        """
         batch = list(self._nodes)[:MISSING_GROUPS_PER_CHECK]
         gone = await confirmed_gone(self._admin, batch, timeout=self._timeout)
         # Skip groups that a broker has listed while they were checked.

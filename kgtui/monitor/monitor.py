@@ -31,7 +31,8 @@ _LIST_DELAY = 0.15
 """Time, in seconds, for which a new list of groups waits for lists of other brokers before it is published."""
 
 _BACKGROUND_FACTOR = 10.0
-"""If only summaries or health verdicts have changed, the time between two snapshots is this many times as long.
+"""If only summaries or health verdicts have changed, the next snapshot is published after this many times the usual
+time.
 
 Such changes are slow or rarely visible, and fewer snapshots reduce the work of the terminal UI.
 """
@@ -75,7 +76,7 @@ class Monitor:
         self._options = options = options or MonitorOptions()
         self._timer = PollTimer(options.interval, now, recorded_at)
         self._gc = GcTuning()
-        # In a replay, no events are kept, because each step to another time would cause many events.
+        # In a replay, no events are kept, because each step to a different time would cause many events.
         self.events = EventLog(options.kept_events if recorded_at is None else 0)
         self._events_since = now() if recorded_at is None else None
         self._tracker = EventTracker(self.events, EVENT_MEMBERS)
@@ -144,7 +145,7 @@ class Monitor:
             self._details.set_view(selected, visible)
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of `group` while this group is selected. If it is None, read no configs."""
+        """Also read the configs of `group` while this group is selected. If `group` is None, read no configs."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus
 
 SHORTEST_INTERVAL = 0.5
-"""Shortest polling interval of each broker's list of groups that a user can set, in seconds."""
+"""Lower limit of the polling interval (of each broker's list of groups) that a user can set, in seconds."""
 
 LONGEST_INTERVAL = 300.0
-"""Longest polling interval of each broker's list of groups that a user can set, in seconds."""
+"""Upper limit of the polling interval (of each broker's list of groups) that a user can set, in seconds."""
 
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
 """Decides whether the time between two full reads of a group by the terminal UI is a gap.
@@ -31,10 +31,10 @@ Gaps are common, because groups are read in full only while they are in view.
 """
 
 ABANDON_AFTER = 0.25
-"""Seconds after which the read of a previously selected group is cancelled when the user selects another group."""
+"""If the user selects a different group, a running read of the selected group is cancelled after this many seconds."""
 
 KEY_REPEAT_LIMIT = 1.0
-"""Maximum seconds for which reads are delayed while a held key keeps changing the view."""
+"""Maximum seconds for which reads wait while the user holds down a key that changes the selected or visible groups."""
 
 SHOWN_AFTER_LEAVING = 60.0
 """Minimum seconds for which a broker that has left the cluster is shown as not responding.
@@ -64,7 +64,7 @@ MISSING_GROUPS_PER_CHECK = 1_000
 REPLAY_INTERVAL = 2.0
 """Polling interval in seconds while the terminal UI replays a recording.
 
-A shorter interval would read the same recorded poll again.
+A shorter interval would only read the same recorded poll more often.
 """
 
 LARGE_CLUSTER = 20_000
@@ -122,8 +122,8 @@ During this time, more topics come into view, so that one request covers all of 
 ACCESS_MAX_AGE = 30.0
 """Seconds until the permissions of the user are read again.
 
-They are read earlier on a refresh, or if a broker starts or stops refusing requests. The recorder, `kgtui check` and
-`kgtui ls --watch` use the same value.
+They are read earlier when the user refreshes the screen, or if a broker starts or stops refusing requests. The
+recorder, `kgtui check` and `kgtui ls --watch` use the same value.
 """
 
 

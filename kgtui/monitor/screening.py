@@ -144,7 +144,7 @@ class Screening:
         """Apply all rules to a group, and store the judgment.
 
         Args:
-            trail: None for the trail in the group's summary.
+            trail: the data of the group's last reads; None for the trail in the group's summary.
             compared: comparison of the positions with the log start offsets; None if these were not read again.
         """
         store = self._store
@@ -314,7 +314,8 @@ class Screening:
             return None
         since = self._store.state_since.get(group)
         if trail.progress_at and trail.progress_at >= (since or 0.0):
-            # Offsets are committed although the group has no members. This is always the case in simple groups.
+            # Offsets are committed although the group has no members, as in all simple groups. Therefore, judge the
+            # group like a group with members: it is stopped if its positions no longer move.
             stopped = next(trail_rules.not_moving(trail), None)
             if stopped is None or listing.kind == SIMPLE:
                 return stopped

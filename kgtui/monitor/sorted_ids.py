@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _SORT_BELOW = 8
-"""If a list has at least this many entries per change, bisection is faster than sorting the list again."""
+"""If a list has at least this many ids for each id to add or remove, bisection is faster than sorting it again."""
 
 
 def index_of(ids: Sequence[str], group: str) -> int | None:

@@ -258,7 +258,12 @@ class Store:
                 self._events.judged(group)
 
     def track_members(self, group: str, at: float, description: GroupDescription | None, *, memberless: bool) -> None:
-        """Pass a description to the event tracker, or the fact that the group is listed without members."""
+        """Tell the event tracker about a new description of a group, or that the group is listed without members.
+
+        Args:
+            at: time of the read, in seconds since the epoch.
+            memberless: whether the group was not described, because it is listed without members.
+        """
         listing = self.groups[group]
         if description is not None:
             self._events.described(description, listing, at, in_full=group in self.details)

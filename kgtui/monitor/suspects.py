@@ -88,7 +88,7 @@ class SuspectTier:
     def _suspects(self) -> list[Collection[str]]:
         """Return the ids of all suspects, in one collection per problem. The most severe problem comes first.
 
-        The last collection contains groups without a known problem.
+        The last collection contains the groups from `others`, which have no known problem.
         """
         store, by_kind = self._store, self._store.screening.by_kind
         others = {group for group in self._others() if group in store.groups and not _has_problem(store, group)}

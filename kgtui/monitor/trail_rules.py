@@ -38,7 +38,7 @@ _PACES = 3
 
 def not_moving(trail: Trail) -> Iterator[Judgment]:
     """Yield a judgment with `Problem.STOP` if a partition has unread records and its position no longer moves."""
-    # `Trail.waited` has for each partition the seconds without progress plus 1; 0 without unread records.
+    # For each partition, `Trail.waited` has the seconds without progress plus 1, or 0 if there are no unread records.
     longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
     if longest <= limit:
         return

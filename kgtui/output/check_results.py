@@ -237,7 +237,7 @@ def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
 
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:
-    """Return a field of the output. `value` takes the health of a group, and returns the value of the field."""
+    """Return a field of `kgtui check`. `value` takes the health of a group, and returns the field's value."""
     return Field(name, title, kind, _SOURCE, lambda snapshot, group: value(snapshot.health[group]), **more)
 
 

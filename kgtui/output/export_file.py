@@ -26,7 +26,7 @@ class Export(NamedTuple):
     """A format of the incident export.
 
     Attributes:
-        key: key that chooses the format in the Export dialog.
+        key: key that the user presses in the Export dialog to choose the format.
         title: name of the format.
         suffix: suffix of the file name, without the dot.
         encode: function that takes the dict that `kgtui.output.incident.incident` returns, and returns the contents of

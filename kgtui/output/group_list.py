@@ -53,7 +53,7 @@ class GroupList:
     earlier: Mapping[str, float] = field(default_factory=dict)
 
     def has(self, field: GroupField) -> bool:
-        """Return whether the data that the field needs was read."""
+        """Return whether the data that a field needs, such as members or offsets, was read."""
         return not field.needs or (self.lag if field.needs == "lag" else self.members)
 
 
@@ -102,9 +102,9 @@ WRITERS: dict[Format, Callable[[GroupList], str | bytes]] = {
 
 
 def _data(groups: GroupList) -> list[Sequence[Any]]:
-    """Return one list per field in `LISTED`, with the values of this field for all groups.
+    """Return one list for each field in `LISTED` (the fields in JSON and CSV), with one value per group.
 
-    The values are None if the data of the field was not read.
+    The values of a field are None if the data that the field needs was not read.
     """
     snapshot, faults = groups.snapshot, groups.snapshot.group_faults
     columns = GroupColumns(snapshot, groups.ids)

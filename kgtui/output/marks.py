@@ -21,7 +21,7 @@ FORBIDDEN = UNICODE.forbidden
 
 
 def unknown(fault: Fault | None) -> str:
-    """Return the mark for a missing value: `x` if access was denied, `?` for another fault, `–` without a fault."""
+    """Return the mark for a missing value: `x` if access was denied, `?` for any other fault, `–` without a fault."""
     if fault is None:
         return NONE
     return FORBIDDEN if fault.code in error_numbers.FORBIDDEN else NO_ANSWER
@@ -75,7 +75,7 @@ def or_mark(text: str, missing: Missing, unread: str) -> str:
     """Return `text`; if `text` is empty or `?`, return the mark for a missing value.
 
     Args:
-        missing: why the field has no value.
+        missing: what it means that the field has no value.
         unread: the mark to use if the value could not be read.
     """
     if text and text != NO_ANSWER:
