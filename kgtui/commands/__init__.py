@@ -4,8 +4,8 @@ The module of a command has `configure(parser)`, which adds the command's option
 command and returns the exit code. It can also have `epilog()`, which returns the text that `--help` prints below the
 options. `kgtui.commands.parser` lists all commands.
 
-The package may import every other package. Most imports are inside functions, so that `kgtui ls` does not load the
-terminal UI.
+The package is allowed to import every other package. Most imports are inside functions, so that `kgtui ls` does not
+load the terminal UI.
 
 | module | contents |
 |---|---|

@@ -59,8 +59,7 @@ For a group that is not OK, the age of the oldest unread record is exact: it is 
 after the watch. This assumes that the timestamps in a partition do not decrease.
 --for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
-With --lake, the command does not wait, but judges the polls recorded in the time --for (default: {_DURATION}) before
---at.
+With --lake, it does not wait, but judges the polls recorded in the time --for (default: {_DURATION}) before --at.
 
 Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, records were lost or will be lost soon, some data
 could not be read, all offsets of a group may be hidden because of missing permissions, or no group matches; 2 wrong

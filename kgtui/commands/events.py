@@ -47,7 +47,8 @@ _SWEEP_PAUSE = policy.MonitorOptions().describe_pause
 
 _KINDS = "\n".join(f"  {kind.value:<11}  {shown.meaning}" for kind, shown in EVENT_KINDS.items())
 _ABOUT = f"""\
-Prints one line per event until the time of --for is over or Ctrl-C is pressed. Earlier events are not printed.
+Prints one line per event until the time of --for is over or Ctrl-C is pressed. Without --lake, events that happened
+before the command was started are not printed.
 {_KINDS}
 If the filter matches at most {policy.EVENT_GROUPS} groups, their members and offsets are read every --interval. If more
 groups match, their members are read every {_SWEEP_PAUSE:g} s or less often, and their offsets are not compared.

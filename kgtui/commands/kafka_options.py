@@ -31,7 +31,7 @@ class Option:
         help: description of the option in the table of options.
         argument: description of the argument; None for a flag.
         required: whether a command line without this option is an error.
-        waives_required: whether the required options may be missing if this option is given; True for `--help` and
+        waives_required: whether the required options can be left out if this option is given; True for `--help` and
             `--version`.
     """
 

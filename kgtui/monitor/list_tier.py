@@ -30,7 +30,8 @@ class PendingRemoval:
     Attributes:
         node: id of the broker that listed the groups before.
         groups: ids of the missing groups that no broker has listed since `since`.
-        unlisted: ids of the brokers that may coordinate the groups now, and have sent no list since `since`.
+        unlisted: ids of the brokers that may be the new coordinators of the groups, and have sent no list since
+            `since`.
         broker_left: whether the groups are missing because their broker has left the cluster.
         since: time at which the groups were first missing, in seconds since the epoch.
     """
@@ -43,10 +44,10 @@ class PendingRemoval:
 
 
 class PendingRemovals:
-    """Removes missing groups from the store after all brokers that may coordinate them have sent their lists.
+    """Removes missing groups from the store after every broker that may be their new coordinator has sent its list.
 
-    When groups move, the old coordinator drops them before the new one has loaded them. The groups stay in the store in
-    the meantime, so that they do not disappear from the screen while a broker restarts.
+    When groups move, the old coordinator drops them before the new coordinator has loaded them. The groups stay in the
+    store in the meantime, so that they do not disappear from the screen while a broker restarts.
 
     Args:
         remove: called with the id of a broker, and the ids of its groups that can be removed.
@@ -63,7 +64,7 @@ class PendingRemovals:
         """Add groups that a broker no longer lists, or all groups of a broker that has left.
 
         Args:
-            others: ids of all brokers that may coordinate the groups now.
+            others: ids of all brokers that may be the new coordinators of the groups.
         """
         if groups or broker_left:
             self._pending.append(PendingRemoval(node, set(groups), set(others) - {node}, broker_left, self._now()))

@@ -1,4 +1,4 @@
-"""Finds groups with a possible problem by simple rules, which may report a healthy group but miss no problem.
+"""Finds groups with a possible problem by simple rules. The rules can report a healthy group, but miss no problem.
 
 The sweep, which reads all groups in the background, passes each read to `Screening`. `Screening` adds the read to the
 group's trail (the data of its last reads), applies the rules, and stores judgments. Groups with a possible problem are
