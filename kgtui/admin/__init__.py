@@ -9,19 +9,19 @@ client.
 | module | contents |
 |---|---|
 | `base` | the interface `GroupAdmin` |
-| `reading` | the group reader: reads descriptions, offsets, log bounds and configs with few requests |
-| `groups_read` | `GroupsRead`, the results of the group reader |
+| `reading` | reads descriptions, offsets, log bounds and configs of many groups with few requests |
+| `groups_read` | `GroupsRead`, the results of `reading` |
 | `kafka` | `KafkaGroupAdmin`, the implementation for a Kafka cluster |
-| `listing` | ListGroups, once or repeatedly |
+| `listing` | lists the groups of one broker with ListGroups, once or repeatedly |
 | `describing` | describes groups with the RPC of their type |
-| `offsets` | committed offsets, share-partition start offsets, and log start and end offsets |
+| `offsets` | reads committed offsets, share-partition start offsets, and log start and end offsets |
 | `record_times` | finds out with ListOffsets when the first unread and the last consumed records were written |
 | `record_search` | decides which timestamps `record_times` requests; sends no requests itself |
-| `configs` | configs of groups; retention of topics and of committed offsets |
-| `access` | the user's permissions, and the topics that ACLs deny |
+| `configs` | reads the configs of groups, and the retention times of topics and of committed offsets |
+| `access` | reads the permissions of the Kafka user as which kgtui logs in |
 | `decoding` | decodes the describe responses into `GroupDescription` |
 | `routing` | sends requests to the coordinators in batches, and repeats them for groups with a new coordinator |
-| `deadline` | the time limit of a call |
+| `deadline` | `Deadline`, the time limit of a call, which is divided among the steps of the call |
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Read the permissions of kgtui's user.
+"""Read the permissions of the Kafka user as which kgtui logs in.
 
-They are needed because brokers silently leave out groups and topics on which the user lacks DESCRIBE.
+kgtui needs them to know whether a response is complete, because brokers silently leave out groups and topics on which
+the user lacks DESCRIBE.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class UserAccess:
     """Reads the user's permissions, and finds out for which groups a broker may have left offsets out of its response.
 
     Attributes:
-        refusals: the groups and partitions for which brokers have refused requests.
+        refusals: the groups and partitions for which brokers have refused requests because of missing permissions.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -64,14 +65,13 @@ class UserAccess:
     async def with_hidden(
         self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
     ) -> Answer[dict[str, tuple[T, ...]]]:
-        """Await `reading`, an answer with the offsets of groups, and return it with `Answer.hidden` filled in.
+        """Wait for `reading`, which reads the offsets of groups, and return its answer with `Answer.hidden` filled in.
 
-        `Answer.hidden` contains each group for which the broker may have left out offsets. These are all groups if the
-        user's permissions, as known before or after the read, do not cover every topic. Otherwise, they are the groups
-        of `_left_out`.
+        `Answer.hidden` contains each group for which the broker may have left out offsets. If the user is known to lack
+        DESCRIBE on some topics, these are all groups. Otherwise, these are the groups that `_left_out` returns.
 
         Args:
-            asked: what is requested, such as `read offsets`.
+            asked: name of the request in messages, such as `read offsets`.
             timeout: time limit in seconds for the requests that find out why a topic is missing in the answer.
         """
         before = self._last
@@ -83,10 +83,14 @@ class UserAccess:
         return replace(answer, hidden=left_out) if left_out else answer
 
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
-        """Return group id → topics that the broker left out because ACLs deny them.
+        """Return group id → topics whose offsets the broker left out because ACLs deny DESCRIBE on these topics.
 
-        A topic is found only if an earlier answer for the group contained it. If the permissions cannot be read, each
-        group with a missing topic has an empty tuple, because the reason is unknown.
+        A topic counts as left out only if an earlier answer contained offsets of the group in this topic. If the
+        permissions cannot be read, the reason is unknown, so each group with a missing topic has an empty tuple.
+
+        Args:
+            rows: group id → the offsets in the new answer.
+            timeout: time limit in seconds for reading the permissions.
         """
         access = self._last
         if access is None or not access.any_topic or access.sees_every_topic:
@@ -109,13 +113,14 @@ class UserAccess:
             return dict.fromkeys(missing, ())
         denied = access.denied_topics or frozenset()
         for group, topics in missing.items():
-            # Forget topics that are missing for other reasons, such as expired offsets or a deleted topic.
+            # From now on, do not expect topics that are missing for a reason other than ACLs, such as expired offsets
+            # or a deleted topic.
             now = frozenset(row.topic for row in rows[group]) | (topics & denied)
             self._topics[group] = self._shared.setdefault(now, now)
         return {group: tuple(sorted(topics & denied)) for group, topics in missing.items() if topics & denied}
 
     def forget(self, groups: Iterable[str]) -> None:
-        """Forget which topics the answers for these groups contained, because the groups no longer exist."""
+        """Forget in which topics these groups had offsets, because the groups no longer exist."""
         for group in groups:
             self._topics.pop(group, None)
 
@@ -127,8 +132,8 @@ class Refusals:
     """The groups and partitions for which brokers refused requests because of missing permissions.
 
     Attributes:
-        changes: counter that increases whenever brokers begin or stop refusing requests, because the user's permissions
-            may then have changed.
+        changes: counter that increases whenever a broker refuses a request that was not refused before, or answers a
+            request that was refused before. The user's permissions may then have changed.
     """
 
     def __init__(self) -> None:
@@ -138,18 +143,19 @@ class Refusals:
         self._suspects: set[str] = set()
 
     def note_groups(self, asked: str, answer: Answer[Mapping[str, object]]) -> None:
-        """Store for which groups brokers refused the request, and remove earlier refusals that have ended.
+        """Store the groups for which brokers refused a request, and remove groups for which they now answered it.
 
         Args:
-            asked: what was requested, such as `describe`. Refusals are stored per kind of request, because each kind
-                needs a different permission.
+            asked: kind of the request, such as `describe`. Refusals are stored per kind, because each kind needs a
+                different permission.
+            answer: the answer to the request. `answer.faults` contains the refusals.
         """
         refused = {(asked, fault.group) for fault in answer.faults if fault.group and fault.code in FORBIDDEN}
         answered = [key for key in self._groups if key[0] == asked and key[1] in answer.rows]
         self._note(self._groups, refused, answered)
 
     def note_partitions(self, bounds: Mapping[TopicPartition, PartitionBounds]) -> None:
-        """Store for which partitions brokers refused to return log bounds, and remove refusals that have ended."""
+        """Store the partitions whose log bounds brokers refused to return, and remove those that are now readable."""
         refused = {tp for tp, row in bounds.items() if row.error in FORBIDDEN}
         answered = [tp for tp in self._partitions if (row := bounds.get(tp)) is not None and not row.error]
         self._note(self._partitions, refused, answered)
@@ -160,14 +166,14 @@ class Refusals:
 
     @property
     def topics(self) -> frozenset[str]:
-        """Topics on which the user may lack DESCRIBE: brokers refused a request for them or left them out of an answer.
+        """Topics on which the user might lack DESCRIBE, because brokers refused requests for them or left them out.
 
-        Topics that the user has been able to read since then are not included.
+        A topic is removed as soon as the user turns out to have DESCRIBE on it.
         """
         return frozenset(self._suspects.union(topic for topic, _ in self._partitions))
 
     def allowed(self, topics: Collection[str]) -> None:
-        """Forget that these topics were refused or left out, because the user may describe them."""
+        """Forget that these topics were refused or left out, because the user is known to have DESCRIBE on them."""
         self._suspects.difference_update(topics)
         self._partitions = {tp for tp in self._partitions if tp[0] not in topics}
 
@@ -179,14 +185,20 @@ class Refusals:
 
 
 _LAST_WITH_OPERATIONS = 10
-"""Last version of Metadata that reports the authorized operations on the cluster (KIP-430, removed by KIP-700)."""
+"""Last version of Metadata whose response contains the user's authorized operations on the cluster.
+
+KIP-430 added them, and KIP-700 removed them.
+"""
 
 _FIRST_WITH_OPERATIONS = 8
-"""First version of Metadata that reports the authorized operations on the cluster."""
+"""First version of Metadata whose response contains the user's authorized operations on the cluster (KIP-430)."""
 
 
 _SUFFIX = "-kgtui-permission-check"
-"""Suffix of the random topic names in permission checks. In the authorizer's log, it shows why they were requested."""
+"""Suffix of the random topic names that kgtui requests to check permissions.
+
+It tells administrators who find such a name in the log of the broker's authorizer why the topic was requested.
+"""
 
 _MAX_TOPICS = 500
 """Maximum number of topics in one permission check. Further topics are not checked.
@@ -207,18 +219,18 @@ _DENY, _ALLOW = 2, 3
 """Codes of permission types in Kafka's enum `AclPermissionType`."""
 
 _DENIES = frozenset({_ALL, _DESCRIBE})
-"""Codes of operations. An ACL that denies one of them on a topic also denies describing the topic."""
+"""Codes of operations. An ACL that denies one of them on a topic also denies DESCRIBE on the topic."""
 
 _ALLOWS = _DENIES | {_READ, _WRITE, _DELETE, _ALTER}
-"""Codes of operations. An ACL that allows one of them on a topic also allows describing the topic."""
+"""Codes of operations. An ACL that allows one of them on a topic also allows DESCRIBE on the topic."""
 
 
 class AccessReader:
     """Reads the user's permissions, and caches them.
 
     Args:
-        refusals: the groups and partitions for which brokers have refused requests. If brokers begin or stop refusing
-            requests, the cached permissions are not used any more.
+        refusals: the groups and partitions for which brokers have refused requests. If `refusals.changes` has increased
+            since the permissions were read, they are read again.
     """
 
     def __init__(self, pool: Pool, refusals: Refusals) -> None:
@@ -243,17 +255,17 @@ class AccessReader:
 
 
 async def read_access(pool: Pool, deadline: Deadline, suspects: Collection[str] = ()) -> Access:
-    """Read the permissions with small requests to any broker.
+    """Read the user's permissions with small requests to any broker.
 
-    No RPC reports whether a user may describe every topic. Therefore, a Metadata request names a random topic, which is
-    never created. If the user may describe every topic, the broker responds with UNKNOWN_TOPIC_OR_PARTITION, otherwise
-    with TOPIC_AUTHORIZATION_FAILED.
+    No RPC reports whether a user has DESCRIBE on every topic. Therefore, kgtui sends a Metadata request with a random
+    topic name, without permission to create the topic. If the user has DESCRIBE on every topic, the broker responds
+    with UNKNOWN_TOPIC_OR_PARTITION, otherwise with TOPIC_AUTHORIZATION_FAILED.
 
-    ACLs may deny single topics even to a user who may describe all others. If the user has DESCRIBE on the cluster,
-    these ACLs are read. Otherwise, only denied topics in `suspects` are found.
+    Even if the user has DESCRIBE on topics in general, ACLs can deny it on single topics. If the user has DESCRIBE on
+    the cluster, these ACLs are read. Otherwise, kgtui checks only the topics in `suspects`.
 
     Args:
-        suspects: topics on which the user may lack DESCRIBE.
+        suspects: topics on which the user might lack DESCRIBE. They are checked with the same Metadata request.
 
     Raises:
         UnreachableError: no broker answered.
@@ -267,7 +279,7 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
     names = (name, *suspects[:_MAX_TOPICS])
     operations, rows = await read_operations(pool, node, deadline, topics=names, lane=lane)
     codes = {row["Name"]: row["ErrorCode"] for row in rows}
-    # Only UNKNOWN_TOPIC_OR_PARTITION proves that the user may describe every topic.
+    # Only the error code UNKNOWN_TOPIC_OR_PARTITION proves that the user has DESCRIBE on topics in general.
     if codes.get(name) != UNKNOWN_TOPIC_OR_PARTITION:
         return Access(operations, any_topic=False)
     refused = frozenset(topic for topic in suspects if codes.get(topic) == TOPIC_AUTHORIZATION_FAILED)
@@ -279,14 +291,15 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
 
 
 async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[str] | None:
-    """Return the topics that ACLs deny to the user, or None if unknown. Raises `ClientError`.
+    """Return the topics on which ACLs deny DESCRIBE to the user, or None if they are unknown. Raises `ClientError`.
 
-    A prefixed ACL is returned as its prefix with `*`, such as `pay*`.
+    If an ACL denies all topics with a prefix, the result contains the prefix followed by `*`, such as `pay*`.
     """
     patterns = await _denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
-    # Some of these ACLs may be for other users. To find the ACLs for this user, request one topic for each ACL.
+    # Some of these ACLs can be for other users. To find the ACLs for this user, request one topic per ACL: the broker
+    # refuses a topic only if its ACL is for this user.
     topics = {f"{name}{uuid4().hex}{_SUFFIX}" if prefixed else name: (name, prefixed) for name, prefixed in patterns}
     _, rows = await read_operations(pool, node, deadline, topics=topics, lane=lane)
     refused = (topics.get(row["Name"]) for row in rows if row["ErrorCode"] == TOPIC_AUTHORIZATION_FAILED)
@@ -296,13 +309,13 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
 async def read_operations(
     pool: Pool, node: int, deadline: Deadline, *, topics: Iterable[str] = (), lane: Lane = Lane.BULK
 ) -> tuple[frozenset[str] | None, list[dict[str, Any]]]:
-    """Ask one broker which operations the user may perform on the cluster. Raises `ClientError`.
+    """Ask one broker which ACL operations the user is allowed to perform on the cluster. Raises `ClientError`.
 
     The request is a Metadata request. It also asks for the metadata of `topics`.
 
     Returns:
-        `(operations, rows)`: the names of the operations, or None if the broker does not report them, and the row of
-        each topic in the response.
+        `(operations, rows)`: the names of the operations, such as `DESCRIBE`, or None if the broker does not report
+        them; and one row of the response per topic.
     """
     version = min(await pool.version(node, METADATA, timeout=deadline.left(), lane=lane), _LAST_WITH_OPERATIONS)
     with_operations = version >= _FIRST_WITH_OPERATIONS
@@ -317,13 +330,13 @@ async def read_operations(
 
 
 async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[tuple[str, bool]] | None:
-    """Return the names and prefixes of topics that ACLs deny to at least one user. Raises `ClientError`.
+    """Return the names and prefixes of topics on which ACLs deny DESCRIBE to at least one user. Raises `ClientError`.
 
     Returns:
         Pairs `(topic name, False)` for literal ACLs, and `(prefix, True)` for prefixed ACLs. None if the ACLs cannot be
-        read, or if no ACL allows all topics (`*`). In the second case, users may have access only because of
-        `allow.everyone.if.no.acl.found`. This setting does not cover topics with any ACL, so that even an ACL that
-        allows a topic to another user can deny it to this user.
+        read, or if no ACL allows all topics (`*`). In the second case, users might have access to topics only because
+        of the broker's setting `allow.everyone.if.no.acl.found`. This setting does not apply to a topic that has any
+        ACL, so that the ACLs that deny topics are not enough to find all denied topics.
     """
     try:
         denied, allowed = await asyncio.gather(
@@ -344,7 +357,16 @@ def _has(resource: dict[str, Any], operations: frozenset[int]) -> bool:
 async def _read_acls(
     pool: Pool, node: int, deadline: Deadline, lane: Lane, *, name: str | None, pattern: int, permission: int
 ) -> list[dict[str, Any]] | None:
-    """Request the topic ACLs that match the arguments. Return one row per resource, or None after an error code."""
+    """Request the ACLs of topics that match the arguments.
+
+    Args:
+        name: name or prefix of the topic in the ACL; None matches every name.
+        pattern: code of the pattern type in Kafka's enum `PatternType`.
+        permission: `_DENY` or `_ALLOW`.
+
+    Returns:
+        One row of the response per topic name or prefix, with its ACLs. None if the response has an error code.
+    """
     request = {
         "ResourceTypeFilter": _TOPIC,
         "ResourceNameFilter": name,

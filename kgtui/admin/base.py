@@ -1,9 +1,10 @@
 """The interface `GroupAdmin`: async methods to list, describe, read and delete the groups of one cluster.
 
-- Methods that read return an `Answer`, with the rows that could be read, and one fault per broker or group that failed.
-  They raise `UnreachableError` only if nothing could be read.
+- Methods that read return an `Answer`. It contains the rows that could be read, and one fault per broker or group that
+  could not be read. They raise `UnreachableError` only if nothing could be read.
 - Methods that write return one `Outcome` per group.
-- `timeout` is the time limit of the whole call, in seconds. A broker that has not answered by then causes a fault.
+- `timeout` is the time limit of the whole call, in seconds. If a broker has not answered when it is over, the result
+  contains a fault for this broker.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ class ListingDelta:
         states_listed: whether the response contains states (since ListGroups v4, Kafka 2.6).
         throttle_ms: how long the broker throttles kgtui because of a quota, in milliseconds.
         state_since: group id → time at which the group's current state began, in seconds since the epoch, or None if
-            unknown. Contains only groups for which this time has changed. Empty for a live broker, because brokers do
-            not report the time.
-        state_search: the time span of a recording from which `state_since` was computed; None for a live broker.
+            unknown. Contains only groups for which this time has changed since the last poll. Empty for a live broker,
+            because brokers do not report the time.
+        state_search: the part of a recording from which `state_since` was computed; None for a live broker.
     """
 
     updated: Mapping[str, Listing] = field(default_factory=dict)
@@ -111,8 +112,8 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, GroupDescription]]:
         """Describe groups of any mix of types, each with the RPC of its type (KIP-848, KIP-932, KIP-1071).
 
-        Nothing is cached, because a group may be created again with another type. Missing groups have the fault
-        `GROUP_ID_NOT_FOUND`.
+        Descriptions are not cached, because a group can be deleted and created again with a different type. A group
+        that does not exist has no row, but the fault `GROUP_ID_NOT_FOUND`.
         """
         ...
 
@@ -121,7 +122,7 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
         """Return all committed offsets of each group, sorted by topic and partition (KIP-709, KIP-699).
 
-        Groups that have no offsets, or do not exist, have an empty tuple.
+        A group that has no offsets, or does not exist, has an empty tuple.
         """
         ...
 
@@ -139,8 +140,8 @@ class GroupAdmin(Protocol):
         If a leader did not answer, its partitions are missing, and a fault names the broker.
 
         Args:
-            starts: whether log starts are read too. If False, every `log_start` is None, and half as many requests are
-                needed.
+            starts: whether log start offsets are read too. If False, `PartitionBounds.log_start` is None for every
+                partition, and half as many requests are needed.
         """
         ...
 
@@ -152,46 +153,47 @@ class GroupAdmin(Protocol):
         precision: float = PRECISION,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
-        """Return when the last consumed and the first unread record of each partition were written.
+        """Return the times at which the last consumed and the first unread record of each partition were written.
 
-        These are the records just before and at the committed offset. Their times are found with up to 20 ListOffsets
-        requests to each leader, and a few more after errors. The requests need only DESCRIBE on the topics. The times
-        are correct only if the timestamps in a partition never decrease from one record to the next.
-        `RecordTime.reason` says why a time is unknown.
+        The last consumed record is the one just before the committed offset; the first unread record is the one at the
+        committed offset. Their times are found with up to 20 ListOffsets requests to each leader, and a few more after
+        errors. The requests need only DESCRIBE on the topics. The times are correct only if the timestamps in a
+        partition never decrease from one record to the next. If a time is unknown, `RecordTime.reason` says why.
 
         Args:
             positions: partition → committed offset and log bounds, for partitions with unread records.
-            rules: topic → its configs, from `retention`. Compacted topics are not searched. Topics with tiered storage
-                are searched only on Kafka 4.0 and newer.
-            precision: accepted uncertainty of a time, as a fraction of the record's age. An uncertainty of less than
-                one second is always accepted.
+            rules: topic → how the topic keeps records, as returned by `retention`. Compacted topics are not searched.
+                Topics with tiered storage are searched only on Kafka 4.0 and newer.
+            precision: accepted uncertainty of a time, as a fraction of the record's age: 0.1 accepts 6 minutes for a
+                record that is one hour old. An uncertainty of less than one second is always accepted.
         """
         ...
 
     async def group_configs(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
-        """Return the configs of each group with their sources, sorted by name (KIP-848, KIP-1226).
+        """Return the configs of each group, sorted by the name of the config (KIP-848, KIP-1226).
 
         Before Kafka 4.0, each group has the fault `NOT_SUPPORTED`.
         """
         ...
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return how long the records of these topics, and the committed offsets of Empty groups, are kept.
+        """Return how long brokers keep the records of these topics and the committed offsets of groups without members.
 
         If the configs of a topic cannot be read, its retention time is missing, and a fault contains the reason.
         """
         ...
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the permissions of kgtui's user (KIP-430).
+        """Return the permissions of the Kafka user as which kgtui logs in (KIP-430).
 
-        They are needed because brokers silently leave out groups and topics on which the user lacks DESCRIBE.
+        Callers need them to know whether an answer is complete, because brokers silently leave out groups and topics on
+        which the user lacks DESCRIBE.
 
         Args:
-            max_age: maximum age of a cached result, in seconds. The cached result is also not used if brokers have
-                since begun or stopped refusing requests.
+            max_age: maximum age of a cached result, in seconds. A cached result is not used at all if brokers have
+                refused new requests, or answered requests that they had refused, since the permissions were read.
 
         Raises:
             UnreachableError: no broker answered.
@@ -201,8 +203,8 @@ class GroupAdmin(Protocol):
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         """Delete groups with DeleteGroups (KIP-229), and return one outcome per group in the given order.
 
-        This method only sends the RPC. `kgtui.actions` adds checks, backup and audit log. A request that may have been
-        executed is never repeated.
+        This method only sends the RPC; the code in `kgtui.actions` that calls it adds checks, backup and audit log. If
+        a broker might have executed a request, the request is never repeated.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Read the configs of groups, and the retention of topics and of committed offsets (DescribeConfigs)."""
+"""Read the configs of groups, and the retention times of topics and of committed offsets, with DescribeConfigs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HEAD_START = 0.25
-"""Time to wait for one broker before the next broker is asked as well, in seconds."""
+"""Time to wait for the response of one broker before the next broker gets the same request, in seconds."""
 
 TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE = 2, 4, 32
 RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY = "retention.ms", "retention.bytes", "cleanup.policy"
@@ -33,9 +33,9 @@ REMOTE_STORAGE = "remote.storage.enable"
 OFFSETS_MINUTES = "offsets.retention.minutes"
 
 _UNLIMITED_MS = 1_000 * 365 * 86_400_000
-"""Shortest `retention.ms` that counts as unlimited: 1,000 years, in milliseconds.
+"""Lowest value of `retention.ms` that counts as unlimited: 1,000 years, in milliseconds.
 
-Kafka's value for unlimited is -1, but some topics have the largest 64-bit integer instead.
+Kafka's value for unlimited is -1, but some users set the largest 64-bit integer instead.
 """
 _RETENTION_KEYS = [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY, REMOTE_STORAGE]
 """Names of the topic configs from which `TopicRules` are computed."""
@@ -78,7 +78,8 @@ async def group_configs(
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
     """Ask the brokers for the configs of groups, and return the first successful response.
 
-    The rows map each group id to its configs, sorted by name. If all brokers fail, the answer has one fault per group.
+    The rows of the answer map each group id to the group's configs, sorted by name. If no broker responds successfully,
+    the answer has no rows and one fault per group.
     """
     try:
         return await _first(nodes, partial(read_configs, pool, groups=groups, deadline=deadline), deadline)
@@ -87,11 +88,10 @@ async def group_configs(
 
 
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
-    """Ask the brokers how long records of topics and committed offsets are kept.
+    """Ask the brokers how long they keep the records of these topics, and committed offsets.
 
-    Each request names up to `TOPICS_PER_REQUEST` topics.
-
-    If no broker answers a request, the remaining topics are skipped, and the answer has a fault.
+    Each request names up to `TOPICS_PER_REQUEST` topics. If no broker answers a request, its topics and all topics
+    after them are missing in the result, and the answer has a fault.
     """
     seconds_by_topic: dict[str, float] = {}
     rules: dict[str, TopicRules] = {}
@@ -112,7 +112,7 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
-    """Call `ask` for each broker, `HEAD_START` seconds apart, and return the first result.
+    """Call `ask` with the node id of one broker after the other, `HEAD_START` seconds apart. Return the first result.
 
     If all calls fail, raise the error of the first broker. If no call succeeds before the deadline, raise
     `DeadlineError`.
@@ -162,9 +162,10 @@ async def read_configs(
 async def read_retention(
     pool: Pool, node: int, *, topics: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
 ) -> Answer[Retention]:
-    """Ask one broker how long records of topics and committed offsets are kept.
+    """Ask one broker how long the records of these topics, and committed offsets, are kept.
 
-    The retention time of committed offsets is a broker config, so it may differ between brokers.
+    The retention time of committed offsets is a config of the broker that answers; other brokers may have a different
+    value.
     """
     asked = [(BROKER_RESOURCE, str(node), [OFFSETS_MINUTES])]
     asked += [(TOPIC_RESOURCE, topic, _RETENTION_KEYS) for topic in topics]
@@ -207,7 +208,7 @@ def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
 
 
 def _topic_rules(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> TopicRules:
-    """Return the rules by which a topic deletes records.
+    """Return the rules by which brokers delete the records of a topic.
 
     Args:
         values: config name → value, for the configs with integer values.

@@ -1,4 +1,4 @@
-"""The time limit of a call, divided among its steps."""
+"""`Deadline`: the time limit of a call, which is divided among the steps of the call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Deadline:
         self._steps = steps
 
     def left(self) -> float:
-        """Return the number of seconds left.
+        """Return the number of seconds until the deadline.
 
         The result is at least 0.001, so that a step that begins after the deadline fails with a normal timeout.
         """

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
-    """Sort an assignment by topic and partition, and merge repeated topics."""
+    """Sort pairs `(topic, partitions)` by topic and partition, and merge pairs with the same topic."""
     pairs = tuple(pairs)
-    # This branch is three times as fast for members with one topic, and most members have only one.
+    # A shortcut for members with one topic, as most members have. It is three times as fast as the code below.
     if len(pairs) == 1:
         return ((pairs[0][0], tuple(sorted({*pairs[0][1]}))),)
     merged: dict[str, set[int]] = {}

@@ -1,11 +1,11 @@
-"""Describe groups of any mix of types, each with the RPC of its own type.
+"""Describe groups of different types, each with the describe RPC of its own type.
 
 How the right RPC is found:
 - The newest response to ListGroups contains the type of most groups. The RPC of this type is tried first.
 - Error 69 (GROUP_ID_NOT_FOUND) means that the group may have another type. Error 35 (UNSUPPORTED_VERSION) means that
   the group type is disabled. After either error, the RPC of the next type is tried, as in Kafka's admin client.
 - Before v6, DescribeGroups returns the state `Dead` without an error for every group that is not a classic group.
-  `Dead` therefore does not prove that the group does not exist.
+  Therefore, the state `Dead` does not prove that the group does not exist.
 - A group that no RPC has found is looked up with ListGroups, unless the RPCs have proven that it does not exist.
 
 If the user lacks DESCRIBE on a topic of a consumer, share or streams group, the broker returns error 29
@@ -37,10 +37,13 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
-"""Error codes after which the RPC of the next group type is tried."""
+"""Error codes of a describe RPC after which kgtui tries to describe the group with the RPC of the next group type."""
 
 ROWS_PER_SLICE = 100
-"""Number of groups and members that are decoded before other tasks may run. This takes a few milliseconds."""
+"""Number of groups and members that are decoded before the event loop can run other tasks.
+
+Decoding them takes a few milliseconds.
+"""
 
 _APIS_BY_NAME = {api.name: api for api in APIS.values()}
 RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry in RANKED_TYPES}
@@ -58,8 +61,8 @@ class _Search:
         types_left: group types whose RPC has not been tried yet, the most likely type first.
         disabled: group types whose RPC the broker does not support, or has answered with error 35
             (UNSUPPORTED_VERSION).
-        inconclusive: whether the group may exist although no RPC has found it, for example because its type is not
-            known to kgtui.
+        inconclusive: whether it is possible that the group exists although no RPC finds it, for example because its
+            type is not known to kgtui.
     """
 
     types_left: list[str]
@@ -68,7 +71,7 @@ class _Search:
 
     @property
     def proven_missing(self) -> bool:
-        """Whether the answers of the RPCs prove that the group does not exist."""
+        """Whether the group certainly does not exist, if none of the describe RPCs has found it."""
         return not self.disabled and not self.inconclusive
 
 
@@ -96,13 +99,13 @@ class Describer:
             if searches:
                 await self._look_up_in_list(node, searches, batch, deadline, lane)
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # The batch keeps the descriptions that arrived before the error.
+            batch.error = error  # `batch` is returned with the descriptions that arrived before the error.
         return batch
 
     def _search(self, group: str) -> _Search:
         if not group:
-            # A group with an empty id is always classic. On Kafka 3.9, an empty id makes a whole ConsumerGroupDescribe
-            # request fail.
+            # A group with an empty id is always classic. Kafka 3.9 rejects a whole ConsumerGroupDescribe request if
+            # one of its group ids is empty.
             return _Search([CLASSIC])
         guess = self._type_of(group)
         order = [name for name in RPCS if name != guess]
@@ -110,7 +113,7 @@ class Describer:
 
     @staticmethod
     def _next_round(searches: Mapping[str, _Search]) -> dict[str, list[str]]:
-        """Take the next untried type of each group. Return group type → ids of the groups to describe as this type."""
+        """Remove the first type from `types_left` of each search. Return type → groups to describe with its RPC."""
         asked: dict[str, list[str]] = {}
         for group, search in searches.items():
             if search.types_left:
@@ -148,7 +151,7 @@ class Describer:
             done += 1 + len(row["Members"])
             if done > ROWS_PER_SLICE:
                 done = 0
-                await asyncio.sleep(0)  # Let the terminal UI handle key presses.
+                await asyncio.sleep(0)  # Let the event loop handle key presses.
             group = row["GroupId"]
             if group not in searches:
                 continue
@@ -157,7 +160,7 @@ class Describer:
                 if code == UNSUPPORTED_VERSION:
                     searches[group].disabled.add(group_type)
             elif code == 0 and api is DESCRIBE_GROUPS and reply.version < 6 and row["GroupState"] == DEAD:
-                # Before v6, DescribeGroups reports groups of other types as `Dead`, so the group may exist.
+                # Before v6, DescribeGroups returns `Dead` for every group that is not classic, so the group may exist.
                 searches[group].inconclusive = True
             else:
                 del searches[group]
@@ -186,9 +189,11 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Send ListGroups to find groups that no describe RPC has found. Add a result for each group to `batch`.
+        """Look for groups that no describe RPC has found in ListGroups. Add a result for each group to `batch`.
 
-        ListGroups is not sent if the describe RPCs have proven that none of these groups exists.
+        A group in the list gets a description with the data of the list, or a fault if its type cannot be described.
+        All other groups get the error GROUP_ID_NOT_FOUND. ListGroups is not sent if the describe RPCs have proven that
+        none of the groups exists.
         """
         undecided = [group for group, search in searches.items() if not search.proven_missing]
         listed = await self._lister.find(node, undecided, deadline, lane) if undecided else {}
@@ -215,7 +220,7 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """Mark a description with data only from ListGroups as not authoritative, so that no action relies on it."""
+    """Mark a description with nothing but data from ListGroups as not authoritative, so that no action relies on it."""
     return replace(
         description,
         type=group_type,

@@ -1,4 +1,4 @@
-"""`GroupsRead`: the data that `kgtui.admin.reading` has read about groups, and the faults of each step."""
+"""`GroupsRead`: the data that `kgtui.admin.reading` has read about groups, and the faults that occurred."""
 
 from __future__ import annotations
 
@@ -21,21 +21,27 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
-"""Names of the steps in which groups are read. A recording stores each fault with the name of its step."""
+"""Names of the four steps in which groups are read: descriptions, offsets, configs, and log bounds.
+
+A recording stores each fault with the name of the step in which it occurred.
+"""
 
 
 @dataclass(slots=True, eq=False)
 class GroupsRead:
     """The data that was read about some groups.
 
-    If a group could not be read, it is missing, and `faults` contains the reason.
+    If a step failed for a group, the group is missing in the attribute with the results of this step, and `faults`
+    contains the reason.
 
     Attributes:
+        descriptions: group id → the group's description.
         committed: group id → the group's committed offsets.
         share: group id → the share-partition start offsets of a share group.
+        configs: group id → the group's configs.
         bounds: partition → its log start and log end offset, for the partitions of all groups.
-        hidden: group id → topics in which offsets may be hidden from the user; an empty tuple if these topics are
-            unknown.
+        hidden: group id → topics whose offsets brokers left out, because the user lacks DESCRIBE on them. An empty
+            tuple means that offsets might be left out, but the topics are not known.
         faults: pairs `(step, fault)` in the order in which the steps ended. `fault.group` is None if the fault concerns
             a broker or the cluster.
     """
@@ -75,7 +81,7 @@ class GroupsRead:
         """Return the offsets of a group with the log bounds of the partitions, or None if no offsets were read.
 
         The log bounds include partitions that a member owns, but for which the group has no committed offset. If the
-        user lacks DESCRIBE on a topic, its log bounds contain the error code, because its offsets may be hidden.
+        user lacks DESCRIBE on the topic of such a partition, `PartitionBounds.error` contains the error code.
         """
         share = self.share.get(group)
         if share is not None:
@@ -92,20 +98,20 @@ class GroupsRead:
         return GroupOffsets(committed, (), bounds, self.hidden_topics(group), group in self.hidden)
 
     def offsets_by_group(self) -> dict[str, GroupOffsets]:
-        """Return group id → result of `offsets_of`, for every group whose offsets were read."""
+        """Return group id → offsets with log bounds (see `offsets_of`), for every group whose offsets were read."""
         groups = (*self.committed, *self.share)
         return {group: rows for group in groups if (rows := self.offsets_of(group)) is not None}
 
     def lag_of(self, group: str) -> LagTotal:
-        """Sum the lag of the partitions in which a group has an offset. The log end offsets must have been read before.
+        """Return the total lag of the partitions in which a group has an offset. Needs the log end offsets in `bounds`.
 
-        `total_of` also counts partitions that members own, but in which the group has no offset.
+        To count also the partitions that members own, but in which the group has no offset, use `total_of`.
         """
         sums = summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
         return replace(sums, hidden=True) if group in self.hidden or self.hidden_topics(group) else sums
 
     def total_of(self, group: str) -> LagTotal | None:
-        """Return the total lag of a group; None if no offsets were read.
+        """Return the total lag of a group, including partitions that members own; None if no offsets were read.
 
         The result is the same as that of `lag_of_group(self.offsets_of(group))`, but is computed faster.
         """
@@ -126,10 +132,10 @@ class GroupsRead:
         return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + forbidden + readable, sums.hidden)
 
     def hidden_topics(self, group: str) -> tuple[str, ...]:
-        """Return the known names of the topics whose offsets are hidden from the user, sorted.
+        """Return the topics whose offsets brokers hide from the user, as far as their names are known, sorted.
 
-        These are the topics in `self.hidden`. If the group was described and log end offsets were read, the result also
-        contains the topics that members read, but on which the user lacks DESCRIBE.
+        The result contains the group's topics in `self.hidden`. If the group was described and log end offsets were
+        read, it also contains the topics that members read, but on which the user lacks DESCRIBE.
         """
         known, topics = self.hidden.get(group, ()), self._without_offsets(group)
         if not topics:
@@ -139,14 +145,18 @@ class GroupsRead:
         return tuple(sorted(refused.union(known)))
 
     def topics_of(self, group: str) -> Iterable[str] | None:
-        """Return the topic of each offset of a group, with repetitions, or None if the offsets were not read."""
+        """Return the topic of each offset of a group, or None if the offsets were not read.
+
+        A topic occurs once per partition with an offset.
+        """
         rows = self.share.get(group, self.committed.get(group))
         return None if rows is None else (row.topic for row in rows)
 
     def partitions(self) -> set[TopicPartition]:
         """Return the partitions whose log bounds must be read.
 
-        A partition is included if it has an offset, is owned by a member, or is in `permission_checks()`.
+        These are the partitions in which a group has an offset, the partitions that members own, and the partitions of
+        `permission_checks`.
         """
         rows = {(row.topic, row.partition) for offsets in self.committed.values() for row in offsets}
         rows |= {(row.topic, row.partition) for offsets in self.share.values() for row in offsets}
@@ -161,7 +171,10 @@ class GroupsRead:
         return {(topic, 0) for group in self.committed for topic in self._without_offsets(group)}
 
     def note_members(self, group: str) -> None:
-        """Compute which partitions and topics the members of one group read, and cache them for `partitions`."""
+        """Find out which partitions and topics the members of one group read, and cache them.
+
+        Callers with many groups call this group by group, so that `partitions` then runs without blocking for long.
+        """
         if group in self.committed:
             self._owned(group)
             self._without_offsets(group)
@@ -189,7 +202,12 @@ class GroupsRead:
         return {tp: self.bounds[tp] for tp in partitions if tp in self.bounds}
 
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
-        """Add the rows, faults and hidden topics of an answer. `rows` is an attribute such as `self.committed`."""
+        """Add the rows, faults and hidden topics of an answer.
+
+        Args:
+            step: name of the step that returned the answer, such as `OFFSETS`.
+            rows: the attribute to which the rows are added, such as `self.committed`.
+        """
         rows.update(answer.rows)
         self.hidden.update(answer.hidden)
         self.faults += [(step, fault) for fault in answer.faults]

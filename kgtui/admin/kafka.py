@@ -1,4 +1,4 @@
-"""`KafkaGroupAdmin`: administration of the groups of a Kafka cluster, from release 2.4 to 4.4."""
+"""`KafkaGroupAdmin`: administration of the groups of a Kafka cluster, for Kafka 2.4 to 4.4."""
 
 from __future__ import annotations
 
@@ -42,22 +42,25 @@ DESCRIBE_BATCH = 100
 """Maximum number of groups in one describe or delete request. The limit keeps responses small."""
 
 UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
-"""Names of the faults after which the broker may or may not have executed the request."""
+"""Names of the faults after which kgtui does not know whether the broker has executed the request."""
 
 REMEMBERED_TYPES = 10_000
 """Maximum number of groups whose type stays cached although no broker lists them any more.
 
-The terminal UI may describe such a group again. kgtui then tries the RPC of the cached type first.
+If the terminal UI describes such a group again, kgtui tries the describe RPC of the cached type first.
 """
 
 INTERACTIVE_GROUPS = 20
-"""Maximum number of groups in a call that uses the interactive connection (`Lane.UI`).
+"""Maximum number of groups in a call that uses the connection for interactive requests (`Lane.UI`).
 
 Larger calls use the connection `Lane.BULK`, so that their long responses do not delay interactive calls.
 """
 
 INTERACTIVE_PARTITIONS = 1_000
-"""Maximum number of partitions in a call that uses the interactive connection (`Lane.UI`)."""
+"""Maximum number of partitions in a call that uses the connection for interactive requests (`Lane.UI`).
+
+Larger calls use the connection `Lane.BULK`.
+"""
 
 
 class KafkaGroupAdmin:
@@ -119,7 +122,7 @@ class KafkaGroupAdmin:
 
     @property
     def pool(self) -> Pool:
-        """The connections to the cluster, for requests that do not concern groups, as in `kgtui doctor`."""
+        """The connections to the cluster. `kgtui doctor` uses them for requests that do not concern groups."""
         return self._pool
 
     def _type_of(self, group: str) -> str | None:
@@ -149,8 +152,8 @@ class KafkaGroupAdmin:
         merged: dict[str, Listing] = {}
         for answer in answers:
             if not isinstance(answer, Fault):
-                # If a group is moving between two brokers, both may list it. Then use the listing of the broker with
-                # the higher id.
+                # While a group moves from one broker to another, both brokers may list it. `|=` then keeps the listing
+                # of the broker with the higher id.
                 merged |= answer
         self._listings |= merged
         merged, more = await self._complete(merged, deadline)
@@ -186,10 +189,10 @@ class KafkaGroupAdmin:
     async def _complete(
         self, listings: dict[str, Listing], deadline: Deadline
     ) -> tuple[dict[str, Listing], tuple[Fault, ...]]:
-        """Describe the groups whose listing lacks the state or type, because the broker is old.
+        """Describe the groups whose listing has no state or type, as on old brokers, and fill in the missing values.
 
         Returns:
-            `(listings, faults)`: the listings with the missing values filled in, and the faults of the descriptions.
+            `(listings, faults)`: all listings, and the faults of the groups that could not be described.
         """
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
         if not lacking:
@@ -326,7 +329,7 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
     reply: Reply[dict[str, Any]] = await pool.call(
         node, DELETE_GROUPS, {"GroupsNames": list(names)}, timeout=deadline.left(), lane=Lane.UI
     )
-    for row in reply.value["Results"]:  # The broker may return the groups in another order than requested.
+    for row in reply.value["Results"]:  # The order of the groups in the response can differ from the request.
         if row["ErrorCode"]:
             batch.codes[row["GroupId"]] = (row["ErrorCode"], row["ErrorMessage"])
         else:
@@ -357,9 +360,9 @@ def _nothing_learned(faults: Sequence[Fault], view: ClusterView) -> UnreachableE
 def connect(
     seeds: Sequence[str], properties: Mapping[str, str] | None = None, *, client_id: str = "kgtui"
 ) -> KafkaGroupAdmin:
-    """Return a `GroupAdmin` for a Kafka cluster. It connects on the first call.
+    """Return a `GroupAdmin` for a Kafka cluster. The first call of one of its methods opens the connections.
 
-    Use it as an async context manager::
+    Use the result as an async context manager::
 
         async with connect(["localhost:9092"]) as admin:
             answer = await admin.list_groups()

@@ -33,16 +33,16 @@ TYPES_FROM = 5
 """First version of ListGroups whose response contains group types (KIP-848, Kafka 3.8)."""
 
 _ROWS_PER_CHUNK = 10
-"""Number of successive rows of a ListGroups response that are stored and compared together, as one chunk."""
+"""Minimum number of successive rows of a ListGroups response that form one chunk. Polls compare whole chunks."""
 
 _CHUNKS_PER_SLICE = 500
-"""Number of chunks of rows that are compared or split before other tasks may run."""
+"""Number of chunks of rows that are compared or split before the event loop can run other tasks."""
 
 _MISSES_TO_STOP = 16
-"""Number of successive chunks of the last list that may be missing in the new list.
+"""Maximum number of successive chunks of the last list that can be missing in the new list.
 
-If more are missing, the broker has probably changed the order of its groups, so that no chunks are equal. The new list
-is then decoded without further comparisons.
+If more are missing, the rest of the new list is decoded without further comparisons, because the broker has probably
+changed the order of its groups, so that no more equal chunks would be found.
 """
 
 _Chunk = tuple[bytes, int]
@@ -61,11 +61,12 @@ def raise_for(code: int, node: int) -> None:
 class Interner:
     """Turns the rows of ListGroups responses into `Listing` objects.
 
-    Groups with equal listings share one object, because 100,000 groups have only a few dozen different listings. This
-    saves memory.
+    Groups with equal listings use the same object. This saves memory, because 100,000 groups have only a few dozen
+    different listings.
 
     Args:
-        assume_classic: whether groups without a listed type are classic.
+        node: node id of the broker that sent the responses.
+        assume_classic: whether a group counts as classic if the response contains no type.
     """
 
     def __init__(self, node: int, *, assume_classic: bool) -> None:
@@ -74,7 +75,7 @@ class Interner:
         self._seen: dict[tuple[str, str, str], Listing] = {}
 
     def __call__(self, row: GroupRow, version: int) -> Listing:
-        """Return the listing for a row. Its type or state is None if the response lacks it."""
+        """Return the listing for a row of a response with this version. A missing type or state becomes None."""
         tail = row[1:]
         listing = self._seen.get(tail)
         if listing is None:
@@ -95,21 +96,26 @@ class Interner:
 
 
 class Lister:
-    """Lists the groups of a broker. `listings` also stores their coordinators in the pool's cache."""
+    """Sends ListGroups to brokers.
+
+    Because a group is listed by its coordinator, `listings` also stores this broker as the groups' coordinator in the
+    cache of the pool.
+    """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.comparing = asyncio.Lock()
-        """Allows only one comparison of two lists at a time.
+        """Lock that allows only one poll at a time to compare its new list of groups with the last one.
 
         A comparison runs in short slices, between which key presses are handled. Without this lock, the slices of
         several comparisons could run one after the other before a key press is handled.
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
-        """Return an interner for the ListGroups responses of a broker.
+        """Return an `Interner` for the ListGroups responses of a broker.
 
-        If the broker lacks ConsumerGroupDescribe (KIP-848), the interner assumes that all groups are classic.
+        If the broker does not support ConsumerGroupDescribe (KIP-848), the interner assumes that all its groups are
+        classic.
         """
         try:
             await self._pool.version(node, CONSUMER_GROUP_DESCRIBE, timeout=deadline.left(), lane=lane)
@@ -127,9 +133,12 @@ class Lister:
         types: Collection[str] | None = None,
         states: Collection[str] | None = None,
     ) -> Reply[T]:
-        """Send ListGroups to a broker. `decode` gets the version and the bytes of the response.
+        """Send ListGroups to a broker.
 
-        Old brokers ignore the filters `types` and `states`, so callers must filter the result too.
+        Args:
+            decode: decodes the response; called with its version and its bytes.
+            types, states: the broker returns only groups with one of these types and states; None means all. Brokers
+                that are too old ignore the filters, so callers must filter the result too.
         """
         version = await self._pool.version(node, LIST_GROUPS, timeout=deadline.left(), lane=lane)
         value: dict[str, list[str]] = {}
@@ -150,7 +159,11 @@ class Lister:
         types: Collection[str] | None = None,
         states: Collection[str] | None = None,
     ) -> dict[str, Listing]:
-        """Return group id → listing for every group of a broker. Raises `ClientError`."""
+        """Return group id → listing for the groups of a broker. Raises `ClientError`.
+
+        Args:
+            types, states: filters, which old brokers ignore (see `request`).
+        """
         intern = await self.interner(node, deadline, lane)
         reply = await self.request(node, deadline, lane, decode_list_groups, types=types, states=states)
         listings = _listings(reply, node, intern)
@@ -164,8 +177,8 @@ class Lister:
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            # Usually, none of these groups exists any more. If the response contains none of their ids, its rows need
-            # not be decoded.
+            # Usually, none of the groups in `groups` exists any more. If the response contains none of their ids, its
+            # rows need not be decoded.
             if not any(encoded in body for encoded in encoded_ids.values()):
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
@@ -184,11 +197,12 @@ def _listings(reply: Reply[tuple[int, int, list[GroupRow]]], node: int, intern: 
 class KafkaListingFeed:
     """Lists the groups of one broker repeatedly, and decodes only the rows that have changed.
 
-    The last list is kept as chunks of encoded rows. A chunk that also occurs in the new list is not split into rows.
-    Most chunks are the same in both lists, because brokers rarely change the order of their groups.
+    The list of the last poll is stored as chunks of encoded rows. If the new list contains the same bytes, they are not
+    decoded. Most chunks are the same in both lists, because brokers rarely change the order of their groups.
 
     Args:
-        learn: called with the differences and the broker's id after each poll.
+        node: node id of the broker.
+        learn: called after each poll with the differences from the last list, and `node`.
     """
 
     def __init__(self, lister: Lister, node: int, learn: Callable[[ListingDelta, int], None]) -> None:
@@ -226,7 +240,11 @@ class KafkaListingFeed:
     async def _differences(
         self, rows: ListGroupsRows, intern: Interner
     ) -> tuple[dict[str, Listing], list[str], list[_Chunk]]:
-        """Return the updated listings, the ids of removed groups, and the chunks of the new list."""
+        """Compare the new list `rows` with the last list.
+
+        Returns:
+            Group id → listing for new and changed groups, the ids of removed groups, and the chunks of the new list.
+        """
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version
         known, new_rows, missing = await _skip_known(self._known, rows) if comparable else ([], [], self._known)
@@ -238,7 +256,7 @@ class KafkaListingFeed:
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # The group has not changed, but its row has moved in the broker's list.
+                if comparable and raw in gone:  # The row is unchanged, but at a different place in the broker's list.
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -255,15 +273,19 @@ class KafkaListingFeed:
 async def _skip_known(
     known: Sequence[_Chunk], rows: ListGroupsRows
 ) -> tuple[list[_Chunk], list[bytes], Sequence[_Chunk]]:
-    """Compare a new list with the chunks of the last list, and skip the rows of the new list that equal a chunk.
+    """Find the chunks of the last list in the new list, and skip their rows in the new list.
 
     Equal chunks are found only if they are in the same order in both lists.
 
+    Args:
+        known: the chunks of the last list.
+        rows: the new list. Its rows are read up to and including the last chunk that is found.
+
     Returns:
         Three lists:
-        - the chunks of the new list, up to and including the last equal chunk
-        - the rows in these chunks that are not in an equal chunk
-        - the chunks of the last list that have no equal chunk
+        - the part of the new list that was read, as chunks
+        - the rows of this part that are not in a chunk of the last list
+        - the chunks of the last list that were not found in the new list
     """
     now: list[_Chunk] = []
     new: list[bytes] = []

@@ -35,12 +35,15 @@ GROUPS_PER_REQUEST = 200
 PARTITIONS_PER_REQUEST = 20_000
 """Maximum number of partitions in one ListOffsets request.
 
-It is also the approximate number of partitions in one OffsetFetch response. Each request names as many groups as
-probably have this number of partitions together.
+It is also the intended number of partitions in one OffsetFetch response: each OffsetFetch request names as many groups
+as will probably have this number of partitions in total.
 """
 
 PARTITIONS_PER_SLICE = 500
-"""Number of partitions of an OffsetFetch response that are processed (in about 2 ms) before other tasks may run."""
+"""Number of partitions of an OffsetFetch response that are processed before the event loop can run other tasks.
+
+Processing them takes about 2 ms.
+"""
 
 BATCHED_FROM = 8
 """First version of OffsetFetch that accepts several groups in one request (KIP-709, Kafka 3.0)."""
@@ -49,13 +52,13 @@ ALL_TOPICS_FROM = 2
 """First version of OffsetFetch that can return the offsets of all topics."""
 
 CONCURRENT_REQUESTS = 4
-"""Maximum number of concurrent requests to a broker that accepts only one group per request."""
+"""Maximum number of concurrent OffsetFetch requests to a broker that accepts only one group per request."""
 
 ATTEMPTS = 4
-"""Maximum number of attempts to read a log bound. If all fail, the result contains the last error code."""
+"""Maximum number of attempts to read the log bounds of a partition. If all fail, the last error is reported."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""If the error code of a partition has one of these reactions, the request for this partition is repeated."""
+"""Reactions to error codes. If the error code of a partition has one of them, the partition is requested again."""
 
 
 class OffsetReader:
@@ -69,8 +72,8 @@ class OffsetReader:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        # Node id → number of groups in the next OffsetFetch request. It is computed from the number of partitions in
-        # the last response.
+        # Node id → number of groups in the next OffsetFetch request to this broker. The number is computed from the
+        # number of partitions in the broker's last response.
         self._batch_sizes: dict[int, int] = {}
 
     async def committed(
@@ -95,7 +98,7 @@ class OffsetReader:
                 ids, start = groups[start : start + size], start + size
                 await self._read_batch(node, ids, version, batch, deadline, lane, last=start >= len(groups))
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # The batch keeps the offsets that arrived before the error.
+            batch.error = error  # `batch` is returned with the offsets that arrived before the error.
         return batch
 
     async def _read_batch(
@@ -111,8 +114,13 @@ class OffsetReader:
     ) -> None:
         """Read the offsets of several groups with one request, and add them to `batch`.
 
-        If the request times out, each half of the groups is read with another request. A request may use half of the
-        remaining time. If it names only one group and no request follows it (`last`), it may use all of the time.
+        If the request times out, kgtui sends two requests with half of the groups each. The time limit of a request is
+        half of the remaining time, so that time is left for these requests. A request for a single group has all of the
+        remaining time if no request follows it (`last`).
+
+        Args:
+            version: version of OffsetFetch.
+            last: whether `groups` are the last groups that the caller reads from this broker.
         """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
         timeout = deadline.left() if last and len(groups) == 1 else deadline.left() / 2
@@ -136,7 +144,7 @@ class OffsetReader:
             added += sum(len(topic["Partitions"]) for topic in row["Topics"])
             if added > PARTITIONS_PER_SLICE:
                 added = 0
-                await asyncio.sleep(0)  # Let the terminal UI handle key presses.
+                await asyncio.sleep(0)  # Let the event loop handle key presses.
         self._adapt_batch_size(node, reply.value["Groups"])
 
     def _adapt_batch_size(self, node: int, rows: Sequence[OffsetFetchGroup]) -> None:
@@ -153,9 +161,9 @@ class OffsetReader:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Send one request per group, up to `CONCURRENT_REQUESTS` at the same time, and add the offsets to `batch`.
+        """Read the offsets of groups with one request per group, and add them to `batch`.
 
-        Brokers before Kafka 3.0 accept only one group per request.
+        This is needed for brokers before Kafka 3.0. Up to `CONCURRENT_REQUESTS` requests are sent at the same time.
         """
         gate = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
@@ -244,7 +252,7 @@ def _share_rows(row: dict[str, Any]) -> tuple[ShareOffset, ...]:
 
 
 _Offsets = dict[TopicPartition, FoundOffset]
-_MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)  # The result for a partition that is missing in a response.
+_MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)  # used for partitions that a response does not contain
 
 
 class BoundsReader:
@@ -256,12 +264,12 @@ class BoundsReader:
     async def read(
         self, partitions: Iterable[TopicPartition], deadline: Deadline, lane: Lane = Lane.BULK, *, starts: bool = True
     ) -> Answer[dict[TopicPartition, PartitionBounds]]:
-        """Return partition → log bounds.
+        """Return partition → log bounds, read from the leaders of the partitions.
 
         If a leader did not answer, its partitions are missing, and a fault names the broker.
 
         Args:
-            starts: whether log start offsets are read too, which needs one more request per leader.
+            starts: whether log start offsets are read too. This needs twice as many requests.
         """
         timestamps = (EARLIEST, LATEST) if starts else (LATEST,)
         todo = list(dict.fromkeys(partitions))
@@ -287,10 +295,18 @@ class BoundsReader:
         refresh: bool,
         last: bool,
     ) -> list[TopicPartition]:
-        """Send one round of requests to the leaders, and return the partitions to request again.
+        """Request the log bounds of all partitions in `todo` once, and add them to `bounds`.
 
-        With `refresh`, the leaders are looked up again instead of taken from the cache. In the `last` round, the result
-        is empty, because error codes are stored in `bounds`, and exceptions in `faults`.
+        Args:
+            timestamps: `EARLIEST` for the log start, `LATEST` for the log end.
+            faults: faults are added here. The key is the leader's node id (None if no broker could be reached) and the
+                name of the fault.
+            refresh: whether the leaders are looked up again; otherwise, they are taken from the cache if possible.
+            last: whether there will be no further attempt.
+
+        Returns:
+            The partitions to request again. In the last attempt, there are none, because error codes are then stored in
+            `bounds`, and exceptions in `faults`.
         """
         try:
             topics = {topic for topic, _ in todo}
@@ -330,7 +346,7 @@ class BoundsReader:
         return again
 
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
-        """Remove a leader that did not answer from the cache, and return whether to send its requests to new leaders.
+        """Remove a leader that did not answer from the cache. Return whether its partitions should be requested again.
 
         After a timeout, the result is False, because no time is left. It is also False if the same leader was removed
         only shortly before.
@@ -343,9 +359,9 @@ class BoundsReader:
     async def _ask(
         self, node: int, rows: Sequence[TopicPartition], timestamps: Sequence[int], deadline: Deadline, lane: Lane
     ) -> dict[int, _Offsets] | KgtuiError:
-        """Ask a leader for the offsets at each timestamp. Return timestamp → offsets, or the error.
+        """Ask a leader for the offsets of `rows` at each timestamp. Return timestamp → offsets, or the error.
 
-        Each timestamp needs a separate request, because a request may contain a partition only once.
+        Each timestamp needs a separate request, because a partition must not occur twice in one request.
         """
         asked = (
             list_offsets(self._pool, node, dict.fromkeys(rows, timestamp), timeout=deadline.left(), lane=lane)
@@ -367,8 +383,8 @@ def _merge(
     """Add the log bounds in the responses of one leader to `bounds`.
 
     Returns:
-        The partitions with a retriable error, which must be requested again. In the `last` round, the list is empty,
-        because these errors are added to `bounds` too.
+        The partitions with a retriable error, which must be requested again. With `last`, the list is empty, because
+        these errors are added to `bounds` too.
     """
     starts, ends = result.get(EARLIEST), result[LATEST]
     again = []

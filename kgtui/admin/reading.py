@@ -1,7 +1,7 @@
 """Read the descriptions, offsets, configs and log bounds of groups with few requests.
 
-`read_groups` reads any number of groups in one call. `read_by_coordinator` reads all groups of a cluster in batches per
-coordinator, so that a broker that hangs delays only its own groups. Both work on every `GroupAdmin`.
+`read_groups` reads any number of groups in one call. `read_by_coordinator` reads all groups of a cluster in batches,
+each from one coordinator, so that a broker that hangs delays only its own groups. Both work with every `GroupAdmin`.
 """
 
 from __future__ import annotations
@@ -35,23 +35,24 @@ T = TypeVar("T")
 _Rows = Answer[Mapping[str, T]]
 
 _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
-"""Names of the faults after which kgtui assumes that a coordinator does not answer any request."""
+"""Names of the faults after which kgtui sends no further request to a coordinator, because it would not answer."""
 
 _GROUPS_PER_SLICE = 50
-"""Number of groups whose members are examined before other tasks may run."""
+"""Number of groups whose members are examined before the event loop can run other tasks."""
 
 _CONCURRENT_SEARCHES = 8
-"""Maximum number of concurrent calls of `GroupAdmin.record_times` in `read_record_times`."""
+"""Maximum number of concurrent calls of `GroupAdmin.record_times` that `read_record_times` makes."""
 
 
 class Logs(Enum):
-    """Which log start and log end offsets `read_groups` reads, and for which partitions."""
+    """Tells `read_groups` for which partitions to read the log end offsets, and whether to read log start offsets."""
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"
     """Log end offsets of the partitions with a committed offset, and of `GroupsRead.permission_checks`.
 
-    They are sufficient for the total lag of every group, because brokers compute the lag of share groups themselves.
+    They are sufficient for the total lag of every group: for share groups, no log end offsets are needed, because
+    brokers report the lag.
     """
     ENDS = "ends"
     """Log end offsets of every partition that has an offset or is owned by a member."""
@@ -60,7 +61,7 @@ class Logs(Enum):
 
 
 async def access_of(admin: GroupAdmin, *, max_age: float = 0.0, timeout: float) -> Access:
-    """Return the permissions of the user, or an `Access` without any permission if they cannot be read.
+    """Return the permissions of the Kafka user, or an `Access` without any permission if they cannot be read.
 
     Args:
         max_age: maximum age of cached permissions, in seconds.
@@ -88,17 +89,18 @@ async def read_groups(
     """Read descriptions, offsets and configs at the same time, and then the log bounds of their partitions.
 
     Args:
-        deadline: the time limit. One step of it is for descriptions, offsets and configs, and the next step is for log
-            bounds.
+        deadline: the time limit. Descriptions, offsets and configs, which are read at the same time, get the time of
+            one `Deadline.step`; log bounds get the time of the next step.
         describe: ids of the groups to describe.
         offsets: group id → newest listing, for the groups whose offsets are read.
         configs: ids of the groups whose configs are read.
         logs: which log bounds are read.
         every_offset: whether to read offsets even of groups whose `Listing.has_offsets` is False.
-        separately: whether the error of a failed call becomes one fault per group. By default, the error is raised.
+        separately: what happens if the call that reads, for example, all descriptions fails: the error is raised
+            (False), or becomes one fault per group, while all other data is still read (True).
         log_timeout: time limit for reading the log bounds, in seconds; None means one step of `deadline`.
-        described: group id → description from an earlier read. The log bounds of the partitions that the members in it
-            own are read too.
+        described: group id → description from an earlier read. The log bounds of the partitions that the members in
+            these descriptions own are read too.
         on_described: called with the new descriptions as soon as they arrive.
 
     Raises:
@@ -129,7 +131,11 @@ async def read_groups(
 
 
 def _by_kind_of_offsets(listings: Mapping[str, Listing], *, every_offset: bool) -> tuple[list[str], list[str]]:
-    """Return the groups whose committed offsets are read, and the groups whose share offsets are read."""
+    """Return the ids of the groups whose committed offsets are read, and of those whose share offsets are read.
+
+    Args:
+        every_offset: whether to include groups whose `Listing.has_offsets` is False.
+    """
     share = [group for group, row in listings.items() if row.type in SHARE_OFFSET_TYPES]
     committed = [
         group
@@ -147,9 +153,11 @@ async def _call(
     separately: bool,
     on_answer: Callable[[_Rows[T]], None] | None = None,
 ) -> _Rows[T]:
-    """Call a method of `GroupAdmin` with ids of groups. Without ids, return an empty answer and send no request.
+    """Call a method of `GroupAdmin` with the ids of groups. If there are no ids, return an empty answer.
 
-    If the call fails, the error becomes one fault per group if `separately`, and is raised otherwise.
+    Args:
+        separately: if True, the error of a failed call becomes one fault per group. If False, the error is raised.
+        on_answer: called with the answer.
     """
     try:
         answer: _Rows[T] = await method(ids, timeout=timeout) if ids else Answer({})
@@ -169,7 +177,9 @@ async def read_in_full(
     *,
     on_described: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
 ) -> GroupsRead:
-    """Read the descriptions, offsets and log bounds of groups, even of groups that usually have no offsets.
+    """Read the descriptions, offsets and log bounds of groups.
+
+    Offsets are requested even for groups whose `Listing.has_offsets` is False, such as Connect groups.
 
     Args:
         groups: group id → newest listing.
@@ -195,17 +205,17 @@ async def read_record_times(
     limit: int,
     timeout: float,
 ) -> dict[str, dict[TopicPartition, RecordTime]]:
-    """Return group id → partition → times of the last consumed and the first unread record.
+    """Return group id → partition → times at which the last consumed and the first unread record were written.
 
-    Groups without unread records, or for which no time was found, are missing.
+    Groups without unread records, and groups for which no time was found, are missing.
 
     Args:
         groups: group id → offsets and lag of its partitions.
-        rules: topic → its configs. With None, the configs are read first.
+        rules: topic → how the topic keeps records. If this is None, the rules are read first.
         precision: accepted uncertainty of a time, as a fraction of the record's age.
-        limit: maximum number of partitions in all groups together. If several groups have the same committed offset in
-            a partition, the times are searched only once.
-        timeout: time limit of all searches together, in seconds.
+        limit: maximum number of partitions whose times are searched, summed over all groups. If several groups have the
+            same committed offset in a partition, one search is used for all of them, but it counts once per group.
+        timeout: time limit for all searches, in seconds.
     """
     deadline, gate = Deadline(timeout), asyncio.Semaphore(_CONCURRENT_SEARCHES)
     positions: dict[str, dict[TopicPartition, LogPosition]] = {}
@@ -238,9 +248,10 @@ async def read_record_times(
 def _without_repetition(
     groups: Iterable[Mapping[TopicPartition, LogPosition]],
 ) -> list[dict[TopicPartition, LogPosition]]:
-    """Distribute the different positions of all groups over as few mappings as possible.
+    """Distribute the positions of all groups over as few mappings as possible. Equal positions are included only once.
 
-    Each mapping has at most one position per partition, so that one call of `record_times` can search for it.
+    Each mapping has at most one position per partition, so that one call of `record_times` can search for all its
+    positions.
     """
     searches: list[dict[TopicPartition, LogPosition]] = []
     by_partition: dict[TopicPartition, set[LogPosition]] = {}
@@ -279,28 +290,29 @@ async def read_by_coordinator(
     group_batch: int,
     log_batch: int,
 ) -> GroupsRead:
-    """Read the offsets and log bounds of all groups, and describe some of them. Errors become faults.
+    """Read the offsets and log bounds of all groups, and describe some of the groups. Errors become faults.
 
-    All coordinators are asked at the same time. Each coordinator gets its batches one after the other. A batch may use
-    half of the remaining time, and the last batch of a coordinator four fifths. A coordinator that does not answer is
-    not asked again.
+    All coordinators are asked at the same time. The groups of one coordinator are read in batches, one after the other.
+    The time limit of a batch is half of the remaining time, and four fifths for the last batch. If a coordinator does
+    not answer, its further batches are not read.
 
     Args:
         groups: node id of a coordinator → ids of its groups.
         listings: group id → newest listing.
         describe: ids of the groups to describe.
         owned: partitions that members own. Their log bounds are read even if no offset is committed.
-        group_batch: maximum number of groups per batch.
-        log_batch: maximum number of partitions per call for log bounds.
+        group_batch: maximum number of groups in one batch.
+        log_batch: maximum number of partitions in one call of `GroupAdmin.partition_bounds`.
     """
     read = GroupsRead()
     async with asyncio.TaskGroup() as tasks:
         for node, ids in groups.items():
             batches = [ids[start : start + group_batch] for start in range(0, len(ids), group_batch)]
             tasks.create_task(_read_coordinator(admin, deadline, read, node, batches, listings, describe))
-    # Group the partitions in a thread, so that the event loop is not blocked.
+    # Sort the partitions in a thread, so that the event loop is not blocked.
     chunks = await asyncio.to_thread(_partitions_by_topic, read, owned, log_batch)
-    # Read all lists of partitions at the same time, so that a leader that does not answer delays only its own lists.
+    # Read the log bounds of all lists of partitions at the same time, so that a leader that does not answer delays only
+    # the lists that contain its partitions.
     async with asyncio.TaskGroup() as tasks:
         for chunk in chunks:
             tasks.create_task(_read_logs(admin, read, chunk, timeout=max(deadline.left(), 1.0)))
@@ -331,7 +343,7 @@ async def _read_coordinator(
         read.merge(batch)
         answered = batch.committed or batch.share or batch.descriptions
         if not answered and any(step == OFFSETS and fault.name in _UNANSWERED for step, fault in batch.faults):
-            return  # This coordinator does not answer, so skip its other batches.
+            return  # This coordinator does not answer, so do not read its other batches.
 
 
 async def _read_logs(
@@ -343,7 +355,12 @@ async def _read_logs(
     starts: bool = True,
     harmless: type[KgtuiError] = KgtuiError,
 ) -> None:
-    """Read log bounds, and add them to `read`. An error of the class `harmless` becomes a fault; others are raised."""
+    """Read the log bounds of partitions, and add them to `read`.
+
+    Args:
+        starts: whether log start offsets are read too.
+        harmless: errors of this class become faults; other errors are raised.
+    """
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)
     except harmless as error:
@@ -353,7 +370,10 @@ async def _read_logs(
 
 
 def _partitions_by_topic(read: GroupsRead, owned: Iterable[TopicPartition], size: int) -> list[list[TopicPartition]]:
-    """Return the partitions whose log bounds must be read, sorted by topic, in lists of at most `size` partitions."""
+    """Return the partitions in `owned` and those with an offset in `read`, in lists of at most `size` partitions.
+
+    The partitions of one topic follow each other.
+    """
     topics: dict[str, dict[TopicPartition, None]] = {}
     for tp in owned:
         topics.setdefault(tp[0], {})[tp] = None

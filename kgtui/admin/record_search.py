@@ -1,16 +1,17 @@
 """Find out by interpolation when the last consumed and the first unread record of a partition were written.
 
-This module sends no requests. Its caller sends the ListOffsets requests, and passes the answers to this module.
+`RecordSearch` sends no requests. It computes the timestamp for the next ListOffsets request; its caller sends the
+request, and passes the answer to `RecordSearch`.
 
 ListOffsets returns the offset and timestamp of the first record that is not older than a requested timestamp. Each
 answer narrows the time range in which the searched record was written:
-- An answer with a lower offset gives a lower limit of the time.
-- An answer with a higher offset gives an upper limit of the time.
-- An answer with the offset of the searched record gives its exact time.
+- If the returned offset is lower than that of the searched record, the answer gives a lower limit of the time.
+- If the returned offset is higher than that of the searched record, the answer gives an upper limit of the time.
+- If the searched record itself is returned, its exact time is known.
 
 The search assumes that timestamps never decrease from one record to the next, and that no offset is missing in the log.
-In a compacted topic, the searched record may be missing. The result then lies between the times of the records just
-before and after it.
+If the searched record is missing in the log, for example because of compaction, the result lies between the times of
+the records before and after it.
 """
 
 from __future__ import annotations
@@ -24,32 +25,37 @@ if TYPE_CHECKING:
     from kgtui.model.record_times import LogPosition
 
 ROUNDS = 20
-"""Maximum number of requests for one search. After them, the time range found so far is the result."""
+"""Maximum number of requests for one search. After them, the search ends with the time range that it has found."""
 
 _AHEAD_MS = 3_600_000
-"""How far a record's timestamp may be in the future, in milliseconds. A later timestamp ends the search without result.
+"""Longest time by which a record's timestamp can be in the future, in milliseconds.
 
+If a timestamp is later, the search ends without a result.
 Since Kafka 4.0, brokers have the same limit by default (`message.timestamp.after.max.ms`).
 """
 
 WIDTH_MS = 1000
-"""A search ends when its time range is narrower than this number of milliseconds, whatever the precision is."""
+"""A search ends when its time range is narrower than this number of milliseconds, even with a higher precision."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
-"""If the last 4 requests have not narrowed the time range by a factor of 8, the next request bisects the time range."""
+"""If the last 4 answers have not narrowed the time range by a factor of 8, interpolation is too slow.
+
+The next request then asks for the middle of the time range (bisection).
+"""
 
 _ILLINOIS_FACTOR = 0.25
-"""If the last two answers have not changed a limit of the time range, the distance to it is multiplied by this factor.
+"""Factor that moves the next interpolated time towards a limit of the time range that has not changed for a while.
 
-Each further answer that does not change the limit applies the factor again. This is the Illinois method. Without it,
-interpolation converges slowly where records are not evenly distributed over time.
+In the interpolation, the number of records between the searched record and a limit is multiplied by this factor if the
+last two answers have not changed the limit, and once more for each further answer that does not change it. This is the
+Illinois method. Without it, interpolation converges slowly where records are not evenly distributed over time.
 """
 
 
 class _Answer(NamedTuple):
-    """One answer to ListOffsets, with times in milliseconds.
+    """One answer to ListOffsets: offset and timestamp of the first record that is not older than the time `asked`.
 
-    Offset and timestamp are -1 if no record is at least as new as the time `asked`.
+    Times are in milliseconds since the epoch. Offset and timestamp are -1 if there is no such record.
     """
 
     asked: int
@@ -64,8 +70,8 @@ class _Bracket(NamedTuple):
         low: offset and timestamp of a record before the searched record.
         high: offset and timestamp of a record after the searched record. If no such record is known, the log end offset
             and an upper limit of the time.
-        below: the searched record is older than this time.
-        proven: False if no answer has given an upper limit yet, so that `below` is derived from the current time.
+        below: upper limit of the time: the searched record is older than this.
+        proven: whether `below` follows from an answer; False if it is only the current time.
     """
 
     low: tuple[int, int]
@@ -93,26 +99,26 @@ class RecordSearch:
         self._position = position
         self._now = now
         self._precision = precision
-        # Retention may have deleted unread records. The first unread record that still exists is then at the log start.
+        # If retention has deleted unread records, the first unread record that still exists is at the log start.
         self._unread = max(position.offset, position.log_start)
         consumed = position.offset - 1
         self._targets = [self._unread, consumed] if consumed >= position.log_start else [self._unread]
         self._answers: list[_Answer] = []
         self._target: int | None = None
         self._widths: list[int] = []
-        # Number of successive answers that changed the same limit of the time range. The number is positive for the
-        # lower limit, and negative for the upper limit.
+        # How many answers in a row have changed the same limit of the time range: positive if it is the lower limit,
+        # negative if it is the upper limit.
         self._repeats = 0
         self._failed = ""
 
     @property
     def log_start(self) -> int:
-        """The log start offset with which the search began."""
+        """The log start offset at the time at which the search began."""
         return self._position.log_start
 
     @property
     def rounds(self) -> int:
-        """Number of answers so far."""
+        """Number of answers that this search has received."""
         return len(self._answers)
 
     @property
@@ -125,7 +131,8 @@ class RecordSearch:
         if self._failed or self.rounds >= ROUNDS:
             return None
         if not self._answers:
-            return 0  # Ask for the oldest record first, because it also shows whether records have timestamps.
+            # First ask for the oldest record (timestamp 0). The answer also shows whether records have timestamps.
+            return 0
         for target in self._targets:
             bracket = self._bracket(target)
             if bracket is None or self._is_precise(bracket):
@@ -136,10 +143,11 @@ class RecordSearch:
         return None
 
     def answer(self, asked: int, offset: int, timestamp: int) -> None:
-        """Process the answer to the request for the time `asked`.
+        """Process the answer to one request.
 
         Args:
-            offset: offset of the first record at or after this time; -1 if there is no such record.
+            asked: the requested timestamp, in milliseconds.
+            offset: offset of the first record that is not older than `asked`; -1 if there is no such record.
             timestamp: timestamp of this record in milliseconds; -1 if there is no such record.
         """
         self._answers.append(_Answer(asked, offset, timestamp))
@@ -166,7 +174,10 @@ class RecordSearch:
         self._failed = reason
 
     def result(self) -> RecordTime:
-        """Return the times that are known so far, as ranges if a record was not found exactly."""
+        """Return the times of the two records according to the answers received until now.
+
+        A time is a range if the exact timestamp is not known.
+        """
         offset = self._position.offset
         if self._failed:
             return RecordTime(offset, reason=self._failed, rounds=self.rounds)
@@ -184,9 +195,9 @@ class RecordSearch:
         return None
 
     def _bracket(self, target: int) -> _Bracket | None:
-        """Return the limits of the time of the record at the offset `target`.
+        """Return the time range in which the record at the offset `target` was written.
 
-        The result is None if the exact time is known, or if no answer has given a lower limit yet.
+        The result is None if its exact time is known, or if no answer has given a lower limit yet.
         """
         if self._exact(target) is not None:
             return None
@@ -202,7 +213,7 @@ class RecordSearch:
         return _Bracket(low[1:], point, high.asked, proven=True)
 
     def _is_precise(self, bracket: _Bracket) -> bool:
-        """Return whether the time range is narrow enough for the precision.
+        """Return whether the time range is so narrow that the search can end.
 
         The precision is a fraction of the record's age. Because the age is not known exactly, the lowest possible age
         is used.
@@ -210,10 +221,11 @@ class RecordSearch:
         return bracket.width < max(WIDTH_MS, self._precision * (self._now - bracket.below + 1))
 
     def _guess(self, bracket: _Bracket, target: int) -> int:
-        """Return a time just before the record at the offset `target` was probably written, in milliseconds.
+        """Return the next timestamp to request, for which ListOffsets will probably return the record at `target`.
 
-        For every timestamp between the previous record and this record, ListOffsets returns this record. Therefore, the
-        guess is earlier than the interpolated time by half of the time between two records.
+        ListOffsets returns this record for every timestamp that is later than the previous record and not later than
+        this record. Therefore, the guess is the interpolated time of the record minus half of the time between two
+        records. The result is in milliseconds.
         """
         (low_offset, low_time), (high_offset, high_time) = bracket.low, bracket.high
         if len(self._widths) > _GUARD_ROUNDS and (self._widths[-1] > self._widths[-1 - _GUARD_ROUNDS] / _GUARD_FACTOR):
@@ -234,6 +246,7 @@ class RecordSearch:
             return TimeRange(exact / 1000, exact / 1000)
         if bracket is None:
             return None
-        # If no upper limit is proven, the timestamp may be in the future, because the producer's clock may be ahead.
+        # If no answer has given an upper limit, the timestamp may be in the future, because the producer's clock may be
+        # ahead of this machine's clock.
         latest = bracket.below - 1 if bracket.proven else max(self._now, bracket.low[1])
         return TimeRange(bracket.low[1] / 1000, latest / 1000)

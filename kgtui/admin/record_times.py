@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from kgtui.protocol.fast_offsets import ListOffsetsResponse
 
 EARLIEST, LATEST, EARLIEST_LOCAL = -2, -1, -4
-"""Special timestamps for the log start, the log end, and the first record on the leader's disk."""
+"""Special timestamps in ListOffsets requests: log start, log end, and the first record on the leader's disk.
+
+With tiered storage, older records are not on the leader's disk.
+"""
 
 
 class FoundOffset(NamedTuple):
@@ -45,8 +48,9 @@ class FoundOffset(NamedTuple):
 
     Attributes:
         code: Kafka's error code, or 0.
-        timestamp: timestamp of the found record in milliseconds; -1 if none was found, or for a special timestamp.
-        offset: offset of the found record, or the offset for a special timestamp; -1 if there is none.
+        timestamp: timestamp of the found record in milliseconds; -1 if no record was found, or if the request contained
+            a special timestamp such as `EARLIEST`.
+        offset: offset of the found record, or the offset that a special timestamp stands for; -1 if there is none.
     """
 
     code: int
@@ -57,10 +61,13 @@ class FoundOffset(NamedTuple):
 async def list_offsets(
     pool: Pool, node: int, timestamps: Mapping[TopicPartition, int], *, timeout: float, lane: Lane
 ) -> dict[TopicPartition, FoundOffset]:
-    """Ask the leader `node` for the first record at or after a timestamp. Each partition has its own timestamp.
+    """Ask the leader `node` for the first record of each partition that is not older than a timestamp.
 
-    Special timestamps such as `EARLIEST` are allowed. Records of open transactions are included (isolation level
-    read_uncommitted).
+    Records of open transactions are included (isolation level read_uncommitted).
+
+    Args:
+        timestamps: partition → timestamp in milliseconds, or a special timestamp such as `EARLIEST`.
+        timeout: time limit, in seconds.
 
     Raises:
         ClientError, ProtocolError: the broker did not answer, or its response is damaged.
@@ -72,7 +79,7 @@ async def list_offsets(
         "ReplicaId": -1,
         "IsolationLevel": 0,
         "Topics": [{"Name": name, "Partitions": parts} for name, parts in topics.items()],
-        "TimeoutMs": int(timeout * 1000),  # The broker searches remote storage for at most this time.
+        "TimeoutMs": int(timeout * 1000),  # how long the broker searches in remote storage (tiered storage)
     }
     reply: Reply[ListOffsetsResponse] = await pool.call(
         node, LIST_OFFSETS, request, timeout=timeout, lane=lane, decode=decode_list_offsets
@@ -87,20 +94,25 @@ async def list_offsets(
 _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
 """Versions of ListOffsets: the first that supports tiered storage (Kafka 3.4), and the first that Kafka 4.0 added.
 
-Before Kafka 4.0, a search in tiered storage blocks a request handler thread, and so delays all clients of the broker.
+If a broker does not support the second version, kgtui does not search in topics with tiered storage. Before Kafka 4.0,
+such a search blocks a request handler thread, and so delays all clients of the broker.
 """
 
 _SLICE_SECONDS = 0.003
-"""Maximum time for which the searches compute without a pause in which other tasks may run, in seconds."""
+"""Longest time for which the searches compute before the event loop can run other tasks, in seconds."""
 
 _LEADER_LOOKUPS = 4
-"""Maximum number of leader lookups in one call. After them, an error ends the search instead of another lookup."""
+"""Maximum number of leader lookups in one call of `RecordTimeReader.read`.
+
+After the last lookup, an error in a partition ends the search in this partition.
+"""
 
 
 class RecordTimeReader:
-    """Finds out when records at given offsets were written (ListOffsets by timestamp), in many partitions at once.
+    """Finds out when records at given offsets were written, in many partitions at the same time.
 
-    The search takes several rounds, each with one request per leader.
+    The search takes several rounds. In each round, every leader gets one ListOffsets request with a timestamp for each
+    of its partitions.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -115,14 +127,14 @@ class RecordTimeReader:
         *,
         precision: float = PRECISION,
     ) -> Answer[dict[TopicPartition, RecordTime]]:
-        """Return the record times of every partition in `positions`.
+        """Return the times of the first unread and the last consumed record of every partition in `positions`.
 
-        At the deadline, unfinished searches return the time ranges that they have found so far. If a leader did not
-        answer, a fault names this broker.
+        At the deadline, unfinished searches end, and the result contains the time ranges that they have found. If a
+        leader did not answer, a fault names this broker.
 
         Args:
-            positions: committed offsets below the log end offset.
-            rules: topic → its configs, which decide whether the topic can be searched.
+            positions: partition → committed offset below the log end offset, and log bounds.
+            rules: topic → how the topic keeps records, which decides whether the topic can be searched.
             precision: accepted uncertainty of a time, as a fraction of the record's age.
         """
         now = int(time.time() * 1000)
@@ -137,11 +149,11 @@ class RecordTimeReader:
 
 
 class _Call:
-    """One call of `RecordTimeReader.read`.
+    """The state of one call of `RecordTimeReader.read`.
 
     Attributes:
-        searches: partition → search, including searches that have ended.
-        faults: node id → why this leader did not answer.
+        searches: partition → its search, including searches that have ended.
+        faults: node id of a leader → why the leader did not answer.
     """
 
     def __init__(self, pool: Pool, rules: Mapping[str, TopicRules], deadline: Deadline, lane: Lane) -> None:
@@ -225,7 +237,8 @@ class _Call:
     async def _skip_tiered(self, node: int, partitions: Iterable[TopicPartition]) -> None:
         """End the searches in topics with tiered storage if the leader is older than Kafka 4.0.
 
-        A topic with unknown configs counts as tiered if its log start is not on the leader's disk.
+        If the configs of a topic are unknown, a partition counts as tiered if its oldest records are not on the disk of
+        the leader.
         """
         fresh = list(partitions)
         self._checked.update(fresh)
@@ -246,7 +259,7 @@ class _Call:
         return await list_offsets(self._pool, node, rows, timeout=self._deadline.left(), lane=self._lane)
 
     def _failed(self, tp: TopicPartition, code: int) -> None:
-        """After a retriable error, look up the leader again. After other errors, end the search in the partition."""
+        """Handle an error code for a partition: look up its leader again if that can help, or end its search."""
         reaction = lookup(code).reaction
         if reaction in (Reaction.REFRESH_LEADER, Reaction.RETRY) and self._lookups < _LEADER_LOOKUPS:
             self._leaders.pop(tp, None)

@@ -1,4 +1,4 @@
-"""Send requests about groups to their coordinators in batches, and repeat requests for groups with a new coordinator.
+"""Send requests about groups to their coordinators in batches, and again if the coordinator of a group has changed.
 
 `Router` works for every RPC that coordinators answer. Its caller passes a function that sends one batch.
 """
@@ -52,12 +52,15 @@ def fault_of_code(
     asked: str = "",
     operation: str = "",
 ) -> Fault:
-    """Return the fault for one of Kafka's error codes.
+    """Return a `Fault` for one of Kafka's error codes.
 
     Args:
         message: the broker's message; by default Kafka's text for the code.
-        asked: what was requested, such as `describe`. The message begins with it.
-        operation: the needed ACL operation, such as `DESCRIBE`. The advice names it if the permission is missing.
+        broker: node id of the broker that returned the code.
+        group: id of the group that the code concerns.
+        asked: name of the request, such as `describe`. The message of the fault begins with it.
+        operation: the ACL operation that the request needs, such as `DESCRIBE`. If the user lacks this permission, the
+            advice of the fault names it.
     """
     error = lookup(code)
     text = message or error.message
@@ -67,15 +70,15 @@ def fault_of_code(
 
 
 def _advice(code: int | None, operation: str) -> str:
-    """Return advice that names the permission to grant; an empty string if no permission is missing."""
+    """Return advice that names the permission to grant; empty if the code does not stand for a missing permission."""
     resource = _RESOURCES.get(code) if code is not None else None
     return f"grant {operation} on the {resource} to this user" if resource and operation else ""
 
 
 def not_supported(message: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
-    """Return the fault for a request that a broker does not support. `message` says which request this is.
+    """Return a `Fault` with `message` for a request that a broker does not support.
 
-    The fault replaces the result, so that a user sees that the value is unknown and not 0.
+    Callers return this fault without a value, so that the user sees that the value is unknown, and not 0.
     """
     return Fault("NOT_SUPPORTED", message, None, broker, group, advice)
 
@@ -83,13 +86,16 @@ def not_supported(message: str, *, broker: int | None = None, group: str | None 
 T = TypeVar("T")
 
 FIRST_PAUSE = 0.05
-"""Pause before the first repetition of a request, in seconds. The pause doubles with each repetition, with jitter."""
+"""Pause before a request is repeated for the first time, in seconds.
+
+The pause doubles with each further repetition, and is varied at random (jitter).
+"""
 
 LONGEST_PAUSE = 1.0
 """Longest pause before a request is repeated, in seconds."""
 
 EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)
-"""Types of the errors that a request to a broker may raise."""
+"""Types of the errors that a request to a broker can raise."""
 
 RECONNECTS = 2
 """Maximum number of times that a group's request is repeated because the connection to the coordinator was lost."""
@@ -97,13 +103,13 @@ RECONNECTS = 2
 
 @dataclass(slots=True)
 class Batch(Generic[T]):
-    """The results of one batch of groups. A group is in at most one of `rows`, `codes` and `faults`.
+    """The results of one batch of groups. Each group is in at most one of `rows`, `codes` and `faults`.
 
     Attributes:
         rows: group id → result.
         codes: group id → `(error code, broker's message)`. If the code is retriable, the request for the group is
             repeated.
-        faults: group id → fault. The request for the group is not repeated.
+        faults: group id → fault for which the request for the group is not repeated.
         error: why some groups are in none of `rows`, `codes` and `faults`; None if the request succeeded.
     """
 
@@ -125,7 +131,7 @@ class _Pending:
         groups: ids of the groups that the next round requests.
         rows: group id → final result.
         faults: group id → final fault.
-        again: group id → fault that is the reason for requesting the group again.
+        again: group id → fault because of which the next round requests the group again.
         moved: ids of the groups whose coordinator must be looked up again.
         losses: group id → number of times that the connection to its coordinator was lost.
     """
@@ -160,8 +166,8 @@ class Router:
         Args:
             send: sends one batch; called with the coordinator's node id, the ids of the groups, and the deadline.
             size: maximum number of groups in one batch.
-            asked: what is requested, such as `describe`. The messages of faults begin with it.
-            operation: the needed ACL operation. Faults name it if the permission is missing.
+            asked: name of the request, such as `describe`. The messages of faults begin with it.
+            operation: the ACL operation that the request needs. If the user lacks it, the advice of the fault names it.
             repeat: False for requests that must be executed at most once. Such a request is repeated only if the broker
                 certainly did not execute it, for example after NOT_COORDINATOR.
         """
@@ -252,10 +258,11 @@ class Router:
             todo.faults[group] = fault
 
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
-        """Decide whether to repeat the request for `names`, the groups of a batch that failed with `error`.
+        """Decide whether to request the groups `names` again, whose request to the broker `node` failed with `error`.
 
-        If the connection could not be opened, the broker cannot have executed the request. The request is then repeated
-        even if `repeat` is False, unless the group has lost its connection more than `RECONNECTS` times.
+        A request is repeated if the connection to the broker was lost or could not be opened, at most `RECONNECTS`
+        times per group. If `repeat` is False, it is repeated only if the connection could not be opened, because the
+        broker then cannot have executed the request.
         """
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:
