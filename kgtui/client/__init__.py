@@ -7,8 +7,8 @@ aiokafka.
 |---|---|
 | `pool` | `Pool`, which sends requests to brokers and uses all other modules of this package |
 | `options` | timeouts and limits of a pool, and the two connections ("lanes") to each broker |
-| `link` | one connection to one broker; a broken connection is replaced |
-| `backoff` | pauses after failures, and throttling by the broker |
+| `link` | manages one connection to one broker, and replaces it when it breaks |
+| `backoff` | computes how long to wait after failures, and when a broker throttles kgtui |
 | `session` | an open connection to a broker, with its negotiated API versions |
 | `bootstrap` | finds the brokers of the cluster through the bootstrap servers |
 | `lookups` | finds the coordinators of groups and the leaders of partitions |
@@ -25,7 +25,7 @@ aiokafka.
 | `kerberos` | the settings of GSSAPI (Kerberos), read from Java client properties |
 | `tickets` | gets and renews Kerberos tickets, and creates the messages of GSSAPI logins |
 | `kerberos_errors` | explains why a login with Kerberos failed, and what to do |
-| `address` | host, port, and name resolution |
+| `address` | parses broker addresses, and resolves host names |
 | `connect_errors` | explains why a connection failed, and what to do |
 | `login_steps` | finds out at which step connecting to a broker fails |
 | `client_settings` | `ClientSettings`: login, TLS and timeouts, read from Java client properties |
@@ -33,5 +33,5 @@ aiokafka.
 | `tls` | the `ssl.*` properties: certificates and keys in PEM, and stores in PKCS#12 |
 | `secret` | masks passwords and keys in logs, tracebacks and messages |
 | `concurrency` | runs coroutines at the same time, and blocking functions in a daemon thread |
-| `lazy_import` | lets `transport` import one module of aiokafka without the slow rest of the package |
+| `lazy_import` | lets `transport` import one module of aiokafka without the other, slow modules of the package |
 """

@@ -32,10 +32,10 @@ def split_address(text: str) -> Address:
 
 
 async def ip_addresses(address: Address) -> list[str]:
-    """Return the IP addresses of a host, in the order that the operating system prefers.
+    """Return the IP addresses of a host, in the order in which the operating system returns them.
 
     Raises:
-        socket.gaierror: the name does not resolve.
+        socket.gaierror: the host name cannot be resolved.
         ValueError: host or port is invalid, for example in the advertised address of a misconfigured broker.
     """
     if not address.host or not 0 < address.port < 65536:

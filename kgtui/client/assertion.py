@@ -1,8 +1,8 @@
 """Create signed assertions, which prove the identity of a client to a token endpoint (RFC 7523).
 
-An assertion is a JSON Web Token that the client signs with its private key. The client sends the assertion as the OAuth
-grant (grant type `jwt-bearer`, KIP-1139), or in place of its client secret (KIP-1258). The properties and their
-defaults are those of Kafka 4.3. Signing needs the package `cryptography` (extra `security`).
+An assertion is a JSON Web Token that the client signs with its private key. The client sends it to the token endpoint
+as the OAuth grant (grant type `jwt-bearer`, KIP-1139), or in place of its client secret (KIP-1258). The properties and
+their defaults are those of Kafka 4.3. Signing needs the package `cryptography` (extra `security`).
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Assertion:
             empty if there is none.
         claims: the claims `aud`, `iss` and `sub` from the properties. Claims in the template file override them.
         lifetime: lifetime of an assertion in seconds.
-        leeway: number of seconds. An assertion is valid from this long before its creation, because the clock of the
-            token endpoint may be slow.
+        leeway: an assertion is valid from this number of seconds before its creation, because the clock of the token
+            endpoint may be slow.
         with_id: whether each assertion has a random identifier (claim `jti`).
     """
 

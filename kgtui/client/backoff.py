@@ -41,10 +41,10 @@ class Backoff:
         self._random = chance
         self._until = 0.0
         self.failures = 0
-        """Number of failures since the last success."""
+        """Number of failed attempts to connect since the last success."""
 
     def failed(self) -> float:
-        """Count a failure, and return the number of seconds until the next attempt is allowed."""
+        """Count a failed attempt to connect, and return the pause until the next attempt, in seconds."""
         self.failures += 1
         pause = min(self._longest, self._first * 2.0 ** min(self.failures - 1, 30))
         pause *= 0.8 + 0.4 * self._random()
@@ -52,7 +52,7 @@ class Backoff:
         return pause
 
     def succeeded(self) -> None:
-        """Reset the backoff, so that the next failure counts as the first."""
+        """Reset the backoff, so that the next failure is followed by the first, shortest pause."""
         self.failures = 0
         self._until = 0.0
 
@@ -62,16 +62,20 @@ class Backoff:
 
 
 _THROTTLE_TIME_SIZE = 4
-"""Size of the field ThrottleTimeMs, in bytes."""
+"""Size of the field ThrottleTimeMs of a response, in bytes."""
 
 _LONGEST_THROTTLE_MS = 600_000
-"""Maximum plausible throttle time, in milliseconds. A larger value is ignored, because the response must be damaged."""
+"""Longest throttle time that kgtui obeys, in milliseconds.
+
+A longer one is ignored, because the response that contains it is probably damaged.
+"""
 
 
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
-    """Return the throttle time in an encoded response, in milliseconds; 0 if the response has no plausible one.
+    """Return the throttle time in an encoded response, in milliseconds.
 
-    For ApiVersions, the result is always 0, because ThrottleTimeMs is not the first field of its responses.
+    The result is 0 if the response does not begin with the field ThrottleTimeMs (as in ApiVersions), or if the value is
+    negative or above `_LONGEST_THROTTLE_MS`.
     """
     if len(body) < _THROTTLE_TIME_SIZE or not _comes_first(api, version):
         return 0

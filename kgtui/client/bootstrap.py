@@ -1,6 +1,6 @@
-"""Find the brokers of a cluster.
+"""Find the brokers of a cluster through its bootstrap servers.
 
-kgtui asks all bootstrap servers at the same time, and uses the first valid response.
+kgtui asks all bootstrap servers at the same time for the list of brokers, and uses the first valid response.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BrokerAddress:
-    """The advertised address of one broker."""
+    """One broker, with the address that it advertises to clients."""
 
     node: int
     host: str
@@ -50,7 +50,7 @@ class ClusterView:
 
 
 class FirstServer(NamedTuple):
-    """The bootstrap server that responded first, the connection to it, and the cluster metadata in its response."""
+    """The bootstrap server that responded first, the open connection to it, and the cluster metadata that it sent."""
 
     seed: Address
     session: Session
@@ -63,11 +63,11 @@ Attempts = dict[str, str]
 PENDING = "no answer yet"
 
 FIRST_THAT_NEVER_CREATES = 4
-"""First version of the Metadata request in which a client can forbid the broker to create topics that do not exist."""
+"""First version of Metadata in which a client can forbid the broker to create requested topics that do not exist."""
 
 
 def brokers_only(version: int) -> Mapping[str, Any]:
-    """Return the fields of a Metadata request that asks for the brokers, but for no topics."""
+    """Return the fields of a Metadata request of this version that asks for the brokers, but for no topics."""
     return {"Topics": [], "AllowAutoTopicCreation": False} if version >= FIRST_THAT_NEVER_CREATES else {"Topics": []}
 
 
@@ -92,10 +92,10 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
     """Ask all bootstrap servers at the same time for the brokers of the cluster.
 
     Args:
-        timeout: time limit in seconds for connecting to one server. The response to the Metadata request then has the
-            same time limit.
-        log: filled with the error of each attempt as soon as the attempt fails, so that a caller can show these errors
-            while other attempts are still running.
+        timeout: time limit for connecting to one server, in seconds. After the connection is open, the response to the
+            Metadata request has the same time limit.
+        log: filled with the error of each attempt to connect as soon as the attempt fails, so that a caller can show
+            these errors while other attempts are still running.
 
     Raises:
         UnreachableError: no bootstrap server responded. The error lists each attempt and its error.

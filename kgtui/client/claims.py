@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 SKEW = 30.0
 """Largest difference between the clocks of broker and identity provider that brokers accept by default, in seconds.
 
-If the clock of this machine differs from the identity provider's by more, messages advise the user to correct it.
+If the clock of this machine differs from that of the identity provider by more, messages advise the user to correct the
+clock of this machine.
 """
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
-"""Name of a claim that brokers check → word for this claim in messages."""
+"""Name of a claim that brokers check → word for this claim in kgtui's messages."""
 
 
 def claims_of(token: str) -> Mapping[str, Any]:
@@ -36,7 +37,7 @@ def claims_of(token: str) -> Mapping[str, Any]:
 def time_of(claims: Mapping[str, Any], name: str) -> float | None:
     """Return the time in the claim `name`, in seconds since the epoch; None if the claim is missing or not valid."""
     value: Any = claims.get(name)
-    # The highest valid time is in the year 9892, because Python cannot format dates after the year 9999.
+    # Accept only times before the year 9893, because Python cannot format dates after the year 9999.
     valid = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 250_000_000_000
     return float(value) if valid else None
 

@@ -1,4 +1,4 @@
-"""Read login, TLS settings, timeouts and limits from Java client properties into `ClientSettings`."""
+"""`ClientSettings`: login, TLS settings, timeouts and limits, read from Java client properties."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MODULES = ("PlainLoginModule", "ScramLoginModule")
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """Login, TLS settings, timeouts and limits from client properties. Secrets are masked.
+    """Login, TLS settings, timeouts and limits from Java client properties. Secrets are masked in its `repr`.
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
@@ -43,10 +43,11 @@ class ClientSettings:
         tls: certificates and TLS versions; None without TLS.
         delegation_token: True if the user name is the id of a delegation token and the password is its HMAC (KIP-48).
         client_id: `client.id`, or None.
-        request_timeout: `request.timeout.ms` in seconds, or None. Limits one request.
-        api_timeout: `default.api.timeout.ms` in seconds, or None. Limits a whole call.
-        max_response: `receive.message.max.bytes`. Responses with more bytes are not read.
-        pool: name of an attribute of `PoolOptions` → its value, such as `{"backoff_max": 1.0}`.
+        request_timeout: time limit of one request, in seconds (`request.timeout.ms`); None if not set.
+        api_timeout: time limit of a whole call, which can send several requests, in seconds
+            (`default.api.timeout.ms`); None if not set.
+        max_response: maximum size of a response, in bytes (`receive.message.max.bytes`). A larger one is not read.
+        pool: the attributes of `PoolOptions` that the properties set: name → value, such as `{"backoff_max": 1.0}`.
         warnings: one sentence for each unknown property, and for each unknown option of the Kerberos login module.
     """
 
@@ -67,7 +68,7 @@ class ClientSettings:
 
 
 PLAINTEXT = ClientSettings()
-"""The settings without any property: no TLS and no login."""
+"""The settings if no client property is set: no TLS and no login."""
 
 
 def _text(_: str, text: str) -> str:
@@ -109,15 +110,17 @@ PROPERTIES: dict[str, tuple[str, Callable[[str, str], str | float]]] = {
 }
 """Property → `(attribute of ClientSettings or PoolOptions, function that parses the value)`.
 
-The properties of the login and TLS are missing here. Other functions parse them, because they depend on each other.
+The properties for login and TLS are not in this table, because they depend on each other. Other functions parse them.
 """
 
 
 def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     """Read Java client properties, as in the `--command-config` file of Kafka's tools.
 
-    Properties without effect on an admin client are ignored. If `properties` has an attribute `warnings`, the result
-    contains these warnings too.
+    Properties that have no effect on an admin client are ignored.
+
+    Args:
+        properties: name → value. If the object has an attribute `warnings`, these warnings are copied to the result.
 
     Raises:
         ConfigError: a value is invalid, or a property is not supported. The message names the property and contains no
@@ -173,7 +176,8 @@ def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
         if properties.get(key, "").strip()
     }
     if "backoff" in given:
-        # If only `reconnect.backoff.ms` is set, pauses between attempts to connect do not grow, as in Kafka's clients.
+        # As in Kafka's clients, if only `reconnect.backoff.ms` is set, all pauses between attempts to connect have this
+        # length.
         given.setdefault("backoff_max", given["backoff"])
     pool = {one.name: given.pop(one.name) for one in fields(PoolOptions) if one.name in given}
     return {**given, "pool": pool}

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class DaemonThread:
-    """Runs blocking functions one after the other in a daemon thread. The thread ends when no function is left.
+    """Runs blocking functions one after the other in a daemon thread. The thread ends when no function is waiting.
 
     Unlike a thread of `asyncio.to_thread`, a daemon thread does not delay the exit of the process.
 
@@ -59,7 +59,7 @@ class DaemonThread:
 
 
 class AllFailedError(Exception):
-    """Raised by `first_success` if all functions that it has called have failed.
+    """Raised by `first_success` if all its functions have failed.
 
     Attributes:
         errors: the error of each function, in the order in which the functions were passed to `first_success`.
@@ -77,14 +77,15 @@ async def first_success(
     expected: tuple[type[KgtuiError], ...],
     discard: Callable[[T], None] = lambda result: None,
 ) -> T:
-    """Start the functions `runners` one after the other until one succeeds. Return its result, and cancel the others.
+    """Return the result of the first of several async functions that succeeds, and cancel the others.
 
     Args:
-        head_start: seconds between the starts of two runners; with 0, all start at the same time. After a failure, the
-            next runner starts immediately.
-        expected: types of errors after which the other runners continue. An error of another type is raised
-            immediately.
-        discard: called with the result of each runner that succeeds later than the first, for example to close a
+        runners: the functions, in the order in which they are started.
+        head_start: seconds between the starts of two functions. With 0, all start at the same time. After a failure,
+            the next function starts immediately.
+        expected: types of errors after which the other functions continue. An error of a different type is raised
+            immediately, and the other functions are canceled.
+        discard: called with the result of each function that succeeds before it can be canceled, for example to close a
             connection.
 
     Raises:

@@ -1,7 +1,7 @@
 """Explain why a connection to a broker failed, and what the user can do about it.
 
-If the error is ambiguous, `explain_with_probe` connects once more to find out what listens on the port. The probe sends
-an ApiVersions request in plain text and then a TLS client hello. Neither contains a secret.
+If an error can have several causes, `explain_with_probe` connects again to find out what kind of server listens on the
+port. It sends an ApiVersions request in plain text, and then a TLS client hello. Neither contains a secret.
 """
 
 from __future__ import annotations
@@ -174,10 +174,10 @@ def explain_tls_error(address: Address, error: ssl.SSLError, settings: ClientSet
 
 
 def explain_rejection(address: Address, reason: str, settings: ClientSettings) -> str:
-    """Return a message for a TLS handshake that the server ended, probably because of the client's certificate.
+    """Return a message for a TLS handshake that the server aborted, probably because of the client's certificate.
 
     Args:
-        reason: the server's reason in parentheses after a space; empty if it gave none.
+        reason: the server's reason as ` (reason)`, with a space before it; empty if the server gave none.
     """
     rejected = f"{address} rejected kgtui in the TLS handshake{reason}"
     if settings.tls is not None and (settings.tls.key_file or settings.tls.key_pem):
@@ -189,9 +189,9 @@ def explain_rejection(address: Address, reason: str, settings: ClientSettings) -
 
 
 def explain_login_required(address: Address, settings: ClientSettings) -> str:
-    """Return a message for a listener that probably requires a login.
+    """Return a message for a port of a broker that responded to ApiVersions and then closed the connection.
 
-    Such a listener responds to ApiVersions, and then closes the connection.
+    A broker does this if it requires a login on this port, but the client does not log in.
     """
     protocol = "SASL_SSL" if settings.tls is not None else "SASL_PLAINTEXT"
     return (
@@ -201,7 +201,7 @@ def explain_login_required(address: Address, settings: ClientSettings) -> str:
 
 
 def explain_not_kafka(address: Address, protocol: str) -> str:
-    """Return a message for a server that does not speak the protocol of Kafka in plain text.
+    """Return a message for a server that answered kgtui's plain-text request in a protocol other than Kafka's.
 
     Args:
         protocol: `TLS`, or a phrase such as "an HTTP server".
@@ -221,9 +221,10 @@ def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -
 
 
 def name_foreign_protocol(start: bytes) -> str:
-    """Name the kind of server, given the first bytes of its response.
+    """Recognize a server that is not a Kafka broker by the first bytes of its response.
 
-    Returns `TLS`, a phrase such as "an HTTP server", or an empty string if the kind is unknown.
+    Returns:
+        `TLS`, a phrase such as "an HTTP server", or an empty string if the kind of server is unknown.
     """
     if start[:2] in (b"\x15\x03", b"\x16\x03"):
         return "TLS"
@@ -241,7 +242,7 @@ def _alert(error: ssl.SSLError) -> str:
 
 
 PROBE_TIMEOUT = 2.0
-"""Time for finding out what kind of server listens on a port, in seconds. Each step of `probe` has half of it."""
+"""Argument `timeout` of `probe`, in seconds. Each of the three steps of `probe` takes at most half of this time."""
 
 _CORRELATION_ID = 0x6B677475
 _READ_SIZE = 32
@@ -270,7 +271,8 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
     if isinstance(error.__cause__, ResponseTooLargeError) and peer not in {Peer.FOREIGN, Peer.TLS}:
-        # TLS and foreign protocols explain the announced size. Any other result of the probe does not.
+        # Bytes of TLS or of a protocol other than Kafka's, read as a size, explain why the announced size was too
+        # large. Other results of the probe do not explain it.
         return error
     message = _explain_peer(peer, protocol, address, settings)
     if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):
@@ -279,13 +281,15 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
 
 
 async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
-    """Return the kind of server at an address, and a phrase for its protocol, such as "an HTTP server".
-
-    The phrase is empty unless the kind is `Peer.FOREIGN`.
+    """Connect to an address, and find out what kind of server listens there.
 
     Args:
-        timeout: number of seconds. Each of the three steps (connecting, waiting for a response, and the TLS handshake)
-            has half of it as its time limit.
+        timeout: number of seconds. The time limit of each of the three steps (connecting, waiting for a response, and
+            the TLS handshake) is half of it.
+
+    Returns:
+        `(kind, phrase)`. The phrase describes the server if the kind is `Peer.FOREIGN`, such as "an HTTP server";
+        otherwise, it is empty.
     """
     try:
         async with asyncio.timeout(timeout / 2):
@@ -304,8 +308,8 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
             if await _answers_in_tls(address, timeout / 2):
                 peer = Peer.TLS
         except TimeoutError:
-            # The server has closed the plain connection. It may still use TLS, because a busy server may exceed the
-            # time limit of the handshake.
+            # If the server has closed the connection in plain text, it may use TLS although the TLS handshake has timed
+            # out, because a busy server can exceed the time limit.
             if peer is Peer.HANGS_UP:
                 peer = Peer.UNKNOWN
     return peer, protocol

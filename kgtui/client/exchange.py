@@ -48,7 +48,10 @@ class Exchange:
         return f"{self._api.name} v{self._version}"
 
     def prepare(self, versions: Mapping[int, tuple[int, int]]) -> Exchange:
-        """Return this object unchanged, because the version of the request is already negotiated."""
+        """Return this object. aiokafka calls this method so that a request can choose its version from `versions`.
+
+        There is nothing to choose, because the request is already encoded in a negotiated version.
+        """
         return self
 
     def build_request_header(self, correlation_id: int, client_id: str) -> _Encoded:
@@ -59,14 +62,14 @@ class Exchange:
         return self._body
 
     def parse_response_header(self, frame: BytesIO) -> _ResponseHeader:
-        """Decode the header of the response, and set the position of `frame` to the start of the body."""
+        """Decode the header of the response. Afterwards, the read position of `frame` is at the start of the body."""
         correlation_id, size = decode_response_header(self._api.response_header(self._version), frame.getvalue())
         frame.seek(size)
         return _ResponseHeader(correlation_id)
 
     @property
     def RESPONSE_TYPE(self) -> Exchange:
-        """The object whose `decode` aiokafka calls with the body of the response."""
+        """The object whose method `decode` aiokafka calls with the body of the response: this object itself."""
         return self
 
     def decode(self, frame: BytesIO) -> bytes:
@@ -75,7 +78,7 @@ class Exchange:
 
 
 class NotOfferedError(ConnectError):
-    """Raised if the broker lacks an API that a SASL login needs, because its listener does not use SASL."""
+    """Raised if the broker does not offer an API that a SASL login needs, because its listener does not use SASL."""
 
 
 class LoginExchange(Exchange):
@@ -96,7 +99,7 @@ class LoginExchange(Exchange):
         return self._version
 
     def prepare(self, versions: Mapping[int, tuple[int, int]]) -> LoginExchange:
-        """Choose the version and encode the request.
+        """Choose the version, encode the request, and return this object.
 
         Args:
             versions: API key → lowest and highest version that the broker supports.

@@ -1,7 +1,8 @@
 """Read the settings of GSSAPI (Kerberos) from Java client properties.
 
-The login module in `sasl.jaas.config` is the Krb5LoginModule of OpenJDK or of IBM's Java, which differ in the names of
-their options. All options have the same meaning as in Java, so that properties files of Kafka's tools work unchanged.
+The login module in `sasl.jaas.config` is the Krb5LoginModule of OpenJDK or the one of IBM's Java. kgtui supports both,
+although their options have different names. All options have the same meaning as in Java, so that the properties files
+of Kafka's tools work unchanged.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ _MODULE = "Krb5LoginModule"
 _IBM = "com.ibm."
 
 _NEVER_NEEDED = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "renewTGT", "storeKey"})
-"""Options of Krb5LoginModule without effect in kgtui.
+"""Options of Krb5LoginModule that have no effect in kgtui.
 
 kgtui never asks for a password and stores no key. It reads the Kerberos configuration for each login, and always tries
-to renew the ticket in a cache.
+to renew the ticket in a ticket cache.
 """
 
 _MUST_BE_FALSE = {
@@ -51,11 +52,11 @@ class Kerberos:
 
     Attributes:
         service: first part of the brokers' principals, such as `kafka` in `kafka/broker-1@EXAMPLE.COM`.
-        principal: the principal that logs in; empty to use the principal of the ticket cache.
+        principal: the principal as which kgtui logs in; empty to use the principal of the ticket cache.
         keytab: path of the file with the key of `principal`; empty if no keytab is used.
         use_cache: whether a ticket cache is used. kgtui tries the ticket cache before the keytab.
         cache: path or name of the ticket cache; empty for the default cache.
-        kinit: program that renews the ticket in the ticket cache.
+        kinit: name or path of the program that renews the ticket in the ticket cache.
     """
 
     service: str

@@ -150,8 +150,8 @@ def _advice(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def _unknown_server(failure: Failure, server: str) -> str:
-    # If the KDC does not know the broker, the Kerberos library guesses a realm from the broker's domain name. The error
-    # then names the guessed realm.
+    # If the KDC does not know the broker's principal, the Kerberos library guesses a realm from the broker's domain
+    # name. The error message of the library then contains the guessed realm.
     parts = (
         "the first part of the principal is sasl.kerberos.service.name, and the second part is the host name in "
         "bootstrap.servers or in the advertised.listeners of the broker"

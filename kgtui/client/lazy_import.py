@@ -1,7 +1,7 @@
 """Import `aiokafka.conn` without the slow modules that kgtui does not use.
 
-These modules are the consumer and the producer, which the `__init__` of aiokafka imports, and the package gssapi, which
-`aiokafka.conn` imports if it is installed. If a login needs gssapi, kgtui imports it for this login.
+These are the modules of the consumer and the producer, which the `__init__` of aiokafka imports, and the package
+gssapi, which `aiokafka.conn` imports if it is installed. kgtui imports gssapi itself when a login needs it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__` runs at the first read of a missing attribute.
+    """A package whose `__init__` runs when an attribute that does not exist yet is read for the first time.
 
-    `importlib.util.LazyLoader` would run `__init__` as soon as a module of the package is imported.
+    `importlib.util.LazyLoader` is not used, because it would run `__init__` as soon as a module of the package is
+    imported.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -35,10 +36,10 @@ class _LazyPackage(ModuleType):
 
 @contextmanager
 def lazy_package(package: str) -> Iterator[None]:
-    """Let code in the `with` block import modules of a package without running its `__init__`.
+    """Let code in the `with` block import modules of a package without running the `__init__` of the package.
 
-    After the block, any import from the package runs its `__init__` as usual. If the package is already loaded, this
-    function has no effect.
+    The next import from the package after the block runs `__init__` as usual. If the package is already loaded before
+    the block, this function has no effect.
     """
     spec = find_spec(package) if package not in sys.modules else None
     if spec is None:
@@ -51,8 +52,9 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # From now on, an import from the package must run its `__init__`. Python reads `__path__` before such an
-            # import. Because `__path__` is then missing, Python calls `__getattr__`, which runs `__init__`.
+            # From now on, an import from the package must run its `__init__`. Python reads `__path__` before each
+            # import from a package. Because `__path__` is missing, Python calls `__getattr__` of `_LazyPackage`, which
+            # runs `__init__`.
             del module.__path__
 
 

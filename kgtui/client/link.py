@@ -1,6 +1,6 @@
 """Keep connections to brokers open and send requests over them.
 
-`Link` manages one connection to one broker. `Links` holds two links per broker of a cluster.
+`Link` manages one connection to one broker. `Links` manages two connections to each broker of a cluster.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WRITES = frozenset({DELETE_GROUPS.key})
-"""API keys of requests that are never sent twice, because they change the cluster.
+"""API keys of requests that change the cluster. kgtui never sends such a request twice.
 
-A broker may have executed such a request even if kgtui got no response.
+Even if kgtui gets no response, the broker may have executed the request.
 """
 
 
 class _Progress:
-    """The current step of a request. If the request exceeds its time limit, the error message names this step."""
+    """The progress of a request. If the request exceeds its time limit, the error message begins with `step`."""
 
     __slots__ = ("sent_at", "session", "step")
 
@@ -74,11 +74,11 @@ class Reply(Generic[T]):
 class Link:
     """Manages one of the two connections to a broker (see `Lane`), and sends requests over this connection.
 
-    The connection is opened when it is first needed, and replaced when it breaks. Each link has its own backoff and
-    limits, so that a broker that hangs delays no request to another broker.
+    The connection is opened when it is first needed, and replaced when it breaks. Each link has its own backoff and its
+    own maximum number of concurrent requests, so that a broker that hangs delays no request to another broker.
 
     Attributes:
-        in_flight: number of requests that wait for the connection, for earlier requests or for a response.
+        in_flight: number of unfinished requests, including those that wait for the connection or for earlier requests.
     """
 
     def __init__(self, node: int, address: Address, lane: Lane, transport: Transport, options: PoolOptions) -> None:
@@ -102,12 +102,12 @@ class Link:
 
     @property
     def backing_off(self) -> bool:
-        """Whether kgtui must wait before it connects again, because the last attempt failed."""
+        """Whether the next attempt to connect must wait, because the last attempt failed only a short time ago."""
         return self._backoff.remaining() > 0
 
     @property
     def negotiated(self) -> Negotiated | None:
-        """The negotiated API versions of the broker; None if no connection has been opened yet."""
+        """The API versions that were negotiated on the current connection; None if there is no connection."""
         return self._session.negotiated if self._session else None
 
     def adopt(self, session: Session) -> None:
@@ -136,8 +136,8 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # If the last attempt to connect has failed, the new attempt may fail too. Therefore, wait at most `second_wait`
-        # seconds for the new attempt, and then raise the error of the last attempt.
+        # If the last attempt to connect has failed, the running attempt will probably fail too. Therefore, wait at most
+        # `second_wait` seconds for the running attempt, and then raise the error of the last attempt.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -154,7 +154,7 @@ class Link:
         """Send one request, and return the undecoded response.
 
         Args:
-            fields: fields of the request, or a function that returns them for an API version.
+            fields: fields of the request, or a function that returns them for the API version that is passed to it.
             timeout: seconds from the call to the response, including the time to connect.
             version: API version to use; by default the negotiated version.
 
@@ -203,8 +203,8 @@ class Link:
                 return await self._send(session, api, picked, body)
             except DisconnectedError as error:
                 self._drop(session)
-                # A broker may close a connection that was idle, or whose login has expired (KIP-368). Therefore, repeat
-                # the request, unless the connection was new or the request changes the cluster.
+                # A broker closes a connection that was idle for a long time, or whose login has expired (KIP-368).
+                # Therefore, repeat the request, unless the connection is new or the request changes the cluster.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -219,7 +219,7 @@ class Link:
         return Raw(version, data, (now - started) * 1000)
 
     async def _throttle(self) -> None:
-        """Wait until the throttle time in the last response is over (KIP-219)."""
+        """Wait until the end of the throttle time that the broker's last response contained (KIP-219)."""
         if (pause := self._throttled_until - time.monotonic()) > 0:
             await asyncio.sleep(pause)
 
@@ -252,10 +252,10 @@ class Link:
             self._fail(str(error))
 
     def _check_stall(self, progress: _Progress) -> None:
-        """Close the connection if no response has arrived on it for `PoolOptions.stall` seconds.
+        """Close the connection of a request that has exceeded its time limit, if the broker seems to hang.
 
-        Called after a request has exceeded its time limit. This alone does not prove that the broker hangs, because the
-        time limit may be short.
+        Because the time limit may be short, the connection is closed only if no response to any request has arrived on
+        it for `PoolOptions.stall` seconds.
         """
         session = progress.session
         if session is None or session is not self._session:
@@ -292,9 +292,9 @@ class Link:
 
 
 class Links:
-    """The links to all brokers of a cluster, one per broker and `Lane`.
+    """The links to all brokers of a cluster: each broker has one `Link` per `Lane`.
 
-    A link is created on first use, and closed when its broker leaves the cluster or gets another address.
+    A link is created when it is first used, and closed when its broker leaves the cluster or has a new address.
     """
 
     def __init__(self, options: PoolOptions) -> None:
@@ -303,11 +303,11 @@ class Links:
         self._retired: list[Link] = []
 
     def get(self, node: int, lane: Lane) -> Link | None:
-        """Return the link to a broker on one lane, or None if it has not been created yet."""
+        """Return the link of this lane to the broker with this node id, or None if it has not been created yet."""
         return self._links.get((node, lane))
 
     def at(self, broker: BrokerAddress, lane: Lane, transport: Transport) -> Link:
-        """Return the link to a broker on one lane; create it if there is none."""
+        """Return the link of this lane to a broker, and create it if it does not exist yet."""
         link = self._links.get((broker.node, lane))
         if link is None:
             address = Address(broker.host, broker.port)
@@ -315,7 +315,7 @@ class Links:
         return link
 
     def adopt(self, entry: FirstServer, transport: Transport) -> None:
-        """Use the open connection to a bootstrap server as lane `BULK` of the broker with the same address.
+        """Use the open connection to a bootstrap server as the bulk connection to the broker with the same address.
 
         If no broker has this address, the connection is closed.
         """
@@ -326,7 +326,7 @@ class Links:
         entry.session.connection.close()
 
     def keep_only(self, brokers: Mapping[int, BrokerAddress]) -> None:
-        """Close the links to brokers that have left the cluster or have a new address."""
+        """Close the links to brokers that are not in `brokers`, or have a different address there."""
         for key, link in list(self._links.items()):
             broker = brokers.get(key[0])
             if broker is None or link.address != Address(broker.host, broker.port):
@@ -341,8 +341,8 @@ class Links:
     def ranked(self, nodes: Iterable[int]) -> list[int]:
         """Sort brokers by how soon they will probably respond.
 
-        Connected brokers come first, sorted by the number of requests in flight. Recently failed brokers come last.
-        Ties are in random order.
+        Connected brokers come first, sorted by the number of their unfinished requests. Brokers to which an attempt to
+        connect has failed a short time ago come last. Brokers that are equal in this order are sorted at random.
         """
         shuffled = list(nodes)
         random.shuffle(shuffled)
@@ -351,8 +351,8 @@ class Links:
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
         """Return the finalized features of the cluster: feature → level, or None for brokers before 2.7.
 
-        Brokers report the features with an epoch, which increases with each change. The report with the highest epoch
-        is returned, or `otherwise` if there is no connection.
+        Brokers report the features with an epoch, which increases with each change of the features. The result is the
+        report with the highest epoch, or `otherwise` if there is no connection.
         """
         reported = [link.negotiated for link in self._links.values() if link.negotiated is not None]
         return max(reported, key=lambda negotiated: negotiated.epoch).features if reported else otherwise

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 RENEW_AFTER = (0.85, 0.95)
-"""Lowest and highest fraction of a SASL session's lifetime after which the login is repeated, as in Kafka's clients.
+"""Range of the fraction of a SASL session's lifetime after which the login is repeated, as in Kafka's clients.
 
-The fraction is chosen at random between these two, so that not all connections repeat the login at the same time.
+The fraction is chosen at random in this range, so that not all connections repeat the login at the same time.
 """
 
 RENEWAL_TIMEOUT = 10.0
 """Time limit for repeating a login on an open connection, in seconds."""
 
 RETRY_PAUSE = 5.0
-"""Pause after a failed attempt to get a new token or ticket for an open connection, in seconds."""
+"""Pause after a failed attempt to get the token or ticket for repeating the login on an open connection, in seconds."""
 
 _UNSUPPORTED_SASL_MECHANISM = 33
 _ILLEGAL_SASL_STATE = 34
@@ -56,7 +56,7 @@ class Login:
         await self._mechanism.prepare(address)
 
     def close(self) -> None:
-        """Stop renewing Kerberos tickets. The caller closes the connections."""
+        """Stop renewing Kerberos tickets. Connections stay open; the caller must close them."""
         self._mechanism.close()
 
     async def run(self, raw: Any, address: Address) -> float:
@@ -109,10 +109,10 @@ class Login:
 
 
 class LoginSession:
-    """The login of one connection. If its SASL session expires soon, the login is repeated before the next request.
+    """The login on one connection. If its SASL session expires soon, the login is repeated before the next request.
 
     Attributes:
-        failure: why a repetition of the login failed; empty if none has failed.
+        failure: why repeating the login failed; empty if it has not failed. After a failure, the connection is closed.
     """
 
     def __init__(self, login: Login, raw: Any, address: Address) -> None:
@@ -138,7 +138,7 @@ class LoginSession:
         return session
 
     async def ready(self) -> None:
-        """Repeat the login if necessary, and return when a request may be sent.
+        """Repeat the login if necessary, and return as soon as the connection can be used for the next request.
 
         Raises:
             DisconnectedError: the login could not be repeated, and the connection is closed.
@@ -154,20 +154,20 @@ class LoginSession:
             raise DisconnectedError(self.failure, address=str(self._address))
 
     def close(self) -> None:
-        """Cancel the repetition of the login if one is running. The caller closes the connection."""
+        """If the login is being repeated, cancel this. The connection stays open; the caller must close it."""
         if self._task is not None:
             self._task.cancel()
 
     async def _log_in(self) -> None:
         started = time.monotonic()
         lifetime = await self._login.run(self._raw, self._address)
-        # kgtui counts the lifetime of the session from the start of the login, and the broker counts it from the end of
-        # the login. Therefore, the broker never ends the session before `_ends_at`.
+        # The broker counts the lifetime of the session from the end of the login. kgtui counts it from the start of the
+        # login, so that the broker never ends the session before `_ends_at`.
         self._ends_at = started + lifetime
         self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
 
     async def _renew(self) -> None:
-        """Repeat the login. Requests wait while the login runs, but not while kgtui gets the token or ticket for it."""
+        """Repeat the login. Requests wait during the login, but not while kgtui gets the token or ticket for it."""
         try:
             await self._login.prepare(self._address)
         except KgtuiError as error:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 STEPS = ("name", "TCP", "TLS", "SASL", "API versions", "authorization")
-"""The steps of connecting to a broker, in order. If TLS or SASL is not configured, the step is left out."""
+"""The steps of connecting to a broker, in order. If TLS or SASL is not configured, its step is left out."""
 
 
 class Step(NamedTuple):
@@ -30,7 +30,7 @@ class Step(NamedTuple):
     Attributes:
         name: one of `STEPS`.
         ok: whether the step succeeded; None if it was not tried.
-        detail: the result, such as the TLS version; after a failure, the reason and what to change.
+        detail: the result, such as the TLS version. If the step failed, the reason and what to change.
     """
 
     name: str
@@ -39,9 +39,10 @@ class Step(NamedTuple):
 
 
 async def try_steps(transport: Transport, address: Address, *, timeout: float) -> tuple[Step, ...]:
-    """Try the steps of connecting to a broker until one fails. The steps after it are returned with `ok` = None.
+    """Try the steps of connecting to a broker, one after the other, until one fails.
 
-    The step "authorization" is not tried here, because only requests about groups reveal missing permissions.
+    All further steps have `ok` = None in the result. The step "authorization" is not tried here, because only requests
+    about groups show whether permissions are missing.
 
     Args:
         timeout: time limit for all steps together, in seconds.
@@ -74,7 +75,8 @@ async def _steps(transport: Transport, address: Address, deadline: float) -> Asy
     settings = transport.settings
     hosts = await _try("name", ip_addresses(address), transport, address, deadline)
     yield "name", ", ".join(hosts)
-    # Try TCP with one IP address after the other. The step TLS uses the first address that accepts a connection.
+    # Try TCP with one IP address of the host after the other. The step TLS uses the first address that accepts a
+    # connection.
     errors = []
     for host in hosts:
         try:

@@ -34,16 +34,19 @@ BATCHED_FROM = 4
 """First version of FindCoordinator that accepts several groups in one request (KIP-699)."""
 
 _NOT_MENTIONED = (-1, -1)
-"""`(node id, error code)` for a group that is missing in a FindCoordinator response."""
+"""`(node id, error code)` that is used for a group that a FindCoordinator response does not contain."""
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""First pause between two removals of topics by `LeaderCache.failed` for the same broker, in seconds."""
+"""Pause after `LeaderCache.failed` has removed the topics of a broker from the cache for the first time, in seconds.
+
+During the pause, further failures of the broker remove nothing. The pause doubles with each further removal.
+"""
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause between two removals of topics by `LeaderCache.failed` for the same broker, in seconds."""
+"""Longest pause after `LeaderCache.failed` has removed the topics of a broker from the cache, in seconds."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""Reactions to error codes. FindCoordinator is repeated after an error code with one of these reactions."""
+"""Reactions to error codes. If an error code of FindCoordinator has one of them, the request is repeated."""
 
 
 class Requests(Protocol):
@@ -60,7 +63,7 @@ class Requests(Protocol):
         ...
 
     def live_lane(self, node: int) -> Lane:
-        """Return the lane to use for a small request to a broker."""
+        """Return which of the two connections to a broker to use for a small request."""
         ...
 
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = ...) -> int:
@@ -68,7 +71,7 @@ class Requests(Protocol):
         ...
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Call `ask` with the node ids of brokers, one after the other, and return the first successful result."""
+        """Call `ask` with the node id of one broker after the other, and return the first successful result."""
         ...
 
     async def call(
@@ -97,7 +100,8 @@ class Leaders:
 
     Attributes:
         nodes: `(topic, partition)` → node id of the partition's leader.
-        errors: topic, or `(topic, partition)` if only this partition has no leader → Kafka's error code.
+        errors: Kafka's error code for each topic or partition without a known leader. The key is the topic if the error
+            concerns the whole topic, otherwise `(topic, partition)`.
         ids: topic → topic id. Contains only topics that were looked up, because the cache stores no ids. Empty for
             brokers before 2.8, which report no ids.
     """
@@ -127,13 +131,13 @@ class CoordinatorCache:
         self._nodes.clear()
 
     async def find(self, groups: Iterable[str], *, timeout: float, refresh: bool) -> Coordinators:
-        """Return the coordinator of each group.
+        """Return the coordinator of each group, from the cache or from a lookup.
 
         The lookup is repeated while a coordinator is not available, for example because it is loading its groups.
         Groups whose coordinator is unknown after `timeout` seconds are in `Coordinators.errors`.
 
         Args:
-            refresh: look up all coordinators again, even if they are cached.
+            refresh: whether all coordinators are looked up again, even if they are cached.
 
         Raises:
             UnreachableError: the cluster has never been reached.
@@ -189,7 +193,7 @@ class CoordinatorCache:
         return codes
 
     async def _ask(self, groups: Sequence[str], timeout: float, node: int) -> dict[str, tuple[int, int]]:
-        """Ask one broker for the coordinators. Return group id → `(node id of the coordinator, error code)`."""
+        """Ask one broker for the coordinators of groups. Return group id → `(coordinator's node id, error code)`."""
         requests = self._requests
         lane = requests.live_lane(node)
         version = await requests.version(node, FIND_COORDINATOR, timeout=timeout, lane=lane)
@@ -240,7 +244,7 @@ def _as_client_error(error: KgtuiError) -> ClientError:
 
 
 class LeaderCache:
-    """Caches partition leaders, with one cache entry per topic.
+    """Caches the leaders of partitions. The leaders of all partitions of a topic are one entry of the cache.
 
     Topics that are not cached are looked up in batches. A lookup never creates a topic.
     """
@@ -255,10 +259,10 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Remove from the cache each topic in which this broker leads a partition, because the broker did not respond.
+        """Remove the topics in which this broker leads a partition from the cache, because the broker did not respond.
 
-        After a removal, there is a pause in which further failures of this broker remove nothing. The pause grows from
-        `FIRST_LOOKUP_PAUSE` to `LONGEST_LOOKUP_PAUSE` seconds.
+        After each removal, there is a pause in which further failures of this broker remove nothing. The pause grows
+        from `FIRST_LOOKUP_PAUSE` to `LONGEST_LOOKUP_PAUSE` seconds.
 
         Returns:
             True if the topics were removed, False if nothing was removed because of the pause.
@@ -272,16 +276,16 @@ class LeaderCache:
         return True
 
     def answered(self, node: int) -> None:
-        """End the pause during which `failed` removes nothing because of this broker. Call this after a response."""
+        """End the pause after a removal by `failed`. Call this when the broker has responded."""
         self._silent.pop(node, None)
 
     async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:
         """Return the leaders of all partitions of these topics.
 
-        A topic is cached only if all its partitions have a leader.
+        A topic is stored in the cache only if all its partitions have a leader.
 
         Args:
-            refresh: look up all topics again, even if they are cached.
+            refresh: whether all topics are looked up again, even if they are cached.
 
         Raises:
             UnreachableError: no broker responded.
@@ -318,7 +322,7 @@ class LeaderCache:
         return tuple(row for reply in replies for row in reply.value["Topics"])
 
     def _add(self, rows: Iterable[Mapping[str, Any]], found: Leaders) -> None:
-        """Add the leaders in rows of a Metadata response to `found`, and cache topics without missing leaders."""
+        """Add the leaders in rows of a Metadata response to `found`, and cache topics whose leaders are all known."""
         for row in rows:
             topic = row["Name"]
             if row["ErrorCode"]:

@@ -1,4 +1,4 @@
-"""Implement the SASL mechanisms: get credentials before a login, create its messages, and explain refused logins.
+"""Implement the SASL mechanisms: get credentials, create the messages of a login, and explain refused logins.
 
 SCRAM follows RFC 5802, with the extension for delegation tokens (KIP-48).
 """
@@ -30,16 +30,18 @@ if TYPE_CHECKING:
 _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 
 ITERATIONS = (4_096, 10_000_000)
-"""Lowest and highest number of hash iterations that kgtui accepts from a server; 4096 is Kafka's minimum.
+"""Lowest and highest number of hash iterations that kgtui accepts from a server in a SCRAM login.
 
-With fewer iterations, the password could be guessed from the messages. With more, the login would take too long.
+With fewer iterations, the password could be guessed from the messages of the login; 4,096 is also Kafka's minimum. With
+more, the login would take too long.
 """
 
 
 async def scram_steps(settings: ClientSettings, address: Address) -> AsyncGenerator[bytes, bytes]:
-    """Yield the messages of a SCRAM login. After each message, send the server's response to the generator.
+    """Yield the client's messages in a SCRAM login.
 
-    The password is never sent, and the server must prove that it knows the password too.
+    After each message, the caller must pass the server's response to the generator (`asend`). The messages do not
+    contain the password, and the server must prove that it knows the password too.
 
     Raises:
         ConnectError: the server sent a damaged message, or did not prove that it knows the password.
@@ -66,7 +68,11 @@ def _salted(name: str, password: Secret, salt: bytes, iterations: int) -> bytes:
 
 
 def _read_challenge(challenge: bytes, nonce: str, address: Address) -> tuple[str, bytes, int]:
-    """Return the nonce, the salt and the number of iterations in the server's first message."""
+    """Return the nonce, the salt and the number of iterations in the server's first message of a SCRAM login.
+
+    Args:
+        nonce: the client's nonce, with which the server's nonce must begin.
+    """
     try:
         fields = _fields(challenge)
         found = fields["r"], base64.b64decode(fields["s"], validate=True), int(fields["i"])
@@ -96,7 +102,7 @@ def _check_signature(answer: bytes, expected: bytes, settings: ClientSettings, a
 
 
 def _fields(message: bytes) -> dict[str, str]:
-    """Return the fields of a message such as `r=nonce,s=salt,i=4096`. Raises ValueError."""
+    """Return the fields of a SCRAM message such as `r=nonce,s=salt,i=4096`. Raises ValueError."""
     pairs = (field.split("=", 1) for field in message.decode().split(","))
     return {name: value for name, value in pairs}  # noqa: C416 - `dict` would accept a field without `=`
 
@@ -109,7 +115,7 @@ def _damaged(problem: str, address: Address) -> ConnectError:
 
 
 _ABORT = b"\x01"
-"""The client's last message in an OAUTHBEARER login, if the broker has rejected the token (RFC 7628, section 3.2.3)."""
+"""The client's last message in an OAUTHBEARER login if the broker has rejected the token (RFC 7628, section 3.2.3)."""
 
 
 class Mechanism(ABC):
@@ -133,14 +139,15 @@ class Mechanism(ABC):
     def messages(self, address: Address) -> AsyncGenerator[bytes, bytes]:
         """Return a generator of the client's messages in a login.
 
-        After each message, send the broker's response to the generator.
+        After each message, the caller must pass the broker's response to the generator (`asend`).
         """
 
     @abstractmethod
     def refused(self, message: str, address: Address) -> str:
-        """Return why the broker refused the credentials, and what to do.
+        """Return a message that says why the broker refused the credentials, and what to do.
 
-        The call also marks a refused token, so that kgtui later replaces it (see `Tokens.refuse`).
+        If the credentials are a token, it is also marked as refused, so that kgtui later gets a new token (see
+        `Tokens.refuse`).
 
         Args:
             message: the broker's error message, or an empty string.
@@ -260,7 +267,7 @@ def mechanism_of(settings: ClientSettings) -> Mechanism:
 
 
 def _status(message: str) -> str:
-    """Return the status in a broker's message about a refused token, such as ` (invalid_token)`, or an empty string."""
+    """Return the status in a broker's message about a refused token, such as ` (invalid_token)`; empty without one."""
     try:
         status = json.loads(message).get("status", "")
     except (ValueError, AttributeError, RecursionError):

@@ -1,10 +1,10 @@
 """Log in to Amazon MSK with IAM: sign a token with AWS credentials.
 
 On its port for IAM, MSK accepts two SASL mechanisms: AWS_MSK_IAM, which only Java clients have, and OAUTHBEARER, where
-the token is a signed URL (SigV4). kgtui uses OAUTHBEARER, even if AWS_MSK_IAM is configured. This needs Kafka 2.7.1 or
-newer. The tokens come from Amazon's signer for Python (extra `security`).
+the token is a signed URL (SigV4). kgtui uses OAUTHBEARER, even if AWS_MSK_IAM is configured. This needs a cluster with
+Kafka 2.7.1 or newer. The tokens are signed by Amazon's signer for Python (extra `security`).
 
-The options in `sasl.jaas.config` are as in Amazon's login module for Java, with two differences:
+The options in `sasl.jaas.config` have the same effect as in Amazon's login module for Java, with two differences:
 - If a profile or role cannot be used, the default credentials are not tried.
 - Without awsStsRegion, a role is assumed in the region of the brokers.
 """
@@ -34,7 +34,7 @@ ADVICE = (
 )
 
 _NETWORK_ERRORS = frozenset({"ConnectTimeoutError", "EndpointConnectionError", "ReadTimeoutError"})
-"""Names of botocore's errors for a server of AWS that cannot be reached."""
+"""Names of the errors that botocore raises if it cannot reach a server of AWS."""
 
 _SHOWN_ERRORS = _NETWORK_ERRORS | frozenset(
     {
@@ -59,16 +59,19 @@ _SSO_OPERATION = "CreateToken"
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
 _MOST_PROFILES = 10
-"""Maximum number of profiles that kgtui follows through `source_profile`, because this chain may be circular."""
+"""Maximum length of a chain of profiles that refer to each other with `source_profile`.
+
+kgtui stops after this number of profiles, because the chain could be circular.
+"""
 
 
 def explain_error(error: Exception, session: Any, profile: str) -> str:
-    """Return a message saying why botocore found no credentials.
+    """Return a message that says why botocore found no credentials, and what to do.
 
     Args:
         error: an error of botocore, or of a program or file from which botocore reads credentials.
         session: the session of botocore in which the error was raised.
-        profile: `awsProfileName`; empty if it is not set.
+        profile: the option `awsProfileName` in `sasl.jaas.config`; empty if it is not set.
     """
     name = type(error).__name__
     source = "awsProfileName in sasl.jaas.config" if profile else "AWS_PROFILE"
@@ -88,13 +91,13 @@ def explain_error(error: Exception, session: Any, profile: str) -> str:
 
 
 def explain_refused_request(operation: str, code: str, session: Any, profile: str) -> str:
-    """Return a message for a request for credentials that AWS refused.
+    """Return a message that says what to do after AWS has refused a request for credentials.
 
     Args:
         operation: the operation of AWS, such as `AssumeRole`.
         code: AWS's error code, such as `AccessDenied`.
         session: the session of botocore that sent the request.
-        profile: `awsProfileName`; empty if it is not set.
+        profile: the option `awsProfileName` in `sasl.jaas.config`; empty if it is not set.
     """
     profile_name = profile or session.get_config_variable("profile") or "default"
     if operation == _SSO_OPERATION:
@@ -122,9 +125,9 @@ def _sso_ended(session: Any, profile: str) -> str:
 
 
 def _sso_profile(profiles: Mapping[str, Mapping[str, Any]], profile: str) -> str:
-    """Follow `source_profile` from a profile to one with SSO settings, and return its name.
+    """Return the name of the profile with SSO settings that `profile` uses, directly or through `source_profile`.
 
-    Return `profile` if no profile in this chain has SSO settings.
+    Return `profile` if none of these profiles has SSO settings.
     """
     found = profile
     for _ in range(_MOST_PROFILES):
@@ -152,7 +155,7 @@ _MODULES = {MECHANISM: "IAMLoginModule", "OAUTHBEARER": "OAuthBearerLoginModule"
 
 _HOST = re.compile(r".*\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?\.?", re.IGNORECASE)
 _TIMEOUT = 10.0
-"""Time limit for connecting to AWS STS, and for each read from that connection, in seconds."""
+"""Time limit for connecting to AWS STS, and for each read from this connection, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +164,11 @@ class MskIam:
 
     Attributes:
         profile: profile in the AWS configuration; empty for the default credentials.
-        role: ARN of a role to assume with `key` or the default credentials; empty if none.
+        role: ARN of the role to assume; empty if no role is assumed.
         sts_region: region of the STS endpoint; empty for the region of the brokers.
         fips: whether to use STS endpoints with FIPS 140 cryptography.
-        key: access key id, secret access key and session token for assuming the role; empty for the default
-            credentials.
+        key: access key id, secret access key and session token with which the role is assumed; empty to assume it with
+            the default credentials.
         show_identity: whether the message about a refused token contains the ARN of the credentials (`awsDebugCreds`).
     """
 
@@ -265,7 +268,7 @@ def sign(settings: MskIam, region: str) -> SignedToken:
     from botocore.exceptions import ClientError
     from botocore.session import Session
 
-    # Raise the level of botocore's logger, because botocore logs requests and responses with credentials at DEBUG.
+    # Switch off botocore's DEBUG messages, because they contain requests and responses with credentials.
     if (logger := logging.getLogger("botocore")).getEffectiveLevel() < logging.INFO:
         logger.setLevel(logging.INFO)
     session = Session(profile=settings.profile or None)
@@ -301,7 +304,7 @@ def _configured_region(session: Any) -> str:
 
 
 def _credentials(session: Any, settings: MskIam, region: str) -> Any:
-    """Return a copy of the AWS credentials that sign the token. botocore does not refresh the copy."""
+    """Return a copy of the AWS credentials with which the token is signed. botocore does not refresh the copy."""
     from botocore.credentials import Credentials
 
     # As in Java, a profile has priority over a role.

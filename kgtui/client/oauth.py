@@ -4,7 +4,7 @@ As in Kafka, tokens come from one of three sources:
 - a token endpoint (`sasl.oauthbearer.token.endpoint.url=https://…`), to which kgtui sends a secret or a signed
   assertion
 - a file (`file:///…`)
-- for tests only, options in `sasl.jaas.config` from which the client creates tokens without a signature
+- options in `sasl.jaas.config`, from which kgtui creates tokens without a signature; this is for tests only
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class OAuth:
             client secret (KIP-1258).
         scope: scope that is requested for the token; empty if none is requested.
         urlencode: whether client id and client secret are URL-encoded in the header of the request.
-        timeout: time limit for connecting to the token endpoint and for each read, in seconds. A whole request may take
-            twice as long.
+        timeout: time limit for connecting to the token endpoint and for each read, in seconds. The time limit of the
+            whole request is twice as long.
         tls: TLS settings for the token endpoint; None for the defaults of the system.
         extensions: `(name, value)` of each SASL extension that is sent to the broker with the token.
         claims: claims of unsigned tokens.
         lifetime: lifetime of unsigned tokens, in seconds.
-        msk_iam: AWS credentials that sign tokens for Amazon MSK, or None.
+        msk_iam: which AWS credentials sign the tokens; None for brokers other than Amazon MSK.
     """
 
     url: str = ""
@@ -76,7 +76,7 @@ class OAuth:
 
 
 def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) -> OAuth:
-    """Read the settings of OAUTHBEARER or AWS_MSK_IAM. With AWS_MSK_IAM, kgtui logs in through OAUTHBEARER, too.
+    """Read the settings of OAUTHBEARER or AWS_MSK_IAM. If AWS_MSK_IAM is set, kgtui logs in with OAUTHBEARER.
 
     Args:
         module: the parsed value of `sasl.jaas.config`.
@@ -123,7 +123,7 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
 def _split(url: str) -> SplitResult | None:
     """Return the parts of a URL, or None if it is not valid.
 
-    `https://user:pass/word@host` is not valid, because `pass` would be the port.
+    For example, `https://user:pass/word@host` is not valid, because `pass` would be the port.
     """
     try:
         parts = urlsplit(url)
@@ -138,13 +138,13 @@ def _split(url: str) -> SplitResult | None:
 
 
 def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments for `OAuth` with an assertion as the grant (`jwt-bearer`, KIP-1139)."""
+    """Return the keyword arguments for `OAuth` if an assertion is the grant (`jwt-bearer`, KIP-1139)."""
     scope = properties.get(_SCOPE_KEY, "").strip()
     return {"assertion": assertion_from_properties(properties), "jwt_bearer": True, "scope": scope}
 
 
 def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments for `OAuth` with a client secret or an assertion.
+    """Return the keyword arguments for `OAuth` if the client proves its identity with a secret or an assertion.
 
     As in Kafka 4.3, an assertion is used if the property with its file or the property with its issuer is set.
     """
@@ -165,7 +165,7 @@ def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str
 
 
 def _unsecured(options: Mapping[str, str]) -> OAuth:
-    """Return the settings for unsigned tokens, as in Kafka's default login handler."""
+    """Return the settings for unsigned tokens, from the same options as in Kafka's default login handler."""
     claims: dict[str, str | float] = {}
     for name, value in options.items():
         if name.startswith(f"{_UNSECURED}StringClaim_"):
@@ -199,8 +199,8 @@ def _extensions(options: Mapping[str, str], prefix: str) -> tuple[tuple[str, str
 def _timeout(properties: Mapping[str, str]) -> float:
     """Return the time limit for the token endpoint in seconds.
 
-    The limit is the larger one of `sasl.login.connect.timeout.ms` and `sasl.login.read.timeout.ms`, or `TIMEOUT` if
-    both are missing or 0.
+    The limit is the larger value of the properties `sasl.login.connect.timeout.ms` and `sasl.login.read.timeout.ms`, or
+    `TIMEOUT` if both are missing or 0.
     """
     keys = ("sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms")
     given = ((key, properties.get(key, "")) for key in keys)

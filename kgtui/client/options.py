@@ -9,14 +9,14 @@ from enum import Enum
 class Lane(Enum):
     """One of the two connections to a broker.
 
-    A broker processes the requests of a connection one after the other. The UI lane can read the selected groups while
-    the broker processes a long request on the bulk lane.
+    There are two, because a broker processes the requests of one connection one after the other: kgtui can read the
+    groups that the user has selected on the UI lane while the broker processes a long request on the bulk lane.
     """
 
     BULK = "bulk"
     """Lane for requests that may be large, such as polls of all groups."""
     UI = "ui"
-    """Lane for small requests that a user may be waiting for."""
+    """Lane for small requests, whose result a user might be waiting for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,14 @@ class PoolOptions:
     """Settings of a pool. Times are in seconds.
 
     Attributes:
-        connect_timeout: limit for the TCP connection, the TLS handshake, the login and the negotiation of API versions
-            together.
+        connect_timeout: time limit for one attempt to connect, which includes the TCP connection, the TLS handshake,
+            the login and the negotiation of API versions.
         second_wait: after a failed attempt to connect, a call waits at most this long for the next attempt, and then
             fails. The attempt itself continues in the background.
         backoff, backoff_max: first and longest pause between attempts to connect. The pause doubles after each failure.
-        bulk_in_flight, ui_in_flight: maximum number of concurrent requests on one connection of the lane.
-        stall: if a request exceeds its time limit, and no response has arrived on its connection for this long, the
-            connection is replaced.
+        bulk_in_flight, ui_in_flight: maximum number of concurrent requests on a connection of the lane BULK or UI.
+        stall: if a request exceeds its time limit, and no response to any request has arrived on its connection for
+            this long, the connection is replaced.
         head_start: time to wait for the response of one broker before the next broker gets the same request.
         retry_pause, retry_pause_max: first and longest pause between lookups of a coordinator that is not available.
         thread_bytes: responses with more bytes than this are decoded in a thread.

@@ -46,16 +46,16 @@ _CLOSED = "the connections to this cluster were closed"
 
 
 class Pool:
-    """Connections to one cluster. Each broker has two ("lanes"), which are opened when they are first needed.
+    """The connections to one cluster: two ("lanes") to each broker, which are opened when they are first needed.
 
-    Use the pool as an async context manager, or call `close` at the end. Times are in seconds. Callers must check the
-    error codes in responses, except in lookups of coordinators and leaders.
+    Use the pool as an async context manager, or call `close` at the end. Times are in seconds. The pool checks the
+    error codes only in responses to lookups of coordinators and leaders. Callers must check them in other responses.
 
     Args:
         seeds: addresses of bootstrap servers, such as `broker-1:9092`.
-        settings: `settings.request_timeout` limits every call.
-        client_id: the client id in requests; `settings.client_id` overrides it.
-        options: timeouts and limits; `settings.pool` overrides them.
+        settings: login, TLS settings, timeouts and limits. `settings.request_timeout` limits the time of every request.
+        client_id: the client id in requests, unless `settings.client_id` is set.
+        options: timeouts and limits, unless they are set in `settings.pool`.
 
     Raises:
         ConfigError: `seeds` is empty, or one is not `host:port`.
@@ -192,8 +192,9 @@ class Pool:
     ) -> Reply[Any]:
         """Send one request to one broker, and decode the response.
 
-        A thread decodes long responses, and the first response of each API version, because its decoder must then be
-        compiled. If the connection breaks, the request is sent once more, unless it changes the cluster.
+        Long responses are decoded in a thread, and so is the first response in each API version, because the decoder
+        must then be compiled. If a connection breaks that has been used before, the request is sent again, unless it
+        changes the cluster.
 
         Args:
             value: fields of the request, or a function that returns them for the negotiated version.
@@ -246,7 +247,7 @@ class Pool:
         return await self._leaders.find(topics, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """Remove from the cache each topic in which this broker leads a partition, because the broker did not respond.
+        """Remove the topics in which this broker leads a partition from the cache, because the broker did not respond.
 
         Returns:
             True if the topics were removed, False if nothing was removed because of the pause after an earlier removal.
@@ -262,7 +263,9 @@ class Pool:
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Send a request to one broker after the other, `options.head_start` seconds apart. Return the first response.
+        """Send a request to one broker after the other, `options.head_start` seconds apart, until one responds.
+
+        Return the first response.
 
         Args:
             ask: function that sends the request to the broker with the given node id, and returns the response.
@@ -356,7 +359,7 @@ class Pool:
         return self._transport
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        """Run `work` in a thread of its own, because slow DNS lookups may occupy all of asyncio's threads."""
+        """Run `work` in a separate thread, because slow DNS lookups can occupy all threads of asyncio."""
         if self._decoders is None:
             self._decoders = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kgtui-decode")
         return await asyncio.get_running_loop().run_in_executor(self._decoders, work)

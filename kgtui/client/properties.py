@@ -58,9 +58,9 @@ _DEFAULTS = {
         "SOFTWARE.AMAZON.MSK.AUTH.IAM.IAMOAUTHBEARERLOGINCALLBACKHANDLER",
     ),
 }
-"""Property that kgtui supports only with certain values → these values in capital letters.
+"""Name of a property that kgtui supports only with certain values → these values in capital letters.
 
-With these values, Kafka's clients behave as kgtui always does, so that the property can be ignored.
+With these values, Kafka's clients behave in the same way as kgtui, so that kgtui can ignore the property.
 """
 
 _REFUSED = {
@@ -100,7 +100,10 @@ _WITHOUT_EFFECT = re.compile(
     """,
     re.VERBOSE,
 )
-"""Matches the names of properties of Kafka's clients that kgtui ignores. They affect neither the login nor TLS."""
+"""Matches the names of properties that kgtui ignores, because they have no effect on login, TLS or groups.
+
+Among them are the properties of consumers, producers and Kafka Streams.
+"""
 
 LONGEST_TIMEOUT = 2**31 - 1
 """Highest value of Kafka's properties of the type int, such as `request.timeout.ms`."""
@@ -162,7 +165,7 @@ _LOGIN_NAMES = frozenset(
 )
 """Properties of the login and TLS in Kafka's clients up to 4.4 that are not in `_LOGIN_AND_TLS`.
 
-Some of these properties have no effect in kgtui.
+kgtui uses this list to recognize property names without a typo. Some of the properties have no effect in kgtui.
 """
 
 _OTHER_NAMES = frozenset(
@@ -183,11 +186,11 @@ _OTHER_NAMES = frozenset(
         "value.serializer",
     }
 )
-"""Frequently used properties without effect in kgtui. kgtui suggests them if a property name has a typo."""
+"""Frequently used properties without effect in kgtui. kgtui suggests them for names with a typo."""
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError if an unsupported property is set. The message says what to do instead."""
+    """Raise ConfigError if a property is set that kgtui can neither support nor ignore. The message says what to do."""
     for key in sorted(properties):
         value = properties[key].strip()
         name = "config.providers" if key.startswith("config.providers.") else key
@@ -196,7 +199,7 @@ def check_supported(properties: Mapping[str, str]) -> None:
 
 
 def check_text(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError if a value has a NUL character or is not UTF-8. The message shows no value."""
+    """Raise ConfigError if a value contains a NUL character or is not UTF-8. The message does not contain the value."""
     for key, value in properties.items():
         if not _is_text(value):
             raise ConfigError(f"{key}: {_NOT_TEXT}")
@@ -225,9 +228,9 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
     """Return one warning for each property that Kafka's clients do not know, for example because of a typo.
 
     Args:
-        properties: if it has the attribute `places` (name → place such as `line 3 of FILE`), warnings contain the
-            place.
-        supported: names of the properties that kgtui supports, except those of the login and TLS.
+        properties: name → value. If the object has the attribute `places` (name → place such as `line 3 of FILE`),
+            each warning contains the place of the property.
+        supported: names of the properties that kgtui supports, except those for login and TLS.
     """
     places: Mapping[str, str] = getattr(properties, "places", {})
     known = _LOGIN_AND_TLS | _LOGIN_NAMES | _REFUSED.keys() | frozenset(supported)
@@ -242,7 +245,7 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
 
 
 def _advice(key: str, known: Collection[str]) -> str:
-    """Return advice about an unknown property, such as the name that was probably meant; empty if there is none."""
+    """Return advice about an unknown property, such as a similar name in `known`; empty if there is no advice."""
     similar = get_close_matches(key, known, n=1, cutoff=0.85)
     if similar:
         return f"did you mean {similar[0]}?"
@@ -286,7 +289,7 @@ class LoginModule:
         return self.name.rpartition(".")[2]
 
     def plain_options(self) -> dict[str, str]:
-        """Return the options with unmasked values. They may be passwords, so never show them."""
+        """Return the options with unmasked values. Never show the values, because they can be passwords."""
         return {name: str.__str__(value.reveal()) for name, value in self.options.items()}
 
 
@@ -327,9 +330,9 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """Return the name of an option for a message.
+    """Return the name of an option for a message, or "an option" if the name is not known.
 
-    Return "an option" for an unknown name, because the text may be a part of a password.
+    An unknown name is not shown, because it can be part of a password that is not quoted correctly.
     """
     return option if option in {"username", "password", "tokenauth"} else "an option"
 

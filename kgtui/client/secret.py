@@ -1,4 +1,4 @@
-"""Keep passwords and keys out of logs, tracebacks and messages."""
+"""`Secret`, which keeps passwords and keys out of logs, tracebacks and messages."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ MASK = "****"
 
 
 class Revealed(str):
-    """The unmasked text of a secret, for code that needs it, such as the login.
+    """The text of a secret, for code that needs it, such as the login.
 
-    Only the `repr` is masked, because tracebacks show the `repr` of values.
+    This is a `str` with the real text, but its `repr` is masked, because tracebacks can show the `repr` of values.
     """
 
     __slots__ = ()

@@ -79,7 +79,10 @@ async def open_session(transport: Transport, address: Address, *, timeout: float
 
 
 async def log_in(transport: Transport, address: Address, *, timeout: float) -> Connection:
-    """Connect and log in. Raises ConnectError with an explanation; if possible, it says what listens on the port."""
+    """Connect and log in. Raises ConnectError, whose message explains the failure and what to do.
+
+    If the cause is not clear, kgtui finds out what kind of server listens on the port.
+    """
     try:
         return await transport.dial(address, timeout=timeout)
     except ConnectError as error:
@@ -90,7 +93,7 @@ async def negotiate(connection: Connection, settings: ClientSettings, deadline: 
     """Negotiate API versions and features on an open connection. Close the connection if the negotiation fails.
 
     Args:
-        deadline: time limit, as a value of `time.monotonic`.
+        deadline: time at which the time limit is over, on the clock `time.monotonic`.
 
     Raises:
         ConnectError: the negotiation failed.
@@ -108,7 +111,7 @@ async def negotiate(connection: Connection, settings: ClientSettings, deadline: 
 
 
 async def _negotiate(connection: Connection) -> Negotiated:
-    """Send the newest version of ApiVersions, and then older versions until the broker supports one."""
+    """Send ApiVersions in its newest version. If the broker does not support this version, send an older one."""
     request = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": kgtui.__version__}
     version = API_VERSIONS.high
     while True:
@@ -117,8 +120,8 @@ async def _negotiate(connection: Connection) -> Negotiated:
         code = int.from_bytes(data[:2], "big", signed=True)
         if code != UNSUPPORTED_VERSION:
             break
-        # The error response has the format of version 0. It contains the versions of ApiVersions that the broker
-        # supports. If it contains no version, send version 0 next.
+        # An error response always has the format of version 0. It contains the versions of ApiVersions that the broker
+        # supports. If it contains none, send version 0 next.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
             raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")

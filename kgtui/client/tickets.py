@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from kgtui.client.kerberos import Kerberos
 
 TIMEOUT = 5.0
-"""Time limit for getting a ticket, in seconds. A ticket that arrives later is used in the next attempt.
+"""Time limit for getting a ticket, in seconds. A ticket that arrives later is used for the next login.
 
-The Kerberos library itself waits about 30 s for a KDC.
+The Kerberos library has its own time limit, but waits about 30 s for a KDC.
 """
 
 RENEW_AFTER = 0.8
 """Fraction of a ticket's remaining lifetime after which kgtui tries to renew the ticket, as in Kafka's clients.
 
-After a failed attempt, kgtui waits again for this fraction of the lifetime that is left at that time.
+After a failed attempt, kgtui waits for the same fraction of the lifetime that remains then, and tries again.
 """
 
 SHORTEST_PAUSE = 0.5
@@ -60,7 +60,7 @@ _log = logging.getLogger(__name__)
 
 
 class TicketRenewal:
-    """Renews the ticket in a ticket cache until it expires or `close` is called.
+    """Renews the ticket in a ticket cache again and again, until the ticket expires or `close` is called.
 
     Args:
         lifetime: returns the remaining lifetime of the ticket in the cache, in seconds; 0 without a valid ticket.
@@ -90,8 +90,8 @@ class TicketRenewal:
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # Renew the ticket only if it is still the old one. If the remaining lifetime is longer than expected, the
-            # user or another program has put a new ticket into the cache.
+            # If the remaining lifetime is longer than expected, the user or another program has put a new ticket into
+            # the cache in the meantime. In this case, do not renew it yet.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()
@@ -123,7 +123,7 @@ class Tickets:
     Calls that wait for a KDC run in a daemon thread, so that they delay neither other tasks nor the exit of kgtui.
 
     Attributes:
-        principal: the principal that logs in. It may be empty until `get` has returned.
+        principal: the principal as which kgtui logs in. It can be empty until `get` has returned.
     """
 
     def __init__(self, kerberos: Kerberos) -> None:
@@ -158,9 +158,9 @@ class Tickets:
         self._renewal.close()
 
     async def messages(self, host: str) -> AsyncGenerator[bytes, bytes]:
-        """Yield the messages of a login to the broker on `host`. Call `get` first.
+        """Yield the client's messages in a login to the broker on `host`. Call `get` first.
 
-        After each message, send the broker's response to the generator.
+        After each message, the caller must pass the broker's response to the generator (`asend`).
 
         Raises:
             ConnectError: a response of the broker does not match the ticket, or the server requires SASL encryption.
@@ -273,7 +273,7 @@ class Tickets:
 
 
 def _host_name(host: str) -> str:
-    """Return the host name for an IP address, because the principal of a broker contains its host name.
+    """If `host` is an IP address, return its host name, because the principal of a broker contains the host name.
 
     Return `host` unchanged if it is not an IP address, or if the IP address has no host name.
     """

@@ -82,7 +82,7 @@ def read_store(file: str, password: Secret, kind: str) -> KeyStore:
 
 
 def _problem(content: bytes, file: str, kind: str) -> str:
-    """Return why `content` is not a complete PKCS#12 store, and what to do; empty if it looks complete."""
+    """Return a message for `content` that is not a complete PKCS#12 store; empty if it is complete."""
     java = _JAVA_FORMATS.get(content[:4])
     if java is not None:
         return (
@@ -102,7 +102,10 @@ def _problem(content: bytes, file: str, kind: str) -> str:
 
 
 def _encoded_size(content: bytes) -> int:
-    """Return the size of the first element in a DER file with its header, in bytes; 0 for an indefinite length."""
+    """Return the size of the first element in a DER file, including its header, in bytes.
+
+    The result is 0 if the header contains no size (indefinite length).
+    """
     length = content[1] if len(content) > 1 else _LONG_LENGTH
     if length < _LONG_LENGTH:
         return 2 + length
@@ -136,7 +139,10 @@ _EXPECTED_KEY = "expected a private key and its certificates"
 
 
 class _NamedContext(ssl.SSLContext):
-    """Checks the certificate for the broker's host name, although kgtui connects to an IP address."""
+    """TLS context that checks whether the broker's certificate contains the host name of the broker.
+
+    It is needed because kgtui connects to an IP address, so that `ssl` alone would check the IP address.
+    """
 
     name = ""
 
@@ -158,8 +164,8 @@ class Tls:
     Attributes:
         trust_file, trust_pem: trusted certificates, as a file or as text. If both are empty, the trust store of the
             operating system is used.
-        trust_type, key_type: `PEM`, `PKCS12` or `JKS`. As in Java, the last two have the same effect, because the
-            format is detected from the content.
+        trust_type, key_type: format of the trusted certificates and of the private key: `PEM`, `PKCS12` or `JKS`. As
+            in Java, the last two have the same effect, because kgtui detects the format of a store from its content.
         trust_password: password of the store with the trusted certificates.
         store_password: password of the store with the client's private key.
         key_file: file with the client's private key and certificate chain.
@@ -184,7 +190,7 @@ class Tls:
     highest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
 
     def context(self, name: str) -> ssl.SSLContext:
-        """Return the TLS context for a broker with this host name. Reads the files on every call.
+        """Return the TLS context for the broker with the host name `name`. Reads the files in every call.
 
         Raises:
             ConfigError: a certificate or key cannot be used. The message names the property and the file.
@@ -250,7 +256,12 @@ class Tls:
     def _naming_key(self, setting: str, expected: str, text: str) -> Iterator[None]:
         """Convert an error of OpenSSL about a private key into a ConfigError.
 
-        The message says what is wrong with the PEM `text`, for example that it contains no certificate.
+        The message says what is wrong, for example that the PEM contains no certificate.
+
+        Args:
+            setting: name of the property, and its value if it is the path of a file.
+            expected: what the user should provide.
+            text: private key and certificates in PEM.
         """
         with _naming(setting, expected):
             try:
@@ -267,12 +278,12 @@ class Tls:
                 raise
 
     def _password(self) -> str:
-        """Return the password of the private key to OpenSSL, which would otherwise ask for it on the terminal."""
+        """Return the password of the private key, so that OpenSSL does not ask for it on the terminal."""
         return str.__str__(self.key_password.reveal())
 
 
 def tls_from_properties(properties: Mapping[str, str]) -> Tls:
-    """Read the `ssl.*` properties. Raises ConfigError."""
+    """Read the `ssl.*` properties. Raises ConfigError if a value is missing, invalid or not supported."""
     trust_type = _store_type(properties, "truststore", ("location", "certificates"))
     key_type = _store_type(properties, "keystore", ("location", "key", "certificate.chain"))
     store_password = Secret(properties.get("ssl.keystore.password", ""))
@@ -300,11 +311,12 @@ def tls_from_properties(properties: Mapping[str, str]) -> Tls:
 
 
 def _store_type(properties: Mapping[str, str], store: str, sources: tuple[str, ...]) -> str:
-    """Return the type of a store: `PEM`, `PKCS12` or `JKS`. Return `PEM` if no property names a store.
+    """Return the type of a store: `PEM`, `PKCS12` or `JKS`. Return `PEM` if none of the properties `sources` is set.
 
     Args:
         store: `truststore` or `keystore`.
-        sources: the last parts of the properties that name a file or contain PEM, such as `location`.
+        sources: the properties that name a file or contain PEM, each without the prefix `ssl.STORE.`, such as
+            `location`.
     """
     given = [f"ssl.{store}.{source}" for source in sources if properties.get(f"ssl.{store}.{source}")]
     if not given:
@@ -349,10 +361,10 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _naming(key: str, expected: str) -> Iterator[None]:
-    """Convert errors of OpenSSL and of files into a ConfigError. Its message contains `key` and `expected`.
+    """Convert errors of OpenSSL and of files into a ConfigError whose message contains `key` and `expected`.
 
     Args:
-        key: name of the property, with its value if this is the path of a file.
+        key: name of the property, and its value if it is the path of a file.
         expected: what the user should provide, such as `expected certificates in PEM`.
     """
     try:

@@ -1,9 +1,9 @@
 """Request a token from a token endpoint (OAuth 2.0).
 
-The client authenticates itself with one of:
-- its id and secret (RFC 6749, section 4.4)
-- a signed assertion instead of the secret (RFC 7523, section 2.2)
-- a signed assertion as the grant of the type `jwt-bearer` (RFC 7523, section 2.1)
+The client proves its identity in one of these ways:
+- with its client id and client secret (RFC 6749, section 4.4)
+- with a signed assertion instead of the secret (RFC 7523, section 2.2)
+- with a signed assertion as the grant of the type `jwt-bearer` (RFC 7523, section 2.1)
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 class HttpDeadline:
-    """Shuts down the connections of a request at its time limit, so that a blocked read ends.
+    """Shuts down the connections of an HTTP request when its time limit is over, so that a blocked read ends.
 
     Attributes:
-        is_over: whether the connections were shut down. If they were, this is the cause of errors and incomplete data.
+        is_over: whether the connections were shut down. Errors and incomplete data are then caused by the time limit.
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class HttpDeadline:
         for found in [*self._sockets, *(connection.sock for connection in self._connections)]:
             if found is not None:
                 with suppress(OSError):
-                    # `SSLSocket.shutdown` would also change the socket object, which another thread is using.
+                    # Do not call `SSLSocket.shutdown`: it changes the socket object, which another thread is using.
                     socket.socket.shutdown(found, socket.SHUT_RDWR)
 
 
@@ -105,7 +105,10 @@ LIMIT = 1_000_000
 """Maximum size of a response of the token endpoint, in bytes."""
 
 _LONGEST_LIFETIME = 1e10
-"""Longest accepted lifetime of a token, in seconds. A longer one is ignored, because it may not fit into a float."""
+"""Longest lifetime of a token that kgtui uses, in seconds.
+
+A longer one in a response is ignored, because it might be too large for a float.
+"""
 
 _CLIENT_CREDENTIALS = "client_credentials"
 _JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -114,11 +117,11 @@ _ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The token of a successful response.
+    """The token and the times in a successful response of a token endpoint.
 
     Attributes:
-        lifetime: lifetime of the token in seconds; None if the response contains none.
-        clock: time on the token endpoint's clock, in seconds since the epoch; None if the response contains none.
+        lifetime: lifetime of the token in seconds; None if the response does not contain it.
+        clock: time on the token endpoint's clock, in seconds since the epoch; None if the response contains no time.
     """
 
     token: str
@@ -251,7 +254,7 @@ def _explain_status(error: urllib.error.HTTPError, oauth: OAuth, endpoint: str) 
 
 
 def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
-    """Return the OAuth error code in an error response, such as `, invalid_client`; empty if there is none."""
+    """Return the OAuth error code in an error response after a comma, such as `, invalid_client`; empty without one."""
     try:
         code = json.loads(error.read(LIMIT))["error"]
     except (ValueError, KeyError, TypeError, RecursionError, OSError, HTTPException):

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from kgtui.client.oauth import OAuth
 
 REFRESH_AFTER = (0.80, 0.85)
-"""Lowest and highest fraction of a token's lifetime after which the token is refreshed, as in Kafka's clients."""
+"""Range of the fraction of a token's lifetime after which the token is refreshed, as in Kafka's clients.
+
+The fraction is chosen at random in this range.
+"""
 
 RETRY_PAUSE = 10.0
 """Pause after a failed attempt to refresh a token, in seconds. During the pause, the old token is used if it is valid.
@@ -42,7 +45,9 @@ _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token, with the times at which it was received and expires, in seconds since the epoch.
+    """A token, the time at which it was received, and the time at which it expires.
+
+    Times are in seconds since the epoch.
 
     Attributes:
         expires: time on this machine's clock; infinite if unknown.
@@ -102,9 +107,9 @@ class Tokens:
         self._is_refused = True
 
     def advice(self) -> str:
-        """Return what a user can do if a broker refuses the token.
+        """Return advice for a user whose token was refused by a broker.
 
-        Brokers do not say why they refuse a token, so the advice lists the claims that brokers check.
+        Because brokers do not say why they refuse a token, the advice lists the claims that brokers check.
         """
         if self._oauth.msk_iam is not None:
             identity = f" for {self._identity}" if self._identity else ""
@@ -116,10 +121,13 @@ class Tokens:
             return "the broker requires signed tokens; set sasl.oauthbearer.token.endpoint.url"
         token = Token(NO_SECRET, 0.0) if self._token is None else self._token
         described = describe(claims_of(token.text.reveal()))
-        check = f"check that the broker expects this token{described} and knows the key that signed it"
+        check = f"check that sasl.oauthbearer.expected.* of the broker match this token{described}"
         if abs(token.ahead) > SKEW:
-            return f"{check}; {clock_advice(token.ahead)}"
-        return f"{check}, and that the clocks of the broker, the identity provider and this machine agree"
+            return f"{check}, and that the broker knows the key that signed it; {clock_advice(token.ahead)}"
+        return (
+            f"{check}, that the broker knows the key that signed it, and that the clocks of the broker, the identity "
+            "provider and this machine agree"
+        )
 
     async def _fetch(self) -> Token:
         region = self._region

@@ -37,10 +37,13 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 AIOKAFKA_TIMEOUT_MS = 120_000
-"""aiokafka's own time limit for a response, in milliseconds. It is high, because callers usually set lower limits."""
+"""Time limit for a response that is passed to aiokafka, in milliseconds.
+
+It is high, because callers set their own, lower time limits.
+"""
 
 HEAD_START = 0.25
-"""Time after which the next IP address of a host is tried as well, if kgtui is not connected yet, in seconds."""
+"""Time to wait for a connection to one IP address of a host before kgtui also tries the next one, in seconds."""
 
 CLOSING_TIMEOUT = 1.0
 """Time to wait for a broker to close its side of a TLS connection, in seconds. Then kgtui aborts the connection."""
@@ -54,7 +57,7 @@ class _NeverBelowInfo(logging.Filter):
 
 
 def _quiet_loggers() -> None:
-    """Keep messages of aiokafka off the terminal, and passwords out of the log, even at level DEBUG."""
+    """Keep log messages of aiokafka off the terminal, and passwords out of the log, even if the log level is DEBUG."""
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     connection_logger = logging.getLogger("aiokafka.conn")
     connection_logger.setLevel(logging.INFO)
@@ -65,7 +68,7 @@ _quiet_loggers()
 
 
 _max_response = ContextVar("_max_response", default=sys.maxsize)
-"""`ClientSettings.max_response` for the connection that the current task is opening, in bytes."""
+"""Maximum response size of the connection that the current task is opening, in bytes."""
 
 
 class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has no types
@@ -86,7 +89,7 @@ class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has n
         setattr(reader, "readexactly", read_limited)  # noqa: B010 - mypy forbids a plain assignment to a method
 
 
-# aiokafka's `create_conn` looks up the class by this name, and therefore uses `LimitedProtocol` from now on.
+# aiokafka's `create_conn` looks up its protocol class by this name, so it uses `LimitedProtocol` from now on.
 aiokafka.conn.AIOKafkaProtocol = LimitedProtocol
 
 
@@ -94,7 +97,8 @@ class Connection:
     """An open connection to one broker, after the TLS handshake and the login.
 
     Attributes:
-        last_answer: time of the last response (at first, of the login), in seconds of the monotonic clock.
+        last_answer: time of the last response, or of the login if no response has arrived yet, in seconds on the clock
+            `time.monotonic`.
         used: whether a response has arrived since the API versions were negotiated.
     """
 
@@ -131,7 +135,7 @@ class Connection:
 
     @property
     def connected(self) -> bool:
-        """Whether the connection seems to be open. kgtui may not have noticed yet that the broker closed it."""
+        """Whether the connection seems to be open. If the broker has just closed it, kgtui might not know this yet."""
         return bool(self._raw.connected())
 
     def close(self) -> None:
@@ -142,7 +146,7 @@ class Connection:
 
 
 class Transport:
-    """Opens connections to brokers with the TLS settings and the login in `ClientSettings`, and closes all of them."""
+    """Opens connections to brokers with the TLS settings and the login in `ClientSettings`. `close` closes them all."""
 
     def __init__(self, settings: ClientSettings, client_id: str) -> None:
         self.settings = settings
@@ -221,7 +225,7 @@ class Transport:
             await asyncio.wait(list(self._closing), timeout=CLOSING_TIMEOUT)
 
     async def _login_options(self, address: Address) -> dict[str, Any]:
-        """Get the token or ticket for the login if it needs one. Return the arguments of `create_conn` for TLS."""
+        """Get the token or ticket for the login if it needs one. Return keyword arguments for `create_conn`."""
         name = address.host
         options: dict[str, Any] = {}
         if self.settings.tls is not None:
@@ -244,7 +248,7 @@ class Transport:
 
 
 class _AddressFailedError(ConnectError):
-    """Raised if the connection to one IP address of a host fails. The connection to another address may succeed."""
+    """Raised if the connection to one IP address of a host fails, so that kgtui tries the other addresses too."""
 
 
 _REFUSALS = (
