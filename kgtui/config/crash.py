@@ -1,7 +1,7 @@
 """Writes crash reports to the state folder.
 
 A report contains version numbers, the command and the stack trace, but no values of variables, because these values
-may be secrets.
+can be secrets.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def report_of(error: BaseException, command: str) -> str:
 
 
 def write_report(error: BaseException, folder: Path, command: str) -> Path:
-    """Write a private crash report, and return its path.
+    """Write a crash report that only the user can read, and return its path.
 
     Args:
         command: the command line without the values of its options.

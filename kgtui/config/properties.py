@@ -1,8 +1,9 @@
 """Reads files of Java client properties, and resolves references to environment variables, files and config providers.
 
 kgtui has the three config providers that Kafka has, and follows Kafka's rules: A reference such as
-`${file:/run/secrets/kafka.properties:password}` is replaced without escaping. Then whitespace at both ends of the
-property's value is removed. References to providers that `config.providers` does not declare are not replaced.
+`${file:/run/secrets/kafka.properties:password}` is replaced with the value without escaping it. After that, whitespace
+at both ends of the property's value is removed. References to providers that `config.providers` does not declare are
+not replaced.
 """
 
 from __future__ import annotations
@@ -36,12 +37,15 @@ _PACKAGE = "org.apache.kafka.common.config.provider"
 
 
 def declares_providers(properties: Mapping[str, str]) -> bool:
-    """Return whether the properties declare config providers. If so, only references to providers are replaced."""
+    """Return whether the properties declare config providers.
+
+    If they do, only references to these providers are replaced, and `${NAME}` and `file:PATH` are kept as they are.
+    """
     return bool(properties.get(PROVIDERS, "").strip())
 
 
 def resolved(properties: Mapping[str, str], where: str, folder: Path) -> dict[str, str]:
-    """Return the properties with replaced references to config providers, and without `config.providers` itself.
+    """Return the properties in which references to config providers are replaced, without `config.providers` itself.
 
     Args:
         where: file or table that contains the properties, for error messages.
@@ -49,7 +53,7 @@ def resolved(properties: Mapping[str, str], where: str, folder: Path) -> dict[st
 
     Raises:
         ConfigError: kgtui does not support a provider, or a provider has no value for a reference. The message contains
-            no values, because they may be secrets.
+            no values, because they can be secrets.
     """
     names = [name.strip() for name in properties[PROVIDERS].split(",") if name.strip()]
     providers = {name: _provider(name, properties, where, folder) for name in names}
@@ -145,10 +149,11 @@ def read_value(file: Path, place: str) -> str:
 
 
 def _permitted(allowed: list[Path], folder: Path, place: str, path: str) -> Path:
-    """Return `folder / path`.
+    """Return `folder / path`, the path in a reference to a config provider, after a check.
 
     Args:
-        allowed: folders that may contain the result; empty if there is no restriction.
+        allowed: folders (`allowed.paths`) in which the result must be; empty if there is no restriction.
+        place: file and property with the reference, for error messages.
 
     Raises:
         ConfigError: `path` is empty, or the result is not in one of the allowed folders.
@@ -186,7 +191,7 @@ class Properties(dict[str, str]):
         return f"Properties({', '.join(sorted(self))})"
 
     def override(self, stronger: Properties, where: str) -> None:
-        """Add other properties, and replace properties with the same name. Each changed value causes a warning.
+        """Add the properties in `stronger`. If one replaces a property with a different value, add a warning.
 
         Args:
             where: file or table that contains the added properties, for the warnings.
@@ -215,8 +220,8 @@ _PROPERTY_NAME = re.compile(
 )
 """Matches the names of Kafka client properties, but not lines of base64, such as parts of a private key.
 
-`username`, `password` and `required` are included. They look like property names if a line of `sasl.jaas.config` lacks
-its backslash at the end.
+It also matches `username`, `password` and `required`. These words occur as names in a properties file if a line of
+`sasl.jaas.config` has no backslash at its end, so that the next line begins with one of them.
 """
 
 _FIRST_WORDS = frozenset({
@@ -232,10 +237,10 @@ _FIRST_WORDS = frozenset({
     "task", "telemetry", "topic", "topology", "transaction", "transactional", "upgrade", "value", "warmup",
     "windowed", "windowstore", "zookeeper",
 })  # fmt: skip
-"""First words of the property names of Kafka, its plugins and other tools.
+"""The part before the first dot in the property names of Kafka, its plugins and other tools.
 
-A property name with another first word may be a token or password with a dot. Messages show such a name only if its
-first word looks like a typo of one of these words.
+A name that begins with a different word could be a token or password that contains a dot. Messages show such a name
+only if its first word looks like a typo of one of these words.
 """
 
 _PEM_BODY = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
@@ -257,15 +262,15 @@ _ANY_PROVIDER_REFERENCE = re.compile(r"\$\{(?P<provider>[^${}:]*):[^{}]*\}")
 """Matches a reference to a config provider, such as `${vault:secret/kafka:password}`."""
 
 _PROVIDER_NAMES = ("env", "file", "directory")
-"""Names of config providers that warnings may show. Other text of the form `${NAME:…}` may be a part of a password."""
+"""Names of config providers that warnings show. Other names are masked, because they can be part of a password."""
 
 
 def read_properties(path: str | Path) -> Properties:
     """Read a file of Java properties as Kafka's tools do.
 
     The encoding is Latin-1, backslash escapes are resolved, and if a key occurs several times, its last value is used.
-    Because kgtui shows keys to the user, a key that does not look like the name of a property is replaced by
-    `line N of FILE`. Such a key may be a part of a secret.
+    A key that does not look like the name of a property can be part of a secret. Because kgtui shows keys to the user,
+    such a key is replaced by `line N of FILE`.
 
     Raises:
         ConfigError: the file cannot be read, has a `\\u` without four hexadecimal digits, or contains lines of a key or
@@ -302,7 +307,7 @@ def read_properties(path: str | Path) -> Properties:
 
 
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
-    """Return the properties, in which references to variables, files and config providers are replaced.
+    """Return a copy of the properties in which references to variables, files and config providers are replaced.
 
     `${NAME}` is replaced with an environment variable, and `file:PATH` with the content of a file. In properties whose
     name ends with `.url`, `file:` begins a URL and is kept. If the properties declare `config.providers`, only
@@ -329,7 +334,7 @@ def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Proper
 
 
 def _undeclared_references(properties: Mapping[str, str], declared: Container[str], where: str) -> Iterator[str]:
-    """Yield one warning for each property that refers to a config provider which is not in `declared`."""
+    """Yield one warning for each property with a reference to a config provider that is not in `declared`."""
     for key, value in properties.items():
         for found in _ANY_PROVIDER_REFERENCE.finditer(value):
             name = found["provider"]
@@ -359,10 +364,12 @@ def _plain(place: str, found: re.Match[str]) -> str:
 
 
 def _option(place: str, folder: Path, found: re.Match[str]) -> str:
-    """Return the text that replaces one reference in `sasl.jaas.config`, with quotes and backslashes escaped.
+    """Return the text that replaces one reference in `sasl.jaas.config`. Quotes and backslashes in it are escaped.
 
     Args:
         place: file and property with the reference, for error messages.
+        folder: folder to which relative paths refer.
+        found: the match of the reference.
     """
     if (file := found["file"]) is not None:
         return f'="{_escaped(_content(file, place, folder))}"'

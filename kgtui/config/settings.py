@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 VERSION = 2
-"""Newest version of the format of `config.toml`. In version 2, the key `colour` of a cluster was renamed to `color`."""
+"""Newest version of the format of `config.toml`. Since version 2, the key `colour` of a cluster is named `color`."""
 
 _OLD_CLUSTER_KEYS = {"colour": "color"}
 """Old name of a renamed key in the table of a cluster → new name of the key.
 
-Files without a version, or with version 1, may use the old names.
+The old names are accepted in files with version 1 or without a version.
 """
 
 
@@ -38,9 +38,9 @@ class UiSettings:
     Attributes:
         theme: name of the theme; empty for the default theme.
         interval: time between two polls of the cluster, in seconds.
-        ascii: whether the terminal UI is drawn with ASCII characters only.
+        ascii: whether the terminal UI is drawn with ASCII characters only, instead of Unicode symbols and lines.
         utc: whether times are shown in UTC.
-        columns: the columns of the tree, the most important one first.
+        columns: names of the columns in the tree of groups, the most important one first.
     """
 
     theme: str = ""
@@ -57,7 +57,8 @@ class ClusterSettings:
     Attributes:
         bootstrap: bootstrap addresses, as a list or separated by commas; empty if the key is not set.
         command_config: path of a file with Java client properties; empty if there is none.
-        color, environment: background color and label of the cluster in the header; empty for none.
+        color: background color of the cluster's name in the header of the terminal UI; empty for the default color.
+        environment: label of the cluster in the header, such as `PROD`; empty for none.
         properties: the Java client properties in this table.
     """
 
@@ -84,8 +85,8 @@ class Settings:
         default: name of the cluster that is used if the user names none; empty if not set.
         keys: name of an action in the terminal UI → the key for it, from the table `[keys]`.
         presets: name of a saved filter → filter, from the table `[presets]`.
-        storage: beginning of the URI of a lake (a folder with recordings) → storage options. References in the options,
-            such as `${NAME}`, have not been replaced yet.
+        storage: beginning of the URI of a lake (a folder with recordings) → storage options, such as credentials.
+            References in the options, such as `${NAME}`, are not replaced yet.
     """
 
     path: Path
@@ -107,7 +108,7 @@ def config_dir() -> Path:
 
 
 def load() -> Settings:
-    """Read `config.toml` and the environment. Without the file, all settings have their defaults.
+    """Read `config.toml` and the environment variables. If the file does not exist, its settings have their defaults.
 
     Raises:
         ConfigError: the file or a variable is not valid.
@@ -167,10 +168,10 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Return the table of a cluster, in which old names of keys are replaced by the current names.
+    """Return the table of the cluster `name`, in which old names of keys are replaced by the current names.
 
     Args:
-        version: version of the file's format.
+        version: version of the file's format. Old names are accepted only before `VERSION`.
     """
     if version >= VERSION:
         return table
@@ -279,8 +280,10 @@ def _check_columns(columns: tuple[str, ...], where: str) -> None:
 def storage_options() -> dict[str, dict[str, str]]:
     """Return the table `[storage]`: beginning of the URI of a lake (a folder with recordings) → storage options.
 
-    References such as `${NAME}` are replaced. Raises `ConfigError` if a reference cannot be replaced, or if the file is
-    not valid.
+    References such as `${NAME}` are replaced.
+
+    Raises:
+        ConfigError: a reference cannot be replaced, or `config.toml` is not valid.
     """
     settings = load()
     return {

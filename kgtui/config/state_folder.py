@@ -1,7 +1,7 @@
 """The state folder, in which kgtui stores backups, the audit log, recordings, exports and logs.
 
-Only the owner may read the folder, and no file is opened through a symbolic link. Therefore, other users of the machine
-can neither read the files nor redirect them to another folder.
+Only its owner can read the folder, and kgtui opens no file in it through a symbolic link. Therefore, other users of the
+machine can neither read the files, nor make kgtui write them to a different folder.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class StateFolder:
 
     @property
     def lock(self) -> Path:
-        """Path of the lock file. Every process that is executing a deletion holds a shared lock on this file."""
+        """Path of the lock file. Each process that is deleting groups or offsets holds a shared lock on this file."""
         return self.path / "writing.lock"
 
     @property
     def exports(self) -> Path:
-        """Folder of the files that the terminal UI exports."""
+        """Folder in which the terminal UI stores exported files."""
         return self.path / "exports"
 
     @property
@@ -75,10 +75,10 @@ def state_folder() -> StateFolder:
 
 
 def private_folder(path: Path, *, inside: bool = False) -> Path:
-    """Create a private folder and its parents, or make an existing folder private.
+    """Create a folder that only its owner can read, and its parents. If it exists, remove the access of other users.
 
     Args:
-        inside: whether the folder is in the state folder. If so, it must not be a symbolic link.
+        inside: whether the folder is in the state folder. If it is, it must not be a symbolic link.
 
     Raises:
         OSError: the folder cannot be created, belongs to another user, or is a symbolic link although `inside` is set.

@@ -89,11 +89,13 @@ class Target:
 def resolve(settings: Settings, flags: object = None) -> Target:
     """Return the cluster that kgtui connects to.
 
-    The first of these that is given decides: a flag, an environment variable, `bootstrap.servers` in the command
-    config, and `default` in `config.toml`. If none is given, the cluster at `localhost:9092` is used.
+    The cluster is named by a flag, an environment variable, `bootstrap.servers` in the command config, or `default` in
+    `config.toml`. If several of these name a cluster, the first one in this order is used. If none does, the result is
+    the cluster at `localhost:9092`.
 
     Args:
-        flags: parsed command line with any of `bootstrap_server`, `cluster`, `command_config` and `read_only`.
+        flags: parsed command line, with some or all of the attributes `bootstrap_server`, `cluster`, `command_config`
+            and `read_only`.
 
     Raises:
         ConfigError: an address, a file or a setting of the cluster is not valid, or there is no such cluster.
@@ -112,12 +114,12 @@ def resolve(settings: Settings, flags: object = None) -> Target:
 
 
 def named(settings: Settings, name: str, flags: object = None) -> Target:
-    """Return the cluster with this name in `config.toml`, after the user has chosen it in the terminal UI.
+    """Return the cluster with this name in `config.toml`. Called after the user has chosen it in the terminal UI.
 
     `--command-config` is ignored, because the user gave it for the cluster with which kgtui was started.
 
     Args:
-        flags: parsed command line, which may contain `read_only`.
+        flags: parsed command line, of which only `read_only` is used.
 
     Raises:
         ConfigError: there is no such cluster, or one of its settings is not valid.
@@ -127,11 +129,11 @@ def named(settings: Settings, name: str, flags: object = None) -> Target:
 
 
 def protected(read_only: bool, flags: object = None) -> bool:
-    """Return whether the configuration, `--read-only` or `KGTUI_READ_ONLY` forbids kgtui to change the cluster.
+    """Return whether `config.toml`, `--read-only` or `KGTUI_READ_ONLY` forbids kgtui to change the cluster.
 
     Args:
-        read_only: whether the configuration makes the cluster read-only.
-        flags: parsed command line, which may contain `read_only`.
+        read_only: whether `config.toml` makes the cluster read-only.
+        flags: parsed command line, of which only `read_only` is used.
     """
     return read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)
 
@@ -179,10 +181,11 @@ def _configured(settings: Settings, name: str, where: str) -> Target:
 
 
 def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], source: str) -> None:
-    """Add a warning to `properties` if their `bootstrap.servers` differs from `seeds`.
+    """Add a warning to `properties` if their `bootstrap.servers` differs from the addresses that kgtui uses.
 
     Args:
-        source: where `seeds` come from, such as a flag.
+        seeds: the addresses that kgtui uses.
+        source: the flag, variable or key that contains `seeds`, for the warning.
     """
     given = properties.get("bootstrap.servers", "")
     if given.strip() and {part.strip() for part in given.split(",") if part.strip()} != set(seeds):

@@ -13,8 +13,8 @@ This package may import only `kgtui.errors` and the standard library. It opens n
 | `primitives` | Kafka's primitive types, such as varints and strings, and errors for malformed data |
 | `fast_list_groups` | hand-written decoder for large ListGroups responses |
 | `fast_offsets` | hand-written decoders for large OffsetFetch and ListOffsets responses |
-| `header` | request and response headers |
+| `header` | encodes and decodes request and response headers |
 | `error_codes` | Kafka's error codes, with their messages, the reactions of a client, and advice for the user |
-| `member_data` | metadata and assignments of members of classic groups |
-| `records` | records of `__consumer_offsets` |
+| `member_data` | decodes and encodes the metadata and assignments of members of classic groups |
+| `records` | decodes and encodes records of `__consumer_offsets` |
 """

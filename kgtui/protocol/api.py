@@ -32,8 +32,8 @@ class Message:
         name: Kafka's name of the message, such as `ListGroupsRequest`.
         low, high: the oldest and newest supported version.
         flexible: the first version with compact lengths and tagged fields (KIP-482), or None.
-        strict: whether decoding keeps unknown tagged fields (under `UNKNOWN_TAGS`), and rejects strings that are not
-            UTF-8 and bytes after the message.
+        strict: whether decoding keeps unknown tagged fields (under the key `UNKNOWN_TAGS`), and rejects strings that
+            are not UTF-8 and bytes after the message. Decoding that is not strict accepts such messages.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class Message:
         return self.flexible is not None and version >= self.flexible
 
     def encode(self, version: int, value: Mapping[str, Any]) -> bytes:
-        """Encode a mapping from field names, spelled as in Kafka's schemas, to values.
+        """Encode `value`, a mapping from field names (spelled as in Kafka's schemas) to values.
 
-        Fields that `value` lacks get their default values. Fields that this version lacks are dropped if they are
-        ignorable or have their default value.
+        Fields that are missing in `value` get their default values. Fields that do not exist in this version are
+        dropped if they are ignorable or have their default value.
 
         Raises:
             EncodeError: a field is unknown or must not be dropped, a value has the wrong type, or kgtui does not
@@ -86,9 +86,9 @@ class Message:
     def decode(self, version: int, data: bytes | memoryview, pos: int = 0) -> dict[str, Any]:
         """Decode the message at `pos`: structs become dicts, arrays become lists, and null becomes None.
 
-        Fields that this version lacks get their default values. Unless the message is strict, unknown tagged fields and
-        bytes after the message are ignored. Bytes in a string that are not UTF-8 become lone surrogates, which `encode`
-        converts back.
+        Fields that do not exist in this version get their default values. Unless the message is strict, unknown tagged
+        fields and bytes after the message are ignored, and bytes in a string that are not UTF-8 become lone surrogates,
+        which `encode` converts back.
 
         Raises:
             DecodeError: the message is truncated or malformed, or kgtui does not support the version.

@@ -1,8 +1,8 @@
 """Generate and compile the decoder of one version of a message from its table.
 
-The decoder is one Python function that calls no other generated function. It reads all consecutive fields of fixed size
-with one call of Python's `struct` module. It rejects an array that does not fit into the frame before it reads the
-elements, as a protection against forged lengths.
+The decoder is one Python function that calls no other generated function. It reads consecutive fields of fixed size
+with one call of Python's `struct` module. As a protection against forged lengths, it checks whether an array fits into
+the rest of the frame before it reads the elements.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
     """Return a compiled function with the arguments `(data, pos)` that decodes a message of this version into a dict.
 
     Args:
-        flexible: whether this version has compact lengths and tagged fields.
-        strict: whether to keep unknown tagged fields, and reject invalid UTF-8 and bytes after the message.
+        flexible: whether this version has compact lengths and tagged fields (KIP-482).
+        strict: whether the decoder keeps unknown tagged fields, and rejects invalid UTF-8 and bytes after the message.
     """
     return cast("Decode", _Decoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 
 
 def least_size(struct: Struct, version: int, *, flexible: bool) -> int:
-    """Return the minimum number of bytes of an encoded struct.
+    """Return the minimum size of an encoded struct, in bytes.
 
-    Decoders use this number to reject an array that claims more elements than fit into the frame.
+    With this size, decoders recognize an array whose number of elements is too large for the frame.
     """
     fields = struct.untagged(version)
     return sum(_least_field_size(field, version, flexible=flexible) for field in fields) + flexible
 
 
 def least_element_size(field: Field, version: int, *, flexible: bool) -> int:
-    """Return the minimum number of bytes of one array element, at least 1."""
+    """Return the minimum size of one encoded element of an array field, in bytes; at least 1."""
     if field.struct is not None:
         return max(1, least_size(field.struct, version, flexible=flexible))
     if field.type in FIXED:
@@ -64,7 +64,10 @@ def _least_field_size(field: Field, version: int, *, flexible: bool) -> int:
 
 
 class _Decoder:
-    """Generates the source of one decoder. In it, `p` is the position in `data`, and `end` is the length of `data`."""
+    """Generates the source of one decoder.
+
+    In the source, `p` is the position in `data` at which the next field is read, and `end` is the length of `data`.
+    """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
         self.version = version
@@ -92,7 +95,7 @@ class _Decoder:
             out.line("try:")
             with out.block():
                 result = self.struct(struct)
-                # Check the final position, because slicing beyond the end of the data raises no error.
+                # Let the decoder check its final position, because slicing beyond the end of the data raises no error.
                 out.line("if p > end: raise truncated(MESSAGE, p)")
                 if self.strict:
                     out.line("if p < end: raise trailing_bytes(MESSAGE, end - p, p)")
@@ -176,8 +179,10 @@ class _Decoder:
     def length(self, *, wide: bool) -> str:
         """Generate the code that reads the length of a string, bytes or an array.
 
-        Returns the name of the variable that holds the length, which is negative for null. In versions without compact
-        lengths, the length has 32 bits if `wide`, otherwise 16 bits.
+        Returns the name of the variable that holds the length, which is negative for null.
+
+        Args:
+            wide: in versions without compact lengths, whether the length has 32 bits; otherwise, it has 16 bits.
         """
         out, name = self.out, self.out.name("n")
         if self.flexible:

@@ -24,17 +24,18 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 
     Args:
         flexible: whether this version has compact lengths and tagged fields.
-        strict: whether to write the unknown tagged fields that a strict decoder keeps.
+        strict: whether the encoder also writes unknown tagged fields, which a strict decoder has stored under the key
+            `UNKNOWN_TAGS`.
     """
     return cast("Encode", _Encoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 
 
 class _Encoder:
-    """Generates the source of one encoder, which appends to the bytearray `out`.
+    """Generates the source of one encoder, which appends the encoded bytes to the bytearray `out`.
 
-    The argument `value` of the methods is the name of a variable in the generated code. In the methods `value`, `text`
-    and `array`, this variable holds the value of one field. In the other methods, it holds a mapping from field names
-    to values.
+    The argument `value` of the methods is the name of a variable in the generated code. For the methods `value`, `text`
+    and `array`, this variable contains the value of one field. For the other methods, it contains a mapping from field
+    names to values.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
@@ -92,7 +93,10 @@ class _Encoder:
             self.tags(struct, value)
 
     def reject_absent(self, struct: Struct, value: str) -> None:
-        """Generate a check of the fields that this version lacks. Each must be ignorable or have its default value."""
+        """Generate a check of the fields that do not exist in this version.
+
+        The check raises an error for a field that is not ignorable and has a value other than its default.
+        """
         for field in struct.absent(self.version):
             if field.ignorable:
                 continue
@@ -102,7 +106,7 @@ class _Encoder:
             self.out.line(f"if {is_set}: raise not_in_version(MESSAGE, {field.name!r})")
 
     def get(self, field: Field, value: str) -> str:
-        """Generate the line that assigns a field, or its default, to a new variable. Return the variable's name."""
+        """Generate the line that assigns the value of a field, or its default, to a new variable. Return its name."""
         name = self.out.name("x")
         default = self.out.constant("D", default_value(field))
         self.out.line(f"{name} = {value}.get({field.name!r}, {default})")

@@ -1,8 +1,8 @@
-"""Hand-written decoder for ListGroups responses: split a response into the bytes of its rows, then decode rows.
+"""Hand-written decoder for ListGroups responses, which splits a response into the bytes of its rows and decodes rows.
 
-Callers compare the bytes of each row with the rows of the previous response, and decode only changed rows. The results
-are the same as those of the generated decoder. Rows with short strings and without tagged fields are split quickly.
-Other rows are read field by field.
+A caller can compare the bytes of each row with the previous response, and decode only the rows that have changed. The
+results are the same as those of the generated decoder. Rows with short strings and without tagged fields are split
+quickly. Other rows are read field by field.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
 # First byte of a compact string → size of the encoded string in bytes. For null and for strings of more than 126 bytes,
-# the size is huge, so that the next access raises IndexError. The row is then read field by field.
+# the size in this list is so large that the next access to the data raises IndexError. The row is then read field by
+# field.
 _STRING_SIZES = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-# Maximum distance, in bytes, over which `skip_known` searches for rows of an earlier response.
+# Number of bytes in which `skip_known` searches for the beginning of rows of an earlier response.
 _SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]
 
 
 class GroupRow(NamedTuple):
-    """One row of a ListGroups response. Fields that the version of the response lacks are empty strings."""
+    """One row of a ListGroups response. Fields that do not exist in the response's version are empty strings."""
 
     group_id: str
     protocol_type: str
@@ -45,7 +46,7 @@ class ListGroupsFrame(NamedTuple):
     throttle_ms: int
     error_code: int
     rows: list[bytes]
-    """The encoded bytes of each row. The function from `row_decoder` decodes them."""
+    """The encoded bytes of each row. The function that `row_decoder` returns can decode them."""
 
 
 def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame:
@@ -69,14 +70,14 @@ def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame
 
 
 class ListGroupsRows:
-    """Splits a response into rows in several steps, and skips rows from an earlier response.
+    """Splits a ListGroups response into rows in several steps, and skips rows that an earlier response contained.
 
-    The constructor and all methods raise DecodeError.
+    The constructor and all methods raise DecodeError if the response is truncated or malformed.
 
     Attributes:
         throttle_ms: how long the broker throttles the connection after the response, in milliseconds.
         error_code: error code of the whole response.
-        left: number of rows that have not been returned or skipped yet.
+        left: number of rows that the methods have not returned or skipped yet.
     """
 
     __slots__ = ("_data", "_pos", "_split", "error_code", "left", "throttle_ms", "version")
@@ -119,7 +120,7 @@ class ListGroupsRows:
             start, left = self._pos, self.left
             before = self._take(left - number, at)
             if self._pos != at:
-                # The bytes of `known` begin in the middle of a row, for example in a group id. These are not the rows.
+                # The bytes were found in the middle of a row, for example in a group id. They are not the known rows.
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)
@@ -142,10 +143,10 @@ def split_rows(version: int, data: bytes, number: int) -> list[bytes]:
 
 
 def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
-    """Return the function that decodes the bytes of one row. It raises DecodeError.
+    """Return a function that decodes the bytes of one row in this version. The function raises DecodeError.
 
-    The values after the group id are cached across rows and responses, because even a large cluster has only a few
-    dozen different combinations of these values.
+    The decoded values after the group id are cached for all rows and responses, because even a large cluster has only a
+    few dozen different combinations of these values.
     """
     message = LIST_GROUPS.response.label(version)
     tails = _TAILS.setdefault(version, {})
@@ -171,7 +172,8 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
                 # Calling `tuple.__new__` takes a third less time than calling `GroupRow(…)`.
                 return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
         except (IndexError, KeyError, UnicodeDecodeError):
-            # `decode_any` handles truncated rows, invalid group ids, and bytes after the group id that are not cached.
+            # Truncated row, group id that is not UTF-8, or values after the group id that are not cached yet: call
+            # `decode_any`.
             pass
         return decode_any(row)
 
@@ -184,8 +186,9 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# Version → bytes of a row after the group id → the values that they encode (the tail). `_SHARED_TAILS` has one tuple
-# for all equal tails. The sizes of both dicts are limited, because a broker could send arbitrary states.
+# Version → bytes of a row after the group id → their decoded values (the tail). `_SHARED_TAILS` maps each tail to one
+# tuple, which all rows with an equal tail use. Both dicts have a maximum size, because a broker could send any number
+# of different states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 

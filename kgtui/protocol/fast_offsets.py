@@ -1,8 +1,8 @@
 """Hand-written decoders for OffsetFetch and ListOffsets responses.
 
-The results contain the same data as those of the generated decoders. If all partitions of a topic have metadata of the
-same length and no tagged fields, one call of Python's `struct` module decodes them. Otherwise, the partitions are read
-one by one.
+The results contain the same data as those of the generated decoders. If the rows of all partitions of a topic have the
+same size and no tagged fields, one call of Python's `struct` module decodes all of them. Otherwise, the partitions are
+read one by one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ The offset is -1 if no offset is committed. The leader epoch is -1 if it is unkn
 
 
 class OffsetFetchTopic(TypedDict):
-    """The committed offsets of one topic."""
+    """The committed offsets of one group in one topic."""
 
     Name: str
     Partitions: list[CommitRow]
@@ -131,11 +131,11 @@ def _commit_topics(message: str, data: bytes, pos: int) -> tuple[list[OffsetFetc
 
 
 def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
-    """Read the rows of all partitions of one topic, with one call of Python's `struct` module if possible.
+    """Read the rows of the `number` partitions of one topic, with one call of Python's `struct` module if possible.
 
-    This is possible if all rows have the same size, because all have metadata of the same length (null and empty count
-    as the same) and no tagged fields. Slices of `data` with the size as their step then contain the metadata lengths,
-    or the numbers of tagged fields, of all rows.
+    This is possible if all rows have the same size: all have metadata of the same length (null or empty metadata has
+    the length 0), and no row has tagged fields. To check this, take slices of `data` whose step is the size of a row.
+    One slice contains the metadata lengths of all rows, another slice the numbers of tagged fields.
 
     Returns:
         The rows, and the position after them.

@@ -28,7 +28,7 @@ class RequestHeader(NamedTuple):
 
 
 def encode_request_header(api: Api, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """Encode the header of a request. The client id has a two-byte length even in flexible versions.
+    """Encode the header of a request. The length of the client id has two bytes even in flexible versions.
 
     Raises:
         EncodeError: the client id is too long or not valid Unicode, or a number is out of range.
@@ -69,7 +69,12 @@ def decode_request_header(data: bytes | memoryview) -> RequestHeader:
 
 
 def encode_response_header(api_or_key: Api | int, version: int, correlation_id: int) -> bytes:
-    """Encode the header of a response. For the key of an API that kgtui does not know, it has no tagged fields."""
+    """Encode the header of a response.
+
+    Args:
+        api_or_key: the API, or the API key if kgtui does not know the API. In the second case, the header has no tagged
+            fields.
+    """
     api = APIS.get(api_or_key) if isinstance(api_or_key, int) else api_or_key
     tags = b"\0" if api is not None and api.response_header(version) == 1 else b""
     return _CORRELATION.pack(correlation_id) + tags

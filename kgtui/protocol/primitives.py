@@ -52,12 +52,12 @@ def uvarint_bytes(value: int) -> bytes:
 
 @lru_cache(maxsize=4096)
 def uuid(data: bytes) -> UUID:
-    """Read a UUID from its 16 bytes. Results are cached, because topic ids repeat."""
+    """Read a UUID from its 16 bytes. Results are cached, because the same topic ids occur again and again."""
     return UUID(bytes=data)
 
 
 def utf8(data: bytes, start: int, stop: int) -> str:
-    """Decode `data[start:stop]` as UTF-8. Invalid bytes become lone surrogates, from which encoding restores them."""
+    """Decode `data[start:stop]` as UTF-8. Invalid bytes become lone surrogates, which encoders convert back."""
     raw = data[start:stop]
     try:
         return raw.decode()
@@ -90,7 +90,7 @@ def string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -
 
 
 def array_length(message: str, field: str, data: bytes, pos: int, least: int, *, flexible: bool) -> tuple[int, int]:
-    """Read the length of the array at `pos`. Return it and the position of the first element.
+    """Read the length of the array at `pos`. Return the number of elements, and the position of the first element.
 
     Raises:
         DecodeError: the array is null, or the frame is too short for so many elements of at least `least` bytes each.
@@ -114,7 +114,7 @@ def as_bytes(body: bytes | memoryview) -> bytes:
 
 
 def compact_length(count: int) -> bytes:
-    """Encode the length of a compact array or string (KIP-482) as `count + 1`."""
+    """Encode the length of a compact array or string (KIP-482), which is stored as `count + 1`."""
     return uvarint_bytes(count + 1)
 
 
@@ -184,7 +184,7 @@ def string_too_long(message: str, field: str, length: int) -> EncodeError:
 
 
 def not_in_version(message: str, field: str) -> EncodeError:
-    """Build the error for a field that this version lacks, and that must not be dropped."""
+    """Build the error for a field that does not exist in this version, but whose value must not be dropped."""
     return EncodeError(f"{message} has no field {field}, and its value must not be dropped")
 
 

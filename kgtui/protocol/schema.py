@@ -1,4 +1,4 @@
-"""Parse the declarative tables of messages into `Struct` and `Field` values.
+"""Parse the tables that define the fields of messages into `Struct` and `Field` objects.
 
 A table is a tuple of rows, one per field. A row is `(name, type, versions[, notes][, rows of its struct])`::
 
@@ -8,8 +8,8 @@ A table is a tuple of rows, one per field. A row is `(name, type, versions[, not
 - Name, type and versions are as in Kafka's schema.
 - A type is bool, int8, int16, uint16, int32, int64, string, bytes, uuid or the name of a struct. `[]` means an array.
 - Versions are written as `3+`, `0-7` or `5`.
-- Notes are separated by commas: `nullable 4+`, `default -1`, `default null`, `ignorable` (an encoder may drop the
-  value), `tag 0` (the field is in the tagged section).
+- Notes are separated by commas: `nullable 4+` (null is allowed in these versions), `default -1`, `default null`,
+  `ignorable` (an encoder drops the value in versions without the field), `tag 0` (this is the tagged field 0).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "int64": 8, 
 """Primitive type of fixed size → its size in bytes."""
 
 UNKNOWN_TAGS = "unknownTaggedFields"
-"""Key under which a strict decoder stores unknown tagged fields, as a dict of tag → content in bytes."""
+"""Key under which a strict decoder stores unknown tagged fields, as a dict: tag number → content in bytes."""
 
 NEWEST = 32767
-"""`Versions.high` of a range without an upper limit, such as `3+`."""
+"""Value of `Versions.high` for a range without an upper limit, such as `3+`."""
 
 
 class Versions(NamedTuple):
-    """A range of versions, both ends included; empty if `high < low`."""
+    """A range of versions, from `low` to `high` inclusive. The range is empty if `high < low`."""
 
     low: int
     high: int
@@ -80,7 +80,7 @@ class Field:
     null_by_default: bool = False
     """Whether the default value is null."""
     ignorable: bool = False
-    """Whether an encoder may drop the value in a version that lacks the field."""
+    """Whether an encoder drops the value, instead of raising an error, in a version without this field."""
     tag: int | None = None
     struct: Struct | None = None
 

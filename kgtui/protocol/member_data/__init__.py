@@ -1,8 +1,8 @@
 """Decode and encode the metadata and assignments that members of classic groups exchange.
 
-Brokers pass on metadata and assignments without reading them. Each module handles one protocol type: `consumer` (also
-Kafka Streams), `connect` and `schema_registry`. Decoding never raises, and returns None for empty or malformed bytes.
-This file handles the version at the start of `consumer` and `connect` data.
+Brokers pass on metadata and assignments without reading them. Each module of this package handles one protocol type:
+`consumer` (also for Kafka Streams), `connect` and `schema_registry`. The decoding functions never raise. They return
+None for empty or malformed bytes. This file handles the version number with which `consumer` and `connect` data begins.
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ def version_bytes(version: int) -> bytes:
 def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, Any] | None:
     """Decode `data` into a dict. Return None if `data` matches no version of `message`.
 
-    `version` is the version at the start of `data`. If it is newer than `message.high`, `data` is decoded as
-    `message.high`.
-
     Some clients omit the last fields of the version that they write. Such data is decoded as an older version, but only
     if it ends exactly where the older version ends. Without this check, damaged data could be decoded as a member
     without partitions.
+
+    Args:
+        version: the version number at the start of `data`. If it is higher than `message.high`, `data` is decoded in
+            the version `message.high`.
+        data: the encoded data with the version number.
     """
     version = min(version, message.high)
     try:

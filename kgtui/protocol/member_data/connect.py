@@ -33,8 +33,8 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# Senders may omit some of the last three fields. Therefore, version n of this table contains the first n of these three
-# fields. These version numbers are not Kafka's versions.
+# Connect workers can omit some of the last three fields. Therefore, this table has its own version numbers, which
+# differ from those of Kafka: version n contains the first n of the last three fields.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),
@@ -77,7 +77,7 @@ class Subscription:
     """URL of the worker's REST interface."""
     config_offset: int
     allocation: Assignment | None = None
-    """The assignment that the worker already has; None in version 0."""
+    """The assignment that the worker has when it joins the group; None in version 0."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
@@ -117,7 +117,7 @@ def decode_assignment(data: bytes) -> Assignment | None:
 
 
 def encode_subscription(value: Subscription) -> bytes:
-    """Encode the metadata of a Connect worker. Version 0 has no allocation."""
+    """Encode the metadata of a Connect worker. In version 0, `value.allocation` is left out."""
     allocation = None if value.allocation is None else encode_assignment(value.allocation)
     body = SUBSCRIPTIONS.encode(
         min(value.version, 1),
@@ -127,7 +127,7 @@ def encode_subscription(value: Subscription) -> bytes:
 
 
 def encode_assignment(value: Assignment) -> bytes:
-    """Encode the assignment of a Connect worker. Version 0 has no revoked tasks and no delay."""
+    """Encode the assignment of a Connect worker. In version 0, the revoked tasks and the delay are left out."""
     body = ASSIGNMENTS.encode(
         _COOPERATIVE_FIELDS if value.version else _EAGER_FIELDS,
         {

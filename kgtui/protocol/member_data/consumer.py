@@ -78,7 +78,11 @@ def decode_subscription(data: bytes) -> Subscription | None:
 
 
 def decode_assignment(data: bytes) -> TopicPartitions | None:
-    """Decode the assignment of a member. Return `()` if it has no partitions, None for empty or malformed bytes."""
+    """Decode the assignment of a member.
+
+    Returns:
+        `()` if the assignment contains no partitions; None if `data` is empty or malformed.
+    """
     version = version_of(data)
     value = None if version is None else decode_versioned(ASSIGNMENT, version, data)
     return None if value is None else _partitions(value["AssignedPartitions"])
@@ -104,7 +108,9 @@ def encode_assignment(
 ) -> bytes:
     """Encode the assignment of a member. Raises EncodeError for versions above 3.
 
-    `user_data` is data that the assignor adds to the assignment.
+    Args:
+        assigned: pairs `(topic, partitions)`.
+        user_data: bytes that the assignor of the group adds to the assignment; None if there are none.
     """
     rows = [{"Topic": topic, "Partitions": tuple(partitions)} for topic, partitions in assigned]
     body = ASSIGNMENT.encode(version, {"AssignedPartitions": rows, "UserData": user_data})

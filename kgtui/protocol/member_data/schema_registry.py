@@ -1,7 +1,7 @@
 """Member metadata and assignments of schema registries (protocol type `sr`).
 
-They are encoded as JSON, without the binary version number with which the data of other protocol types begins.
-Some registries add or omit fields. A missing field becomes None, and an unknown field is ignored.
+They are encoded as JSON, without the binary version number with which the data of other protocol types begins. Some
+versions of schema registries add or omit fields. A missing field becomes None, and an unknown field is ignored.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 DUPLICATE_URLS = 1
-"""Error code in an assignment if two registries have the same URL."""
+"""Error code in an assignment that means that two schema registries of the group have the same URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,10 @@ class Identity:
     host: str
     port: int | None
     master_eligibility: bool | None
-    """Whether this registry may become the primary, the only registry of the group that writes schemas."""
+    """Whether this registry can become the primary, which is the only registry of the group that writes schemas."""
     scheme: str = "http"
     leader: bool | None = None
-    """Whether this registry is the primary; None from older registries."""
+    """Whether this registry is the primary; None if it is too old to send this field."""
 
     @property
     def url(self) -> str:

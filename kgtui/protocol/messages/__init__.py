@@ -1,12 +1,13 @@
-"""The request and response tables of every API that kgtui uses, from the schemas of Kafka 4.4.0.
+"""Tables that define the fields of the requests and responses of every API that kgtui uses.
 
-This package may import `kgtui.protocol.api`. To add an API or a version, change the tables in these modules:
+They correspond to the schemas of Kafka 4.4.0. This package may import `kgtui.protocol.api`. To add an API or a version,
+change the tables in these modules:
 
 | module | contents |
 |---|---|
 | `cluster` | APIs that describe API versions, brokers, topics, coordinators and configs |
 | `groups` | APIs that list, describe and delete groups |
-| `offsets` | APIs that read committed offsets, share-partition start offsets and log offsets |
+| `offsets` | APIs that read committed offsets, share-partition start offsets, and log start and log end offsets |
 | `security` | APIs for SASL logins and ACLs. The simulated cluster does not support them, so they are not in `APIS` |
 """
 

@@ -1,4 +1,4 @@
-"""Tables of the APIs that read offsets: committed offsets, share-partition start offsets, and log offsets."""
+"""Tables of the APIs that read committed offsets, share-partition start offsets, and log start and log end offsets."""
 
 from __future__ import annotations
 
@@ -125,7 +125,8 @@ DESCRIBE_SHARE_GROUP_OFFSETS = Api.define(
     response=_SHARE_OFFSETS_RESPONSE,
 )
 
-# ListOffsets: the log start offset, log end offset, or first offset at or after a timestamp (KIP-79, KIP-98, KIP-734).
+# ListOffsets: log start offset, log end offset, or the offset of the first record that is not older than a timestamp
+# (KIP-79, KIP-98, KIP-734).
 
 _LIST_OFFSETS_PARTITION: Rows = (
     ("PartitionIndex", "int32", "0+"),

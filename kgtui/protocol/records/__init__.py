@@ -11,8 +11,8 @@ executors.
 | 10 to 15      | share groups (KIP-932)                                                           |
 | 17, 19 to 23  | streams groups (KIP-1071)                                                        |
 
-A key begins with its record type, and a value with its version. A record without a value is a tombstone: it deletes the
-earlier record with the same key. Records of aborted transactions must be ignored, so read the topic with
+A key begins with its record type, and a value with its version. A record without a value is a tombstone, which deletes
+the earlier record with the same key. Records of aborted transactions must be ignored, so read the topic with
 `isolation.level=read_committed`.
 """
 

@@ -32,12 +32,12 @@ class CoordinatorRecord:
 
     type: RecordType
     key: Mapping[str, Any]
-    """The decoded key: field name, as in Kafka's schema, → content. Structs are dicts, and arrays are lists."""
+    """The decoded key: name of a field in Kafka's schema → content. Structs are dicts, and arrays are lists."""
     value: Mapping[str, Any] | None
-    """The decoded value: field name, as in Kafka's schema, → content. None for a tombstone.
+    """The decoded value: name of a field in Kafka's schema → content. None for a tombstone.
 
-    Fields that the version lacks have their default values. Unknown tagged fields, which newer brokers write, are under
-    the key `UNKNOWN_TAGS`.
+    Fields that do not exist in the version of the value have their default values. Tagged fields that kgtui does not
+    know, because a newer broker has written them, are stored under the key `UNKNOWN_TAGS`.
     """
     version: int | None
     """The version in which the value was encoded; None for a tombstone."""
@@ -83,8 +83,8 @@ class Undecodable:
 def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undecodable:
     """Decode one record of `__consumer_offsets`. Never raises.
 
-    Memory and time are proportional to the size of the record. Bytes after the last field and strings that are not
-    UTF-8 make a record undecodable, because no broker writes them.
+    The memory and time needed are proportional to the size of the record. A record with bytes after the last field or
+    with strings that are not UTF-8 counts as undecodable, because no broker writes such records.
     """
     if key is None or len(key) < _HEADER_SIZE:
         return Undecodable(
@@ -114,7 +114,7 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 
 
 def value_message(record_type: RecordType, version: int) -> Message:
-    """Return the message that encodes and decodes the value of a record.
+    """Return the `Message` that encodes and decodes the value of a record of this type and version.
 
     Brokers before Kafka 4 could combine a key of record type 0 (legacy offset commit) with a value of version 1 or
     newer. Such a value has the format of record type 1 (offset commit).
@@ -133,8 +133,8 @@ def encode(
         version: version of the value; by default the newest.
 
     Raises:
-        EncodeError: `value` has a field that this version lacks and that must not be dropped, or a field has the wrong
-            type.
+        EncodeError: `value` has a field that does not exist in this version and must not be dropped, or a field has the
+            wrong type.
     """
     schema = RECORD_SCHEMAS[record_type]
     written = _HEADER.pack(record_type) + schema.key.encode(KEY_VERSION, key)
@@ -157,9 +157,9 @@ def format_uuid(value: UUID) -> str:
 def as_json(record: CoordinatorRecord) -> dict[str, Any]:
     """Convert a record to the JSON that Kafka's console consumer prints (CoordinatorRecordJsonConverters).
 
-    The object is `{"key": {"type", "data"}, "value": {"version", "data"} or None}`. UUIDs are in URL-safe base64, and
-    bytes in standard base64. Fields that the version lacks, and tagged fields with their default values, are omitted.
-    Unlike Kafka, kgtui adds unknown tagged fields under `unknownTaggedFields`.
+    The result has the structure `{"key": {"type": …, "data": …}, "value": {"version": …, "data": …} or None}`. UUIDs
+    are in URL-safe base64, and bytes in standard base64. Fields that do not exist in the version, and tagged fields
+    with their default values, are left out. Unlike Kafka, kgtui adds unknown tagged fields under `unknownTaggedFields`.
     """
     schema = RECORD_SCHEMAS[record.type]
     key = {"type": record.type.value, "data": _struct(schema.key.struct, KEY_VERSION, record.key)}
@@ -183,7 +183,7 @@ def _struct(struct: Struct, version: int, value: Mapping[str, Any]) -> dict[str,
 
 
 def unknown_tags(value: Mapping[str, Any]) -> dict[str, str]:
-    """Return the unknown tagged fields of a decoded struct: tag, as text → content in standard base64."""
+    """Return the unknown tagged fields of a decoded struct: tag number as text → content in standard base64."""
     return {str(number): b64encode(content).decode() for number, content in sorted(value.get(UNKNOWN_TAGS, {}).items())}
 
 

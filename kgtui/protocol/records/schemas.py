@@ -1,7 +1,7 @@
 """The tables of all records in `__consumer_offsets`: one for the key and one for the value of each record type.
 
-They come from the 44 schemas in the jar of Kafka 4.3.1's group coordinator (`common/message/*.json`). To add a record
-type or a version, change only this file.
+The tables correspond to the 44 schemas in the jar of Kafka 4.3.1's group coordinator (`common/message/*.json`). To add
+a record type or a version, only this file must be changed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Rows
 
 KEY_VERSION = 0
-"""The only version of keys. An encoded key does not contain this version, but begins with its record type."""
+"""The only version of the formats of keys. An encoded key begins with its record type, and contains no version."""
 
 
 class RecordType(IntEnum):
-    """Types of records. The number is at the start of a key (Kafka's CoordinatorRecordType). 9 and 18 are unused."""
+    """Types of records in `__consumer_offsets` (Kafka's CoordinatorRecordType).
+
+    The number of the type is at the start of a key. The numbers 9 and 18 are not used.
+    """
 
     LEGACY_OFFSET_COMMIT = 0
     OFFSET_COMMIT = 1
@@ -66,8 +69,10 @@ class RecordSchema:
     ) -> RecordSchema:
         """Build a schema from the tables of its key and its value.
 
-        `newest_value` is the newest version of the value. `flexible` is the first version of the value with compact
-        lengths and tagged fields; None if no version has them.
+        Args:
+            newest_value: newest version of the value.
+            flexible: first version of the value with compact lengths and tagged fields (KIP-482); None if no version
+                has them.
         """
         name = record_type.name.title().replace("_", "")
         return cls(
@@ -90,7 +95,7 @@ TARGET_ASSIGNMENT_METADATA: Rows = (
     ("AssignmentEpoch", "int32", "0+"),
     ("AssignmentTimestamp", "int64", "0+", "tag 0, ignorable"),
 )
-"""Table of a value with the epoch of a target assignment and, since Kafka 4.3, the assignment's time (KIP-1263)."""
+"""Table of the values with the epoch of a group's target assignment and, since Kafka 4.3, its time (KIP-1263)."""
 
 # Tables of the records with committed offsets of classic, consumer and streams groups.
 
@@ -358,8 +363,8 @@ _ALL = (
     _schema(RecordType.OFFSET_COMMIT, _OFFSET_COMMIT_KEY, _OFFSET_COMMIT_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.GROUP_METADATA, _CLASSIC_KEY, _CLASSIC_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.CONSUMER_GROUP_METADATA, GROUP_KEY, _CONSUMER_METADATA),
-    # Since Kafka 4.1, brokers do not write ConsumerGroupPartitionMetadata any more. Instead, they write a hash of the
-    # subscribed topics in ConsumerGroupMetadata (KIP-1101).
+    # Since Kafka 4.1, brokers do not write records of the type ConsumerGroupPartitionMetadata any more. Instead, they
+    # store a hash of the subscribed topics in the record of the type ConsumerGroupMetadata (KIP-1101).
     _schema(RecordType.CONSUMER_GROUP_PARTITION_METADATA, GROUP_KEY, _CONSUMER_PARTITION_METADATA),
     _schema(RecordType.CONSUMER_GROUP_MEMBER_METADATA, MEMBER_KEY, _CONSUMER_MEMBER_METADATA),
     _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),
