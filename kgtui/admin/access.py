@@ -40,7 +40,7 @@ T = TypeVar("T", bound=_Offset)
 
 
 class UserAccess:
-    """Reads the user's permissions, and finds out for which groups a broker may have left offsets out of its response.
+    """Reads the user's permissions, and finds out for which groups brokers might have left out offsets.
 
     Attributes:
         refusals: the groups and partitions for which brokers have refused requests because of missing permissions.
@@ -67,8 +67,8 @@ class UserAccess:
     ) -> Answer[dict[str, tuple[T, ...]]]:
         """Wait for `reading`, which reads the offsets of groups, and return its answer with `Answer.hidden` filled in.
 
-        `Answer.hidden` contains each group for which the broker may have left out offsets. If the user is known to lack
-        DESCRIBE on some topics, these are all groups. Otherwise, these are the groups that `_left_out` returns.
+        `Answer.hidden` contains each group for which the broker might have left out offsets. If the user is known to
+        lack DESCRIBE on some topics, these are all groups. Otherwise, these are the groups that `_left_out` returns.
 
         Args:
             asked: name of the request in messages, such as `read offsets`.
@@ -133,7 +133,7 @@ class Refusals:
 
     Attributes:
         changes: counter that increases whenever a broker refuses a request that was not refused before, or answers a
-            request that was refused before. The user's permissions may then have changed.
+            request that was refused before. Both can mean that the user's permissions have changed.
     """
 
     def __init__(self) -> None:

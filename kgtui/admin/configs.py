@@ -164,7 +164,7 @@ async def read_retention(
 ) -> Answer[Retention]:
     """Ask one broker how long the records of these topics, and committed offsets, are kept.
 
-    The retention time of committed offsets is a config of the broker that answers; other brokers may have a different
+    The retention time of committed offsets is a config of the broker that answers. Other brokers can have a different
     value.
     """
     asked = [(BROKER_RESOURCE, str(node), [OFFSETS_MINUTES])]

@@ -2,7 +2,7 @@
 
 How the right RPC is found:
 - The newest response to ListGroups contains the type of most groups. The RPC of this type is tried first.
-- Error 69 (GROUP_ID_NOT_FOUND) means that the group may have another type. Error 35 (UNSUPPORTED_VERSION) means that
+- Error 69 (GROUP_ID_NOT_FOUND) means that the group can be of another type. Error 35 (UNSUPPORTED_VERSION) means that
   the group type is disabled. After either error, the RPC of the next type is tried, as in Kafka's admin client.
 - Before v6, DescribeGroups returns the state `Dead` without an error for every group that is not a classic group.
   Therefore, the state `Dead` does not prove that the group does not exist.
@@ -160,7 +160,7 @@ class Describer:
                 if code == UNSUPPORTED_VERSION:
                     searches[group].disabled.add(group_type)
             elif code == 0 and api is DESCRIBE_GROUPS and reply.version < 6 and row["GroupState"] == DEAD:
-                # Before v6, DescribeGroups returns `Dead` for every group that is not classic, so the group may exist.
+                # Before v6, DescribeGroups returns `Dead` for every group that is not classic. The group might exist.
                 searches[group].inconclusive = True
             else:
                 del searches[group]

@@ -166,7 +166,7 @@ class GroupsRead:
         """Return partition 0 of each topic that members read, but in which their group has no offset.
 
         If the broker refuses to return the log bounds of this partition, the user lacks DESCRIBE on the topic. The
-        broker may then also have left out the group's offsets in the topic.
+        broker might then also have left out the group's offsets in the topic.
         """
         return {(topic, 0) for group in self.committed for topic in self._without_offsets(group)}
 

@@ -152,8 +152,8 @@ class KafkaGroupAdmin:
         merged: dict[str, Listing] = {}
         for answer in answers:
             if not isinstance(answer, Fault):
-                # While a group moves from one broker to another, both brokers may list it. `|=` then keeps the listing
-                # of the broker with the higher id.
+                # While a group moves to a different broker, it can happen that both brokers list it. `|=` then keeps
+                # the listing of the broker with the higher id.
                 merged |= answer
         self._listings |= merged
         merged, more = await self._complete(merged, deadline)

@@ -91,7 +91,7 @@ class Interner:
         if version >= TYPES_FROM:
             return canonical_type(row.type)
         # A broker without ConsumerGroupDescribe has only classic groups. On other brokers, a group with the protocol
-        # type `consumer` may be a classic group or a consumer group.
+        # type `consumer` can be a classic group or a consumer group.
         return CLASSIC if self._assume_classic or row.protocol_type != "consumer" else None
 
 
@@ -227,8 +227,8 @@ class KafkaListingFeed:
         raise_for(rows.error_code, self._node)
         total = rows.left
         if self._version not in (-1, rows.version):
-            # The version of ListGroups has changed, because the broker was upgraded or downgraded. The broker may have
-            # gained or lost ConsumerGroupDescribe.
+            # The version of ListGroups has changed, because the broker was upgraded or downgraded. Check again whether
+            # the broker supports ConsumerGroupDescribe.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
         async with self._lister.comparing:
             updated, removed, known = await self._differences(rows, self._intern)

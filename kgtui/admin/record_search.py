@@ -246,7 +246,7 @@ class RecordSearch:
             return TimeRange(exact / 1000, exact / 1000)
         if bracket is None:
             return None
-        # If no answer has given an upper limit, the timestamp may be in the future, because the producer's clock may be
-        # ahead of this machine's clock.
+        # If no answer has given an upper limit, the timestamp can be in the future, because the producer's clock can
+        # be ahead of this machine's clock.
         latest = bracket.below - 1 if bracket.proven else max(self._now, bracket.low[1])
         return TimeRange(bracket.low[1] / 1000, latest / 1000)

@@ -28,7 +28,7 @@ _NOT_YET_VALID = 9
 _EXPIRED = 10
 
 _WRONG_NAME = frozenset({62, 63, 64})
-"""OpenSSL's verification errors for a certificate that was issued for another host name, e-mail or IP address."""
+"""Codes of OpenSSL's errors for a certificate that was issued for a different host name, e-mail or IP address."""
 
 _CLIENT_CERTIFICATE_ALERTS = (
     "CERTIFICATE_REQUIRED",
@@ -120,7 +120,7 @@ def explain_invalid_address(address: Address, error: ValueError) -> str:
 
 
 def describe_break(error: BaseException) -> str:
-    """Return why a connection broke, such as ` (Connection reset by peer)`; empty if the error contains no reason."""
+    """Return the reason for a broken connection as ` (Connection reset by peer)`; empty if the error contains none."""
     if isinstance(error, ssl.SSLError) and (alert := _alert(error)):
         return f" (TLS: {alert})"
     return f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
@@ -182,7 +182,7 @@ def explain_rejection(address: Address, reason: str, settings: ClientSettings) -
     rejected = f"{address} rejected kgtui in the TLS handshake{reason}"
     if settings.tls is not None and (settings.tls.key_file or settings.tls.key_pem):
         return (
-            f"{rejected}: it may not accept the certificate in ssl.keystore.*; check that this certificate has not "
+            f"{rejected}: it might not accept the certificate in ssl.keystore.*; check that this certificate has not "
             "expired, and that the broker trusts its CA"
         )
     return f"{rejected}: it may require a client certificate; set ssl.keystore.type=PEM and ssl.keystore.location=FILE"

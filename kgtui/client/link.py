@@ -34,12 +34,15 @@ T = TypeVar("T")
 WRITES = frozenset({DELETE_GROUPS.key})
 """API keys of requests that change the cluster. kgtui never sends such a request twice.
 
-Even if kgtui gets no response, the broker may have executed the request.
+The reason is that the broker might have executed the request even if kgtui got no response.
 """
 
 
 class _Progress:
-    """The progress of a request. If the request exceeds its time limit, the error message begins with `step`."""
+    """The progress of a request.
+
+    If the request exceeds its time limit, the error message begins with `step`, a text that describes the current step.
+    """
 
     __slots__ = ("sent_at", "session", "step")
 
@@ -182,7 +185,7 @@ class Link:
             self._drop(self._session)
 
     async def close(self) -> None:
-        """Close the link, and wait for a running attempt to connect to end."""
+        """Close the link permanently, and wait until a running attempt to connect has ended."""
         connecting = self._connecting
         self.shut()
         if connecting is not None:
@@ -254,7 +257,7 @@ class Link:
     def _check_stall(self, progress: _Progress) -> None:
         """Close the connection of a request that has exceeded its time limit, if the broker seems to hang.
 
-        Because the time limit may be short, the connection is closed only if no response to any request has arrived on
+        Because the time limit can be short, the connection is closed only if no response to any request has arrived on
         it for `PoolOptions.stall` seconds.
         """
         session = progress.session

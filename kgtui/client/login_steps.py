@@ -45,7 +45,7 @@ async def try_steps(transport: Transport, address: Address, *, timeout: float) -
     about groups show whether permissions are missing.
 
     Args:
-        timeout: time limit for all steps together, in seconds.
+        timeout: time limit for the whole call, in seconds.
     """
     settings = transport.settings
     done: list[Step] = []

@@ -139,7 +139,7 @@ def _sso_profile(profiles: Mapping[str, Mapping[str, Any]], profile: str) -> str
 
 
 def _reason(error: Exception) -> str:
-    """Return the text of an error, or only its name if the text may contain a secret."""
+    """Return the text of an error, or only its name if the text could contain a secret."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     name = type(error).__name__
@@ -255,7 +255,7 @@ def reason_of(message: str) -> str:
 
 
 def sign(settings: MskIam, region: str) -> SignedToken:
-    """Create a signed token. The call blocks, because botocore may request credentials from AWS.
+    """Create a signed token. The call blocks while botocore requests credentials from AWS.
 
     Args:
         region: AWS region of the brokers; empty for the region in the environment or the AWS configuration.

@@ -14,7 +14,7 @@ class Lane(Enum):
     """
 
     BULK = "bulk"
-    """Lane for requests that may be large, such as polls of all groups."""
+    """Lane for requests with potentially large responses, such as polls of all groups."""
     UI = "ui"
     """Lane for small requests, whose result a user might be waiting for."""
 

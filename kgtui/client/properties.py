@@ -277,7 +277,7 @@ class LoginModule:
 
     Attributes:
         name: Java class, with its package.
-        options: name of an option → its value, which is masked because it may be a password.
+        options: name of an option → its value, which is masked because it can be a password.
     """
 
     name: str

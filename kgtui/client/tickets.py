@@ -171,7 +171,7 @@ class Tickets:
             context = self._context(host, self._credentials)
             response: bytes | None = None
             while not context.complete:
-                # Run the step in a thread, because the first step may read the ticket cache from the disk.
+                # Run each step in a thread, because the first one can read the ticket cache from the disk.
                 message = await asyncio.to_thread(context.step, response)
                 response = yield message or b""
             layers = context.unwrap(response).message

@@ -133,7 +133,7 @@ class Response:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Turns a redirect into an error, because the client must not send its credentials to another server."""
+    """Turns a redirect into an error, because kgtui must not send its credentials to a different server."""
 
     def redirect_request(self, *_: Any) -> None:
         return None

@@ -101,8 +101,8 @@ class Tokens:
     def refuse(self) -> None:
         """Mark the current token as refused by a broker.
 
-        The token may have been revoked, or the user may have corrected the credentials. Therefore, `get` requests a new
-        token, but at the earliest `RETRY_PAUSE` seconds after the current token was received.
+        The reason can be that the token was revoked, or that the user has corrected the credentials. Therefore, `get`
+        will request a new token, but at the earliest `RETRY_PAUSE` seconds after the current token was received.
         """
         self._is_refused = True
 

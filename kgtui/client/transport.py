@@ -273,7 +273,8 @@ def _cause(error: BaseException) -> BaseException:
 def _cut(raw: Any) -> None:
     """Abort a TLS connection that the broker does not close, because asyncio would wait 30 s for it.
 
-    aiokafka keeps the transport of a closing connection only in private attributes, which may be missing.
+    aiokafka stores the transport of a closing connection only in private attributes. If they do not exist, as in other
+    versions of aiokafka, nothing is done.
     """
     transport = getattr(getattr(raw, "_protocol", None), "_transport", None)
     if transport is not None:

@@ -174,7 +174,7 @@ _IN_JAAS = re.compile(rf"""=\s*(["'])file:(?P<file>.*?)\1 | =\s*(?P<bare>{_NAME}
 
 
 class Properties(dict[str, str]):
-    """Java client properties. `repr` shows only the names, because values may be passwords.
+    """A dict of Java client properties. Its `repr` shows only the names, because values can be passwords.
 
     Attributes:
         places: name of a property → where the property is set, such as `line 3 of FILE`.

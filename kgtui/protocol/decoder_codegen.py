@@ -166,7 +166,7 @@ class _Decoder:
             out.line("p += 1")
             out.line(f"if data[p - 1] > 127: {name} = None")
         else:
-            # A nullable struct begins with a marker, which says whether it is null. In a tagged field, the marker for
+            # A nullable struct begins with a marker that is different for null. In a tagged field, the marker for
             # null is the varint 0. Otherwise, it is the int8 -1.
             mark = out.name("n")
             out.line(f"{mark}, p = uvarint(data, p)")

@@ -172,8 +172,8 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
                 # Calling `tuple.__new__` takes a third less time than calling `GroupRow(…)`.
                 return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
         except (IndexError, KeyError, UnicodeDecodeError):
-            # Truncated row, group id that is not UTF-8, or values after the group id that are not cached yet: call
-            # `decode_any`.
+            # The row is truncated, its group id is not UTF-8, or the values after the group id are not cached yet.
+            # `decode_any` handles all three cases.
             pass
         return decode_any(row)
 

@@ -50,7 +50,7 @@ class Subscription:
     """The subscription of a member that joins a group."""
 
     version: int
-    """Version number that the member wrote. It may be higher than 3, the highest version that kgtui knows."""
+    """Version number in the member's metadata. It can be higher than 3, the highest version that kgtui knows."""
     topics: tuple[str, ...]
     user_data: bytes | None = None
     owned: TopicPartitions = ()
