@@ -58,7 +58,10 @@ def dictionary_schema(table: Table) -> pa.Schema:
 
 
 def select_columns(rows: pa.Table, table: Table, columns: Sequence[str]) -> pa.Table:
-    """Return the given columns of `rows`, in this order. Columns that an older kgtui did not write are null."""
+    """Return the given columns of `rows`, in this order. A column that `rows` lacks is added with null values.
+
+    Rows that an older kgtui wrote can lack columns.
+    """
     import pyarrow as pa
 
     types = dictionary_schema(table)
@@ -84,7 +87,7 @@ def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
 
 
 def to_values(column: pa.ChunkedArray) -> list[Any]:
-    """Convert a column into a list of Python values. Escaped surrogates in texts are converted back.
+    """Convert a column into a list of Python values. Texts are returned as they were before `escape_surrogates`.
 
     Timestamps become datetimes in UTC. For timestamps, `to_pylist` is not used, because it would import pandas, which
     takes more than a second.
@@ -123,7 +126,7 @@ def to_rows(table: pa.Table) -> list[dict[str, Any]]:
 def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
     """Return only the rows of the given polls.
 
-    Readers pass the polls in table `polls`, so that rows of interrupted flushes are dropped.
+    Readers pass the polls that table `polls` lists. Rows of all other polls come from a flush that was interrupted.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -135,7 +138,7 @@ def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
 
 
 def sort_by_key(rows: pa.Table, table: Table) -> pa.Table:
-    """Sort rows by the columns `table.key`, then by poll."""
+    """Sort rows by the columns in `table.key`, then by the column `poll` (time of the poll)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -154,7 +157,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
             try:
                 column = column.unify_dictionaries()
             except pa.ArrowInvalid:
-                # If all values are null, the dictionary has type null, which Arrow cannot unify.
+                # Arrow cannot unify the dictionary of a chunk in which all values are null, because its type is null.
                 column = column.cast(pa.string()).dictionary_encode()
         columns.append(column)
     fields = [field.with_type(column.type) for field, column in zip(rows.schema, columns, strict=True)]
@@ -162,7 +165,10 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
 
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace each text of a dictionary-encoded column with its rank, because numbers are sorted faster."""
+    """Replace each text of a dictionary-encoded column with its rank among all texts of its dictionary.
+
+    The column is then sorted faster, because numbers are compared faster than texts.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

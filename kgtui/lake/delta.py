@@ -143,8 +143,8 @@ class RecordedTable:
     ) -> pa.Table:
         """Return the rows that match all conditions; empty if the table does not exist.
 
-        Text columns are dictionary-encoded. Files whose statistics show no matching rows are not opened. Polls and
-        keyframes are times in milliseconds since the epoch.
+        Text columns are dictionary-encoded. Files whose statistics show no matching rows are not opened. A poll is given
+        by its time in milliseconds since the epoch. A keyframe is a poll that wrote the complete state.
 
         Args:
             columns: names of the columns to read; not `day`.
@@ -197,8 +197,8 @@ class RecordedTable:
             query: result of the method `query`. If it is None, no rows are returned.
             columns: names of the columns to read; not `day`.
             group: group id with escaped surrogates.
-            span: pair (keyframe, poll) of times in milliseconds since the epoch; return only rows from the keyframe to
-                the poll, both included.
+            span: pair (keyframe, poll) of times in milliseconds since the epoch; return only rows from the keyframe (a
+                poll that wrote the complete state) to the poll, both included.
         """
         import pyarrow as pa
 
@@ -206,7 +206,7 @@ class RecordedTable:
             return dictionary_schema(self.table).empty_table().select(list(columns))
         session, stored = query
         first, last = span
-        # The SQL must name only existing columns, and a table of an older kgtui may lack some.
+        # Name only columns that the table has, because the query would fail otherwise. Old tables can lack columns.
         names = ", ".join(f'"{name}"' for name in columns if name in stored)
         literal = group.replace("'", "''")
         rows = to_table(
@@ -325,7 +325,11 @@ class RecordedTable:
         self._commit(actions)
 
     def _add(self, rows: pa.Table, day: date, *, compact: bool = False) -> Any:
-        """Write a data file, and return its Delta action. `compact` sets `dataChange` to false."""
+        """Write a data file, and return the Delta action that adds it to the table.
+
+    Args:
+        compact: whether the file only replaces other files with the same rows. The action then has `dataChange` false.
+    """
         from deltalake.transaction import AddAction
 
         name = f"{PARTITION}={day.isoformat()}/{COMPACTED if compact else WRITTEN}{uuid.uuid4()}.parquet"

@@ -161,7 +161,9 @@ class LakeFolder:
         self._write_marker(content | {_CLUSTER: cluster_id})
 
     def claim_topic(self, topic_id: str | None) -> None:
-        """Bind the lake to one topic `__consumer_offsets`, because another topic has other records at the same offsets.
+        """Bind the lake to the `__consumer_offsets` topic that has this id, and refuse records of any other topic.
+
+        If the topic was deleted and created again, the lake would mix different records with the same offsets.
 
         Args:
             topic_id: id of the topic, which changes if the topic is deleted and created again. If it is None, as with
@@ -194,7 +196,11 @@ class LakeFolder:
 
     @contextmanager
     def _explained(self, action: str) -> Iterator[None]:
-        """Convert `OSError` of a store to `LakeError`. `action` is `read` or `written`."""
+        """If the lake is in a store, convert an `OSError` in the `with` block to `LakeError`.
+
+        Args:
+            action: what cannot be done with the lake, for the message: `read` or `written`.
+        """
         try:
             yield
         except OSError as error:
@@ -228,7 +234,7 @@ class LakeFolder:
 def is_table(path: LakePath) -> bool:
     """Return whether a folder is a Delta table.
 
-    The log of the table must have a commit, because a killed process can leave an empty log.
+    A folder whose Delta log has no commit is not a table. A process that was killed can leave such a folder.
     """
     return any(name.endswith(".json") for name in log_names(path))
 

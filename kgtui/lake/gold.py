@@ -67,9 +67,10 @@ class TableAge:
 class Gold:
     """Reader for the gold tables of one lake. Calls block while they read from disk.
 
-    The rows are read with SQL (DataFusion), which is fast if a query has conditions that few rows match. DataFusion
+    The rows are read with SQL (DataFusion), which is fast if only few rows match the conditions of a query. This is the
+    usual case: of 100,000 groups, for example, nearly all are healthy, and queries ask for the few others. DataFusion
     skips files, and pages of files, whose statistics show that no row matches. Columns that do not occur in the
-    conditions are read only for matching rows. A cluster may have 100,000 groups, of which nearly all are healthy.
+    conditions are read only for matching rows.
 
     Args:
         path: path or URI of the lake.
@@ -161,7 +162,7 @@ class Gold:
         if groups is not None:
             if not groups:
                 return []
-            # With 20,000 groups, a plain list of ids after `IN` would take seconds.
+            # Use a subquery after `IN`. With a plain list of 20,000 group ids, the query would take seconds.
             values = ", ".join(f"({_literal(escape_surrogates(group))})" for group in groups)
             conditions.append(f'"{_GROUP}" IN (SELECT column1 FROM (VALUES {values}))')  # noqa: S608 - quotes are doubled
         names = ", ".join(f'"{name}"' for name in columns or table.names)
@@ -281,8 +282,8 @@ def _literal(value: str | datetime | date) -> str:
 def _first_day(moment: datetime | date) -> date:
     """Return the earliest day whose partition can have rows with the given time.
 
-    For a datetime, it is the day before: a row is in the partition of the day on which its period starts, and its time
-    may be on the next day.
+    For a datetime, this is the previous day, because a row is in the partition of the day on which its period starts,
+    while the time in the row may already be on the next day.
     """
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 

@@ -38,7 +38,7 @@ class RecorderLock:
     """The lock of one lake on a local disk. This process holds the lock from `take` to `release`.
 
     Attributes:
-        crashed_holder: previous holder that ended without releasing the lock; otherwise None.
+        crashed_holder: the previous holder, if it ended without releasing the lock; None if it released the lock.
         enforced: whether only one process can hold the lock; always true on a local disk.
     """
 
@@ -89,7 +89,8 @@ class RecorderLock:
         """Release the lock.
 
         Args:
-            clean: whether to remove the lock file. If it stays, the next holder reports a crash.
+            clean: whether to remove the lock file. If the file is not removed, the next process that takes the lock
+                reports that this process has crashed.
         """
         if self._file is not None:
             if clean:
@@ -101,8 +102,8 @@ class RecorderLock:
     def hand_back(self) -> None:
         """Release the lock and restore the content that the lock file had before `take`.
 
-        Maintenance releases the lock in this way, so that the next recorder still reports the crash of the recorder
-        before the maintenance.
+        Maintenance (compaction and deletion of old rows) releases the lock in this way. If a recorder had crashed before
+        the maintenance, its entry stays in the lock file, and the next recorder can still report this crash.
         """
         if self._file is not None and self.crashed_holder is not None:
             _write(self._file, self.crashed_holder)
@@ -113,7 +114,8 @@ class RecorderLock:
     def _refuse_living(self, file: int, before: Holder | None) -> None:
         """Raise `RefusedError` if `before`, the holder in the lock file, is alive on another machine.
 
-        The kernel's file lock may not work between machines, so the modification time of the lock file is checked.
+        The kernel's file lock does not always work between machines. Therefore, a holder on another machine counts as
+        alive if it has updated the modification time of the lock file less than `STALE` seconds ago.
         """
         foreign = before is not None and not before.is_local
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:

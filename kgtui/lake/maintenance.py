@@ -111,8 +111,8 @@ def status(path: str | LakePath) -> LakeStatus:
 def optimize(path: str | LakePath) -> Iterator[MaintenanceResult]:
     """Compact small files of each table, write a checkpoint of its log, and remove unused files.
 
-    The work is done while the results are iterated over. There is one result per table, but only one for all recorded
-    tables together.
+    The work is done while the results are iterated over. The iterator yields one result for all recorded tables, then
+    one result for each table of the other layers.
 
     Raises:
         LakeError: the folder is not a lake.
@@ -193,8 +193,9 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # `maintain` compacts only files of keyframes before its first argument. With `newest + 1`, it compacts all
-            # files. This is safe, because no recorder adds polls while this process holds the lock.
+            # `maintain` compacts only the files of keyframes that are earlier than its first argument. With
+            # `newest + 1`, it compacts all files. This is safe, because no recorder adds polls while this process holds
+            # the lock.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:

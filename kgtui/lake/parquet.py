@@ -1,7 +1,9 @@
 """Read and write the Parquet files of recorded tables, so that the rows of one group are found quickly.
 
-Compaction sorts rows by key, and keeps the rows of each Kafka group in one Parquet row group, whose statistics name the
-Kafka groups. Files of a flush are read as a whole. Columns that are missing in old files are null.
+In a file that compaction wrote, the rows are sorted by key, and all rows of a Kafka group are in the same Parquet row
+group. The statistics of a row group contain its first and its last Kafka group, so that a reader opens only the row group
+of one Kafka group. A file that the recorder wrote and that was not compacted yet is read as a whole. Columns that are
+missing in old files are null.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
 _MAX_ROW_GROUP = 4_000_000
 """Maximum number of rows in a Parquet row group.
 
-It is so large that each call of `write_table` writes exactly one row group.
+It is so large that each call of `write_table` writes exactly one row group. The caller can thus decide where a row
+group ends.
 """
 
 
@@ -132,17 +135,17 @@ class _Block(NamedTuple):
 
 
 def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
-    """Return the blocks of a file; None if a row group has no statistics of column `group`.
+    """Return the blocks of a file; None if a Parquet row group has no statistics of the column `group`.
 
-    Row groups with overlapping group ids form one block.
+    Successive row groups form one block if their ranges of Kafka group ids overlap.
     """
     blocks: list[_Block] = []
     column = metadata.schema.names.index(_GROUP)
     for row_group in range(metadata.num_row_groups):
         statistics = metadata.row_group(row_group).column(column).statistics
         if statistics is None or not statistics.has_min_max:
-            # The Parquet writer omits the statistics of group ids longer than 4,096 bytes. The whole file is then read
-            # as one block.
+            # The Parquet writer omits the statistics of group ids longer than 4,096 bytes. Because of the result None,
+            # the caller then reads the whole file.
             return None
         if blocks and blocks[-1].last >= statistics.min:
             blocks[-1] = _Block(blocks[-1].first, statistics.max, range(blocks[-1].row_groups.start, row_group + 1))

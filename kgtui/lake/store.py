@@ -55,7 +55,7 @@ class StorePath:
 
     Attributes:
         root: the URI without its path, such as `s3a://bucket`.
-        key: the path in the store, without outer slashes; empty for the whole bucket.
+        key: the path in the store, without a slash at its beginning or end; empty for the whole bucket.
     """
 
     root: str

@@ -46,7 +46,7 @@ class StoreLock:
     """The lock of one lake in a store, with the methods of `kgtui.lake.lock.RecorderLock`.
 
     Attributes:
-        crashed_holder: previous holder that ended without releasing the lock; otherwise None.
+        crashed_holder: the previous holder, if it ended without releasing the lock; None if it released the lock.
         enforced: whether the store enforces the lock. The value is only known after `take`; until then, it is true.
     """
 
@@ -87,7 +87,7 @@ class StoreLock:
                 return
 
     def renew(self) -> None:
-        """Show other processes that the holder is alive.
+        """Write the lock file again, with a new modification time, to show other processes that the holder is alive.
 
         Raises:
             RefusedError: another process has taken the lock, after `STALE` seconds without a renewal.
@@ -114,7 +114,8 @@ class StoreLock:
         """Release the lock.
 
         Args:
-            clean: whether to remove the lock file. If it stays, the next holder reports a crash.
+            clean: whether to remove the lock file. If the file is not removed, the next process that takes the lock
+                reports that this process has crashed.
         """
         if self._held is not None and clean:
             with suppress(OSError, RefusedError):
@@ -123,7 +124,10 @@ class StoreLock:
         self._held = None
 
     def hand_back(self) -> None:
-        """Release the lock and restore the content that the lock file had before `take`."""
+        """Release the lock and restore the content that the lock file had before `take`.
+
+        If the lock file named a recorder that had crashed, the next recorder can thus still report this crash.
+        """
         if self._held is not None and self.crashed_holder is not None:
             with suppress(OSError):
                 self._path.write_bytes(self.crashed_holder.encode())

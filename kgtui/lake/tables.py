@@ -33,9 +33,9 @@ LAYERS = (LAYER, "bronze", "silver", "gold")
 """Layers in the order in which they are listed. A lake may have other layers too."""
 
 COMPACTION = "kgtui.compaction"
-"""Key in the metadata of a Delta commit. It says that the commit rewrote files without changing rows.
+"""Key in the metadata of a Delta commit. It marks a commit that rewrote files without changing rows.
 
-The operation of such a commit is WRITE, as if it had changed rows.
+Without this key, the commit would look like one that added rows, because its operation is WRITE.
 """
 
 _GROUP = "group"
@@ -105,7 +105,7 @@ class StoredTable:
         return str(delta.metadata().id) if stored.issuperset(columns) else None
 
     def rows_by_day(self) -> dict[date, int]:
-        """Return the number of rows per day; empty if the table has no days.
+        """Return a dict: UTC day → number of rows; empty if the table is not partitioned by day.
 
         Files without statistics count as 0 rows.
         """
@@ -186,7 +186,7 @@ class StoredTable:
         timestamps in microseconds, which need half of the space.
 
         The Delta commits have `dataChange` false, so that streams that read the table do not read the rows again.
-        Commits to tables with a `file_span` may have `dataChange` true, but no stream reads these tables.
+        If a table has a `file_span`, a commit can have `dataChange` true, but no stream reads such tables.
 
         Returns:
             Pair (number of replaced files, number of new files)

@@ -194,9 +194,9 @@ class LakeWriter:
         return set(read["poll"].to_pylist())
 
     def _compact_polls(self, keyframe: int) -> None:
-        """Merge the files of table `polls` from before the current keyframe into one file per day.
+        """Merge the files of table `polls` that have only polls before the current keyframe into one file per day.
 
-        This makes it faster to open the lake, because all files of `polls` are read then.
+        A lake is then opened faster, because all files of `polls` are read when a lake is opened.
         """
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}

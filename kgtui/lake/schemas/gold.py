@@ -1,8 +1,8 @@
-"""Schemas of the gold tables. Each run of the pipeline recomputes and replaces all rows from some time onwards.
+"""Schemas of the gold tables. Each run of the pipeline replaces all rows from the time of the oldest new data onwards.
 
-Column `source` says from which layers of the lake a row was computed. `covered_from` and `covered_to` are the start and
-the end of the time covered by these data. Values that cannot be computed are null, for example rates when there is a
-gap between two polls. Rows whose `topic` and `partition` are null describe the whole group.
+Column `source` names the layers of the lake (`recorded`, `silver` or both) from which a row was computed. The data that
+were used cover the time from `covered_from` to `covered_to`. Values that cannot be computed are null, for example rates
+when there is a gap between two polls. Rows whose `topic` and `partition` are null describe the whole group.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from kgtui.lake.schemas.gold_columns import (
 from kgtui.lake.schemas.gold_forecasts import BASELINE, FORECAST, FORECAST_STATE, SERIES
 
 _HOUR = 3_600
-"""Time that the rows of one file of a large table cover at most, in seconds.
+"""Maximum time span of the rows in one file of a large table, in seconds.
 
-It is short, because each update of the gold tables replaces the newest rows, and must copy the older rows in the same
-files.
+It is short, because an update that replaces only the newest rows must also copy all older rows of the same files.
 """
 
 LAG = table(
