@@ -143,8 +143,8 @@ class RecordedTable:
     ) -> pa.Table:
         """Return the rows that match all conditions; empty if the table does not exist.
 
-        Text columns are dictionary-encoded. Files whose statistics show no matching rows are not opened. A poll is given
-        by its time in milliseconds since the epoch. A keyframe is a poll that wrote the complete state.
+        Text columns are dictionary-encoded. Files whose statistics show no matching rows are not opened. A poll is
+        given by its time in milliseconds since the epoch. A keyframe is a poll that wrote the complete state.
 
         Args:
             columns: names of the columns to read; not `day`.
@@ -327,9 +327,9 @@ class RecordedTable:
     def _add(self, rows: pa.Table, day: date, *, compact: bool = False) -> Any:
         """Write a data file, and return the Delta action that adds it to the table.
 
-    Args:
-        compact: whether the file only replaces other files with the same rows. The action then has `dataChange` false.
-    """
+        Args:
+            compact: whether the file only replaces other files of the same rows. The action then has `dataChange` false.
+        """
         from deltalake.transaction import AddAction
 
         name = f"{PARTITION}={day.isoformat()}/{COMPACTED if compact else WRITTEN}{uuid.uuid4()}.parquet"

@@ -102,8 +102,8 @@ class RecorderLock:
     def hand_back(self) -> None:
         """Release the lock and restore the content that the lock file had before `take`.
 
-        Maintenance (compaction and deletion of old rows) releases the lock in this way. If a recorder had crashed before
-        the maintenance, its entry stays in the lock file, and the next recorder can still report this crash.
+        Maintenance (compaction and deletion of old rows) releases the lock in this way. If a recorder had crashed
+        before the maintenance, its entry stays in the lock file, and the next recorder can still report this crash.
         """
         if self._file is not None and self.crashed_holder is not None:
             _write(self._file, self.crashed_holder)

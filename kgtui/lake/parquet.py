@@ -1,9 +1,9 @@
 """Read and write the Parquet files of recorded tables, so that the rows of one group are found quickly.
 
 In a file that compaction wrote, the rows are sorted by key, and all rows of a Kafka group are in the same Parquet row
-group. The statistics of a row group contain its first and its last Kafka group, so that a reader opens only the row group
-of one Kafka group. A file that the recorder wrote and that was not compacted yet is read as a whole. Columns that are
-missing in old files are null.
+group. The statistics of a row group contain its first and its last Kafka group, so that a reader of one Kafka group
+reads only the row group with this Kafka group. A file that the recorder wrote and that was not compacted yet is read as
+a whole. Columns that are missing in old files are null.
 """
 
 from __future__ import annotations
