@@ -33,7 +33,7 @@ def ship_code(spark: SparkSession) -> None:
 
 
 def pack_code(archive: Path) -> None:
-    """Write the pipeline and the packages that it imports into a zip file, from which Python can import them."""
+    """Write the pipeline, and the parts of kgtui that it imports, into a zip file from which Python can import them."""
     root = Path(kgtui.__file__).parent
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
         for part in _SHIPPED:

@@ -25,10 +25,11 @@ _LAYER = "bronze"
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 """Earliest and latest timestamp in the bronze table.
 
-The latest is 30 December 9999, because it is in the year 9999 in every time zone.
+The latest is midnight UTC of 30 December 9999, because this time is in the year 9999 in every time zone.
 """
 _TOPIC, _FILES = "kafka-", "files-"
-"""Prefixes of the names of streaming queries: the first for queries on a topic, the second for queries on files."""
+"""Prefixes of the names of Spark's streaming queries: the first for queries that read the topic, the second for queries
+that read files."""
 
 
 def coordinator_records(records: DataFrame) -> DataFrame:
@@ -45,7 +46,8 @@ def coordinator_records(records: DataFrame) -> DataFrame:
 def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None) -> StreamingQuery:
     """Start the streaming query that appends the topic's records to the bronze table.
 
-    Each record is appended exactly once, because Delta Lake remembers which batches of the query it has written.
+    Each record is appended exactly once, because the Delta log stores the number of the query's last batch. If Spark
+    repeats a batch after a failure, Delta Lake ignores the repetition.
 
     Args:
         interval: seconds between two batches; None stops the query once it has read everything that exists now.
@@ -90,7 +92,8 @@ def _start_deduplicating(lake: SparkLake, rows: DataFrame, name: str, interval: 
 def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
     """Add the rows of a batch to the bronze table, except rows that the table already contains.
 
-    If the table has no records in the offset ranges of the batch, the rows are appended, which is faster than a merge.
+    If the table has no records in the offset ranges of the batch, all rows are appended. Otherwise, the rows are merged
+    by partition and offset, which is slower.
 
     Raises:
         SourceError: a record of the batch differs from the record in the table with the same partition and offset.
@@ -139,7 +142,7 @@ def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
 def _check_same_records(rows: DataFrame) -> None:
     """Check that all rows with the same partition and offset have the same key and value. Raises `SourceError`.
 
-    Kafka never replaces the record at an offset, so different records come from two topics.
+    Kafka never replaces the record at an offset. Therefore, rows with different keys or values come from two topics.
     """
     record = F.struct("day", F.xxhash64("key", "value"), F.length("key"), F.length("value"))
     different = rows.groupBy("partition", "offset").agg(F.count_distinct(record).alias("records")).where("records > 1")

@@ -56,7 +56,7 @@ _GROUPS_PER_FILE = 5_000
 """Number of groups whose rows of one hour are written into one file of gold `lag`, which then has about 30 MB."""
 
 _LOST_CHECKPOINT = "Checkpoint block"
-"""Part of the error that Spark reports if an executor is lost together with a part of a local checkpoint."""
+"""Part of the error that Spark reports if an executor is lost that held a part of a local checkpoint."""
 
 
 _DEFAULT = GoldOptions()
@@ -68,7 +68,8 @@ def _lag(inputs: GoldInputs) -> DataFrame:
 
 def _health(inputs: GoldInputs) -> DataFrame:
     since, (keyframe, at_before, _) = inputs.since_slot(HEALTH), inputs.health_start
-    # Of the rows before `since`, only the newest are needed: those of `at_before`, the last poll of the previous slot.
+    # `health` needs the rows of the time slot before `since`, which show the problems that have already begun. These
+    # rows were computed for `at_before`, the last poll of that slot.
     before = inputs.rows(HEALTH, DAY_BEFORE).filter(~is_since("window_start", since))
     return health(
         inputs.timeline,
@@ -91,8 +92,8 @@ def _health_state(inputs: GoldInputs) -> DataFrame:
 def _churn(inputs: GoldInputs) -> DataFrame:
     since = inputs.since_slot(CHURN)
     recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions, since=since)
-    # The rows of the hour before `since` suffice, because each burst of rebalances that began even earlier, and is not
-    # over yet, has a rebalance in that hour too.
+    # `churn` needs the rows of the hour before `since`, to find the beginning of bursts of rebalances. Earlier rows are
+    # not needed: if a burst began even earlier and is not over yet, it has a rebalance in the hour before `since` too.
     in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR * 1000)
     return churn(
         inputs.timeline,
@@ -108,7 +109,7 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     first, look_back = inputs.first, timedelta(days=inputs.options.look_back)
     timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
     groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
-    # On days with polls, only groups without members can be unused. Only the history of these groups is read.
+    # On days with polls, only groups without members can be unused. Therefore, only the rows of these groups are read.
     asked = groups_without_members(timeline, groups, since=first).localCheckpoint()
     partitions = partitions.join(F.broadcast(asked), "group", "left_semi")
     # `recorded` and `decoded` are checkpointed, because `cleanup` reads each of them several times. Both are small:
@@ -185,7 +186,7 @@ def gold(
             except SPARK_ERRORS as error:
                 if _LOST_CHECKPOINT not in str(error) or attempt == _ATTEMPTS - 1:
                     raise
-                # The lost executor had parts of the checkpoints in `inputs`, so all checkpoints are computed again.
+                # The lost executor held parts of the checkpoints in `inputs`. Compute all checkpoints again.
                 inputs.release()
                 inputs = GoldInputs(lake, since, options)
     inputs.release()
@@ -203,20 +204,23 @@ def _write(inputs: GoldInputs, table: Table, on_progress: Callable[[str], None] 
 def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: int) -> DataFrame:
     """Distribute and sort the rows of a gold table from `since` onwards, so that each task writes one file per day.
 
-    All rows of a group are written into the same file, so that a query about one group reads few files. If the table
-    has a `file_span`, the rows of each span are in files of their own, so that the next run copies few rows.
+    All rows of a group on one day are written into the same file, so that a query about one group reads few files. If
+    the table has a `file_span`, each file has only rows of one time span of this length. The next run, which replaces
+    the newest rows, then copies few other rows.
     """
     if table.file_span is not None:
         column, seconds = table.file_span
         newest, groups = inputs.newest
         spans = min(max(newest // 1000 // seconds - since // 1000 // seconds + 1, 1), 24 * HOUR // seconds)
         files = max(1, math.ceil(groups / _GROUPS_PER_FILE))
-        # Spans of different days may have the same number, because Delta Lake writes a file for each day.
+        # Number the spans of each day from the beginning of the day. Spans of different days can have the same number,
+        # because Delta Lake writes separate files for each day.
         span = F.pmod(F.floor(F.unix_seconds(column) / seconds), F.lit(spans))
         number = span * files + F.pmod(F.hash("group"), F.lit(files))
         rows = rows.repartitionById(spans * files, number.cast("int"))
     elif "group" in table.names:
         rows = rows.repartition("group")
-    # Delta Lake needs the rows of a task in the order of their days, and would sort them again without it.
+    # Sort by `day` first, because Delta Lake writes the rows of a task in the order of their days. Otherwise, it would
+    # sort the rows again.
     partition = [] if table.partition is None else [table.partition]
     return rows.sortWithinPartitions(*partition, *table.key)

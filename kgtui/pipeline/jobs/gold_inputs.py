@@ -46,12 +46,13 @@ class GoldOptions:
     """Settings for computing the gold tables.
 
     Attributes:
-        window: length of the time windows of gold `health`, in seconds. Each group gets one health verdict per window.
-        offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
+        window: length of the time windows of gold `health`, in seconds. For each window, the health of each group is
+            computed once.
+        offsets_retention: the brokers' `offsets.retention.minutes`, converted to seconds.
         topics: topic → its retention time in seconds. Topics whose retention is unknown or unlimited are left out.
-        look_back: how far back the last activity of a group is searched for table `cleanup`, in days before the first
-            recomputed day.
-        last: the last day of source rows. Later rows are left out.
+        look_back: for table `cleanup`, the number of days before the first recomputed day in which the last activity of
+            a group is searched.
+        last: last day (UTC) whose rows of the source tables are used. Rows of later days are ignored.
     """
 
     window: int = WINDOW_SECONDS
@@ -68,8 +69,8 @@ class Slots:
     Attributes:
         column: name of the column with the beginning of the slot to which a row belongs.
         seconds: length of a slot in seconds. The first slot of a day begins at midnight UTC.
-        before: time in seconds. A new source row also changes the gold rows of the same day that are up to this much
-            earlier than the source row.
+        before: number of seconds. A new row of a source table can also change the gold rows of the same day that are up
+            to this much earlier than the new row.
     """
 
     column: str
@@ -83,8 +84,8 @@ SLOTS = {
     HEALTH_STATE: Slots("at", WINDOW_SECONDS),
     CHURN: Slots("hour", HOUR),
     CLEANUP: Slots("day", 24 * HOUR),
-    # Some columns of gold `forecast` have values only in the last two hours of a day. If a new hour becomes the last
-    # one, the hour two hours before it is recomputed, so that it loses these values.
+    # Some columns of gold `forecast` have values only in the last two hours of a day. When data of a new hour arrive,
+    # the previous hour and the new one are recomputed.
     FORECAST: Slots("hour", HOUR, before=HOUR),
     FORECAST_STATE: Slots("hour", HOUR),
     BASELINE: Slots("hour", HOUR),
@@ -94,8 +95,9 @@ SLOTS = {
 class GoldInputs:
     """Tables from which the gold tables are computed. Each table is read when it is first used.
 
-    The tables begin one day before the first recomputed day, because gold rows depend on rows before them. Tables that
-    are kept in memory begin later, at `first_keyframe`. Rows of days after `options.last` are left out.
+    The tables contain rows from one day before the first recomputed day onwards, because gold rows also depend on
+    earlier source rows. Tables that are kept in memory contain only rows from `first_keyframe` onwards. Rows of days
+    after `options.last` are left out.
 
     Args:
         since: time from which the gold tables are recomputed, in milliseconds since the epoch.
@@ -131,7 +133,8 @@ class GoldInputs:
     def first_keyframe(self) -> int:
         """The keyframe of the last poll before the first recomputed hour, in milliseconds since the epoch.
 
-        The rows since this keyframe describe the complete state at the beginning of the hour.
+        A keyframe is a poll that wrote the complete state of the cluster. Rows from this keyframe onwards therefore
+        suffice to know the state at the beginning of the hour.
         """
         return first_keyframe(self.timeline, self.since_slot(CHURN))
 
@@ -180,7 +183,11 @@ class GoldInputs:
 
     @property
     def has_complete_hour(self) -> bool:
-        """Whether polls of a later hour follow a recomputed hour. If not, `GOLD_STATE` tables get no new rows."""
+        """Whether a recomputed hour is complete, because polls of a later hour exist.
+
+        If no recomputed hour is complete, the tables in `GOLD_STATE` get no new rows, because they have rows only for
+        complete hours.
+        """
         hour = HOUR * 1000
         return self.newest[0] // hour > self.since_slot(HEALTH) // hour
 
@@ -192,10 +199,14 @@ class GoldInputs:
 
     @cached_property
     def health_start(self) -> tuple[int, int, int]:
-        """Three times from which the sources of gold `health` are needed, in milliseconds since the epoch.
+        """Three times from which different sources of gold `health` are needed, in milliseconds since the epoch.
 
-        They are the first keyframe in `health_times`, the last poll of the slot before the first slot in
-        `health_times`, and the first poll whose log end offsets are used. A time is 0 if there is no such poll.
+        - time of the first keyframe in `health_times`, from which recorded tables are needed
+        - time of the last poll of the slot before the first slot in `health_times`, from which earlier rows of gold
+          `health` are needed
+        - time of the first poll whose log end offsets are needed for a commit window
+
+        A time is 0 if there is no such poll.
         """
         first = self.health_times.agg(
             F.min("keyframe").alias("keyframe"),
@@ -210,7 +221,10 @@ class GoldInputs:
 
     @cached_property
     def health_windows(self) -> DataFrame:
-        """Windows of commits from which gold `health` is computed. Column `saved` is for gold `health_state`."""
+        """Result of `commit_windows`: the newest commits of each partition at the end of each time slot.
+
+        Gold `health` is computed from them, and gold `health_state` from their column `saved`.
+        """
         return commit_windows(
             self.timeline, self.partitions, self.health_times, commits=self.commits, carried=self._carried()
         )
@@ -223,13 +237,13 @@ class GoldInputs:
         return hourly_lag(self.lag, since, state).localCheckpoint()
 
     def _steady_since(self) -> int | None:
-        """Return the first poll of the uninterrupted series of polls to which the first poll in `timeline` belongs.
+        """Return when the series of polls without a gap began to which the first poll in `timeline` belongs.
 
-        The series may begin before `timeline`. Gold `lag` then has its beginning as `steady_since`, in rows of the day
-        with which the timeline begins.
+        If the series began before the first day of `timeline`, the time of its first poll is the value of
+        `steady_since` in rows of gold `lag` on that day.
 
         Returns:
-            Milliseconds since the epoch; None if gold `lag` has no such row, because the series begins in `timeline`
+            Milliseconds since the epoch; None if the series begins with a poll in `timeline`
         """
         if not self.lake.exists(LAG):
             return None
@@ -239,10 +253,10 @@ class GoldInputs:
         return None if row is None else int(row["at"])
 
     def _carried(self) -> Carried | None:
-        """Return the newest state in gold `health_state` that can replace earlier polls; None if there is none.
+        """Return the newest state in gold `health_state` from which `health` can be updated; None if there is none.
 
-        The poll of the state must be before the recomputed windows, and not after the first poll whose log end offsets
-        are used.
+        With a state, the polls and commits before the state need not be read. The poll of the state must be before the
+        first recomputed time window, and not after the first poll whose log end offsets are needed for a commit window.
         """
         _, _, first = self.health_start
         if not first or not self.lake.exists(HEALTH_STATE):
@@ -263,7 +277,7 @@ class GoldInputs:
         Otherwise, Delta Lake would search for the table's files at each use.
         """
         rows = self.rows(table, DAY_BEFORE).filter(F.col("keyframe") >= self.first_keyframe)
-        # A run that was interrupted may have left an older version of these rows in the memory of Spark.
+        # Free these rows first, because a run that was interrupted can have left an older version of them in memory.
         rows.unpersist()
         self._persisted.append(rows.persist())
         return rows

@@ -1,16 +1,17 @@
-"""Build a window for each partition: its latest commits, from which gold `health` computes the partition's status.
+"""Build the commit window of each partition: the group's newest commits, from which gold `health` computes the status.
 
-A window comes from one of two sources. The first source is polls (see `observed_windows`). The second source is silver
-`commits`. It also contains commits that do not change the offset, but it may be incomplete, because the topic
-`__consumer_offsets` is compacted. Therefore, a window of silver commits is used only if all of these conditions hold:
+A commit window comes from one of two sources. The first source is polls (see `observed_windows`). The second source is
+silver `commits`. It also contains commits that do not change the offset, but it may be incomplete, because the topic
+`__consumer_offsets` is compacted. Therefore, a commit window from silver `commits` is used only if all of these
+conditions hold:
 
 - It contains the full number of commits.
 - It begins after the latest gap between polls.
 - Its last offset is the position (committed offset) that the poll observed.
 - Records of `__consumer_offsets` were decoded up to the time of the poll.
 
-A window at a poll contains the commits whose records were written up to the poll. The time of a commit may be slightly
-earlier than the time of its record.
+The commit window at a poll contains the commits whose records were written up to this poll. The time of a commit can be
+slightly earlier than the time of its record.
 """
 
 from __future__ import annotations
@@ -43,18 +44,26 @@ def commit_windows(
     options: Options = DEFAULTS,
     carried: Carried | None = None,
 ) -> DataFrame:
-    """Return the window of each partition at the end of each time slot, from silver `commits` or from polls.
+    """Return the commit window of each partition at the end of each time slot.
 
-    The result is checkpointed, because it is read twice: first to find the windows in which problems begin, then to add
-    the times of these problems. In addition, Spark Connect refuses plans with a depth of more than 100 messages.
+    The commit window is the group's newest commits in the partition, from which the status of the partition is
+    computed. It is taken from silver `commits` if they are complete (see the module), otherwise from polls.
+
+    The result is checkpointed, because gold `health` reads it twice: first to find the time slots in which problems
+    begin, then to add the times of these problems. Without the checkpoint, its query plan would also be too deep for
+    Spark Connect, which accepts at most 100 nested messages.
 
     Args:
         timeline: result of `poll_timeline`.
         partitions: recorded table `partitions`.
-        times: result of `time_slots`. If it has a column `ends_hour`, the result has a column `saved` (see
-            `observed_windows`).
+        times: result of `time_slots`. If it has a column `ends_hour`, the result has a column `saved`.
         commits: silver `commits`; None to use polls only.
-        carried: saved state, which replaces all earlier rows of `partitions` and `commits`.
+        carried: the state that an earlier run of the pipeline saved for one poll. It replaces all rows of `partitions`
+            and `commits` up to this poll. None to compute the commit windows from `partitions` and `commits` only.
+
+    Returns:
+        DataFrame with the columns of `observed_windows` and, if `commits` is not None, the column `exact` (see
+            `with_silver_commits`)
     """
     windows = observed_windows(timeline, partitions, times, options, carried)
     if commits is not None:
@@ -75,10 +84,10 @@ def with_silver_commits(
     options: Options,
     carried: Carried | None = None,
 ) -> DataFrame:
-    """Replace each window of `observed_windows` with a window of silver commits, if these commits are complete.
+    """Replace each commit window from polls with one from silver `commits`, if the silver commits are complete.
 
-    For the conditions, see the module. Also add the column `exact`: whether the window was replaced. If there is a
-    column `saved`, the state of the silver commits is added to it.
+    For the conditions, see the module. Also add the column `exact`: whether the commit window was replaced. If there is
+    a column `saved`, its struct gets the additional field `decoded` (see `health_state.DECODED`).
 
     Args:
         observed: result of `observed_windows`.
@@ -86,8 +95,8 @@ def with_silver_commits(
         partitions: recorded table `partitions`, used for log end offsets.
         carried: the saved state from which `observed` was computed; None if it was computed from all polls.
     """
-    # All windows are later than the saved state. Therefore, only records after the state can show that decoding has
-    # reached the time of a window.
+    # `read_until` is the time up to which records were decoded. All commit windows are later than the saved state, so
+    # records that are older than this state need not be searched for the newest time.
     recent = commits if carried is None else commits.filter(_is_after(carried.at))
     read_until = recent.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
     if carried is not None:
@@ -121,9 +130,10 @@ def with_silver_commits(
 def _after_state(
     observed: DataFrame, commits: DataFrame, partitions: DataFrame, carried: Carried
 ) -> tuple[DataFrame, DataFrame]:
-    """Return a pair: the rows of `commits`, and those of `partitions`, that the saved state does not contain.
+    """Return a pair: the rows of `commits`, and the rows of `partitions`, that are not part of the saved state.
 
-    For partitions that are not in the state, these are all rows.
+    For a partition that the state contains, these are the rows after the poll of the state. For any other partition,
+    these are all rows.
     """
     known = carried.rows.filter(F.col("carried.decoded").isNotNull())
     unknown = observed.select(*PARTITION_KEY).distinct().join(known, [*PARTITION_KEY], "left_anti")
@@ -145,15 +155,15 @@ def _is_after(at: int) -> Column:
 def _commit_rings(
     rows: DataFrame, commits: DataFrame, options: Options, carried: Carried | None, asked: DataFrame | None
 ) -> DataFrame:
-    """Return one row per record of silver `commits`, with the window of the partition after this record.
+    """Return one row per record of silver `commits`, with the commit window of the partition after this record.
 
-    Column `ring` is the window: an array of the newest commits up to the record, oldest first. As in
+    Column `ring` is the commit window: an array of the newest commits up to the record, oldest first. As in
     `kgtui.model.burrow.CommitRing`, a commit whose time is before that of a previous commit is dropped. After a
-    tombstone, the window is empty.
+    tombstone, the array is empty.
 
     Args:
         rows: recorded table `partitions`, joined with the timeline.
-        carried: saved state, whose windows are continued with the commits; None if there is none.
+        carried: saved state. The commits are appended to the commit windows in this state. None if there is no state.
         asked: rows with a poll (`at`) and a partition. For each of them, a row is added whose `ring` is null, and whose
             column `known_log` is a struct with the newest log end offset (`end`). None to add no rows.
     """
@@ -176,7 +186,8 @@ def _commit_rings(
     order = Window.partitionBy(*PARTITION_KEY).orderBy("record_offset")
     lifetime = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("record_offset")
     newest = F.max("committed_at").over(lifetime.rowsBetween(Window.unboundedPreceding, -1))
-    # A tombstone, or a window from the saved state, starts a new lifetime of the committed offset.
+    # Count the lifetimes of each committed offset. A lifetime begins at a tombstone, or at a commit window from the
+    # saved state.
     starts = F.col("offset").isNull() & F.col("is_asked").isNull()
     in_order = (
         records.transform(_with_log_end, rows, carried)
@@ -187,8 +198,8 @@ def _commit_rings(
     lag = lag_of_commit(F.col("end"), F.col("offset"))
     commit = F.struct("offset", F.col("committed_at").alias("at"), lag.alias("lag")).cast(COMMIT)
     commit = F.when(F.col("offset").isNotNull(), commit)
-    # The first row of a `lifetime` is a tombstone or a window from the saved state. Its `commit` is null, so that
-    # `collect_list` ignores it.
+    # The first row of a `lifetime` is a tombstone or a commit window from the saved state. Its `commit` is null, so
+    # that `collect_list` ignores it.
     ring = F.collect_list("commit").over(lifetime.rowsBetween(1 - options.intervals, 0))
     if carried is not None:
         first = F.first("carried_ring").over(lifetime.rowsBetween(Window.unboundedPreceding, 0))

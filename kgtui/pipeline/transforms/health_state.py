@@ -1,7 +1,7 @@
-"""Save what gold `health` must know about earlier polls and commits, so that an update reads only newer ones.
+"""Save a state from which gold `health` can be updated without reading earlier polls and commits again.
 
-Each state describes the situation at one poll, the last poll of an hour, and has one row per partition. An update reads
-the state together with the rows of later polls, so that it need not read the rows up to the poll of the state.
+A state belongs to one poll, the last poll of an hour, and has one row per partition. For example, a row contains the
+partition's newest commits. An update of gold `health` reads a state and the rows of later polls.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ COMMIT = "struct<offset: bigint, at: bigint, lag: bigint>"
 """Spark type of one commit in the column `commits`. Its time `at` is in milliseconds."""
 
 RECORDED = ("keyframe", "kind", "committed", "spso", "lag", "error", "log_end", "log_error")
-"""Columns of the recorded table `partitions` from which windows are computed."""
+"""Columns of the recorded table `partitions` from which commit windows are computed."""
 
 DECODED = f"struct<ring: array<{COMMIT}>, at: bigint, record_offset: bigint, log_end: bigint>"
-"""Spark type of the part of a state that comes from silver `commits`. It is null if there was no such table.
+"""Spark type of the part of a state that comes from silver `commits`. It is null if the lake had no decoded commits.
 
-- `ring`: the window of silver commits; null without commits
+- `ring`: the newest commits of the partition; null without commits
 - `at`, `record_offset`: time in milliseconds, and offset in `__consumer_offsets`, of the record of the newest commit or
   tombstone
 - `log_end`: newest known log end offset of the partition
@@ -45,17 +45,21 @@ STATE = f"""struct<
     still_since: bigint,
     decoded: {DECODED}
 >"""
-"""Spark type of a state, which gold `health_state` contains as JSON (see `commit_windows`)."""
+"""Spark type of the state of one partition. The column `state` of gold `health_state` contains it as JSON.
+
+The fields are explained in `observed_windows`, and `decoded` in `DECODED`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """The state of all partitions at one poll.
+    """The state of all partitions at one poll, which an earlier run of the pipeline has saved.
 
     Attributes:
         at: time of the poll in milliseconds since the epoch.
-        rows: one row per partition that existed at the poll. The columns are those of the recorded table `partitions`
-            from which windows are computed, and `carried`, which is the whole state as a struct of type `STATE`.
+        rows: one row per partition that existed at the poll. The columns are `RECORDED`, which identify and describe
+            the partition as in the recorded table `partitions`, and `carried`, which is the whole state as a struct of
+            type `STATE`.
     """
 
     at: int
@@ -74,7 +78,7 @@ def read_state(table: DataFrame, at: int) -> Carried:
 
 
 def state_rows(windows: DataFrame) -> DataFrame:
-    """Return the rows of gold `health_state` from windows with a column `saved` (see `observed_windows`)."""
+    """Convert the column `saved` of commit windows (see `observed_windows`) to rows of gold `health_state`."""
     at = F.col("at")
     return windows.filter(F.col("saved").isNotNull()).select(
         to_day(at).alias("day"), *PARTITION_KEY, to_timestamp(at).alias("at"), F.to_json("saved").alias("state")

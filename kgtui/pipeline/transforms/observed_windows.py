@@ -1,11 +1,12 @@
-"""Build the window of each partition from polls: the latest commits that polls observed.
+"""Build the commit window of each partition from polls: the group's newest commits in the partition.
 
-Polls show positions (committed offsets), but no commits. If a poll shows a new position, this counts as a commit at the
-time of the poll, as in `kgtui.model.health.judging`. A new window begins after a gap between polls, and when a
-partition exists again after it was gone, because commits may be missing.
+Burrow's rules determine the status of a partition from its commit window. Polls show positions (committed offsets), but
+no commits. Therefore, if a poll shows a new position, this counts as a commit at the time of the poll, as in
+`kgtui.model.health.judging`. After a gap between polls, and when a partition exists again after it was gone, the commit
+window begins with no commits, because polls may have missed some.
 
-An update of gold `health` does not read all polls again. It computes windows from a saved state (`Carried`) and from
-later polls.
+An update of gold `health` does not read all polls again. It computes commit windows from a state that an earlier update
+saved (`Carried`), and from the polls after this state.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 _REFRESH_EARLY = 0.9
 """Minimum age of the log end offset from which the lag of a commit is computed, as a fraction of `offset_refresh`.
 
-Burrow reads log end offsets once per `offset_refresh` seconds, so its log end offset can be that old at a commit. The
-fraction is below 1, because polls may come slightly early. `kgtui.model.health.judging` uses the same fraction.
+Burrow reads log end offsets once per `offset_refresh` seconds. It computes the lag of a commit from the last log end
+offset that it has read, which can be `offset_refresh` seconds old. The fraction is less than 1, because the time
+between two polls can be slightly shorter than configured. `kgtui.model.health.judging` uses the same fraction.
 """
 
 _LIFETIME = (*PARTITION_KEY, "steady_since", "lifetime")
@@ -37,39 +39,41 @@ _STATE = (
     "keyframe", "gone", "steady_since", "kind", "position", "lag", "missing", "commits", "moves", "first_read",
     "still_since",
 )  # fmt: skip
-"""Columns of `observed_windows` whose values come from the newest row of the partition up to the poll."""
+"""Columns of the result of `observed_windows` that are copied from the newest row of the partition up to the poll."""
 
 _SAVED = ("recorded", "latest", "known_end", "ends", "commits", "moves", "first_read", "still_since")
-"""Fields of the type `STATE` that are computed from polls. The only other field is `decoded`."""
+"""Fields of the struct type `STATE` that are computed from polls. Its only other field, `decoded`, is not."""
 
 
 def observed_windows(
     timeline: DataFrame, partitions: DataFrame, times: DataFrame, options: Options, carried: Carried | None = None
 ) -> DataFrame:
-    """Return the window of each partition at the last poll of each time slot, from the recorded table `partitions`.
+    """Return the commit window of each partition at the last poll of each time slot.
 
-    The window is the partition's newest commits, at most `Options.intervals`, from which Burrow's rules determine the
-    partition's status. A change of the position (committed offset or share-partition start offset) between two polls
-    counts as a commit.
+    The commit window is the group's newest commits in the partition, at most `Options.intervals`. Burrow's rules
+    determine the status of the partition from them. A change of the position (committed offset or share-partition start
+    offset) between two polls counts as a commit.
 
     Args:
         timeline: result of `poll_timeline`.
-        times: result of `time_slots`, with or without `ends_hour` (see `with_hour_ends`).
-        carried: the saved state at a poll, which replaces all rows of `partitions` up to this poll. The poll must not
-            be later than the first poll whose log end offsets belong to a window.
+        partitions: recorded table `partitions`.
+        times: result of `time_slots`, with or without the column `ends_hour` (see `with_hour_ends`).
+        carried: the state that an earlier run of the pipeline saved for one poll. It replaces all rows of `partitions`
+            up to this poll. The poll must not be later than the first poll whose log end offsets are needed for a
+            commit window (see `first_poll_of_windows`). None to compute the commit windows from `partitions` only.
 
     Returns:
         DataFrame with the columns at (last poll of the slot), group, topic, partition, kind, position, lag, and
         - `commits`: array of `COMMIT`, oldest first
         - `moves`: number of commits that polls observed since the partition appeared or since the latest gap
-        - `lowest_end`: lowest log end offset during the window
+        - `lowest_end`: lowest log end offset during the time that the commit window spans (see `_log_end_ranges`)
         - `now`: time for which the status is computed; the same as `at`
         - `first_read`: first poll that showed a position
         - `missing`: see `with_lag`
         - `steady_since`: see `poll_timeline`
         - `still_since`: last poll at which the consumer was active (see `_with_still_since`)
-        - `saved`: the state for gold `health_state`, in slots whose `ends_hour` is true; missing if `times` has no such
-          column
+        - `saved`: the state to save in gold `health_state` if `ends_hour` of the slot is true, otherwise null; this
+          column is missing if `times` has no column `ends_hour`
     """
     if carried is not None:
         later = partitions.filter(F.col("poll") > carried.at).drop("day")
@@ -102,11 +106,11 @@ def observed_windows(
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return, for each poll in `times`, the range of polls whose log end offsets belong to the window at this poll.
+    """Return, for each poll in `times`, the range of earlier polls whose log end offsets are compared with its commits.
 
-    As in Burrow, the window spans the time in which `intervals` log end offsets are read, one every `refresh_ms`
-    milliseconds, but the window never begins before the latest gap. A range that spans several keyframes is divided
-    into one row per keyframe.
+    As in Burrow, the range covers the time in which `intervals` log end offsets are read, one every `refresh_ms`
+    milliseconds. It never begins before the latest gap between polls, and it includes the poll itself. A range that
+    spans several keyframes (polls that wrote the complete state) is divided into one row per keyframe.
 
     Returns:
         DataFrame with the columns
@@ -125,23 +129,27 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _reach(intervals: int, refresh_ms: float) -> Column:
-    """Return how many polls before the poll of a window are needed for the window, because of their log end offsets."""
+    """Return the number of polls that a range of `_log_end_ranges` contains before its last poll, if there is no gap.
+
+    The result is an expression over the column `interval_ms` (configured time between two polls) of `time_slots`.
+    """
     return (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
 
 
 def first_poll_of_windows(options: Options) -> Column:
-    """Return an aggregate over `time_slots`: the first poll whose log end offsets belong to a window.
+    """Return an aggregate expression for the first poll whose log end offset is needed for any commit window.
 
-    The value is the `number` of the poll in `poll_timeline`.
+    Select it from a result of `time_slots`: commit windows are computed at the last poll of each of these slots. The
+    value is the `number` of the poll in `poll_timeline`. It is less than 1 if even earlier polls would be needed.
     """
     return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 
 
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
-    """Add the columns `commits`, `moves` and `first_read` (see `observed_windows`) for the polls up to each row.
+    """Add to each row the columns `commits`, `moves` and `first_read`, computed from the polls up to this row.
 
-    As in Burrow, the lag of a commit is computed with the log end offset about `offset_refresh` seconds before the
-    commit.
+    For their meaning, see `observed_windows`. As in Burrow, the lag of a commit is computed with the log end offset
+    that the partition had about `offset_refresh` seconds before the commit.
     """
     if "carried" not in rows.columns:
         rows = rows.withColumn("carried", F.lit(None).cast(STATE))
@@ -153,7 +161,7 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     # reported no lag, as in `kgtui.model.health.judging.judge_share`.
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     current = F.when(counts.isNotNull(), F.struct("position", "lag"))
-    # A saved state is the first row of its lifetime.
+    # `carried` is null except in a row with a saved state, which is the first row of the partition's lifetime.
     state = F.first("carried").over(order)
     rows = rows.withColumns({
         "is_carried": F.col("carried").isNotNull(),
@@ -162,8 +170,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
         "any_end": F.coalesce("log_end", "carried.known_end"),
         "state": state,
     })  # fmt: skip
-    # `end` is the newest known log end offset that is at least `refresh_ms` older than the poll of the row. `before`
-    # contains the last position before the row, and the lag at that poll.
+    # `end` is the newest known log end offset that is at least `refresh_ms` older than the poll of the row. `before` is
+    # a struct: the newest position that a poll before this row showed, and the lag at that poll.
     end = F.last("any_end", ignorenulls=True).over(refreshed)
     rows = rows.withColumns({"end": end, "before": F.last("current", ignorenulls=True).over(earlier)})
     known_early = F.filter("state.ends", lambda seen: seen["at"] <= F.col("poll") - refresh_ms)
@@ -188,7 +196,12 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
-    """Return the newest `Options.intervals` commits of two arrays together. The array `earlier` may be null."""
+    """Join two arrays of commits, and return the newest `Options.intervals` of all these commits, oldest first.
+
+    Args:
+        earlier: array of commits, oldest first; null if there is none.
+        later: array of commits that were made after the commits in `earlier`, oldest first; not null.
+    """
     both = F.concat(earlier, later)
     return F.when(earlier.isNull(), later).otherwise(
         F.slice(both, F.greatest(F.size(both) - options.intervals + 1, F.lit(1)), options.intervals)
@@ -196,10 +209,11 @@ def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
 
 
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `still_since`: the last poll at which the consumer was active. The rules about share partitions use it.
+    """Add the column `still_since`: time of the last poll up to the row at which the consumer was active.
 
-    The consumer is inactive at a poll if the partition had lag at the previous poll and since then the position has not
-    changed and the lag has not decreased.
+    The status of share partitions depends on it. The consumer is inactive at a poll if the partition had more than
+    `allowed_lag` records of lag at the previous poll, and if since then the position has not changed and the lag has
+    not decreased.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     before = F.col("before")
@@ -212,7 +226,9 @@ def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def _with_saved_values(rows: DataFrame, options: Options) -> DataFrame:
-    """Add the fields of the type `STATE` that are not columns of a window: `latest`, `known_end` and `ends`.
+    """Add the columns `latest`, `known_end` and `ends`, which are needed only for the state that is saved.
+
+    The other fields of a saved state (type `STATE`) are also columns of `observed_windows`.
 
     - `latest`: newest position of a poll that is not ignored (see `_with_observed_commits`), and the lag at this poll
     - `known_end`: newest known log end offset
