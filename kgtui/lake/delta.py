@@ -328,7 +328,7 @@ class RecordedTable:
         """Write a data file, and return the Delta action that adds it to the table.
 
         Args:
-            compact: whether the file only replaces other files of the same rows. The action then has `dataChange` false.
+            compact: whether the file only replaces other files. The action then has `dataChange` false.
         """
         from deltalake.transaction import AddAction
 

@@ -1,7 +1,7 @@
 """The SQL function `kgtui.decode(key, value)`, which decodes a record of `__consumer_offsets` inside the JVM.
 
-If records are decoded with Spark expressions and Python instead, this needs about twice as much CPU time. Class
-`KeptRecords` uses a second SQL function, which decodes only offset commits.
+Without this function, kgtui decodes records with Spark expressions and Python, which needs about twice as much CPU
+time. Class `KeptRecords` uses a second SQL function, which decodes only offset commits.
 
 `decoder_jar` compiles the Java source in the folder `jvm` with Janino, a Java compiler that is part of Spark and needs
 no JDK. The name of the jar contains a hash of the source, so that a changed decoder is compiled again.
@@ -189,7 +189,7 @@ def enable_decoder(spark: SparkSession) -> bool:
         schema = spark.sql("SELECT kgtui.decode(X'', X'') AS decoded").schema
         found = schema["decoded"].dataType.simpleString() == DECODED.simpleString()
     except (PySparkException, Py4JJavaError):
-        # If the Java class is missing, PySpark raises a Py4JJavaError instead of a PySparkException.
+        # Catch Py4JJavaError too. PySpark raises it instead of a PySparkException if the Java class is missing.
         found = False
     if not found:
         spark.conf.unset(_CATALOG)
@@ -204,8 +204,8 @@ def has_decoder(spark: SparkSession) -> bool:
 class KeptRecords:
     """Decodes the offset commits of one batch, and keeps all other records of the batch in the driver's memory.
 
-    The other records are kept so that Spark reads the batch only once. If they are larger than 32 MB in total, none of
-    them is kept.
+    The other records are decoded in a second step. They are kept so that Spark need not read the batch again for this
+    step. If they are larger than 32 MB in total, none of them is kept.
     """
 
     def __init__(self, spark: SparkSession) -> None:

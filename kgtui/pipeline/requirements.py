@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 PYSPARK = "4.2.0"
-"""The only PySpark version that fits the jars of Delta Lake and of the Kafka source."""
+"""The only PySpark version that works with the versions of Delta Lake and of the Kafka source in `JARS`."""
 
 OLDEST_JAVA = 17
 """Oldest Java version that Spark runs on."""
@@ -114,7 +114,8 @@ def check_java() -> None:
 def _first_output_line(output: str) -> str:
     """Return the first line of a JVM's output that is not empty and does not begin with "Picked up".
 
-    Lines with "Picked up" repeat options from environment variables, which may contain secrets.
+    A JVM prints such a line for options from environment variables. The line is not shown to users, because the options
+    can contain secrets.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("Picked up ")]
     return lines[0] if lines else "nothing"
@@ -305,7 +306,8 @@ def _download(url: str, credentials: str, jar: Jar, into: Path) -> Path:
         raise ValueError(f"{REPOSITORY_VARIABLE} must begin with https://, http:// or file://")
     request = urllib.request.Request(url)  # noqa: S310 - checked above
     if credentials:
-        # If the repository redirects to another server, urllib does not send an unredirected header to that server.
+        # Use an unredirected header for the credentials. If the repository redirects to a different server, urllib does
+        # not send such a header to that server.
         request.add_unredirected_header("Authorization", f"Basic {b64encode(credentials.encode()).decode()}")
     digest = hashlib.sha256()
     with tempfile.NamedTemporaryFile(dir=into, prefix=f".{jar.artifact}.", delete=False) as draft:

@@ -73,7 +73,8 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Only the owner may read the files that Spark writes into a lake.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
-        # Size of a memory page. Each table in a join needs at least one page, and by default, a page can have 64 MB.
+        # Size of a memory page. Each table in a join needs at least one page. The size is set here, because Spark's
+        # default can be 64 MB.
         "spark.buffer.pageSize": "2m",
         # Without this option, Spark would note the line of Python code for each expression, to show it in errors. This
         # needs five JVM calls per expression.
@@ -249,7 +250,8 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
         builder = builder.config(name, value)
     try:
         with owner_only(), filtered_jvm_stderr(), warnings.catch_warnings():
-            # PySpark warns about static options that the Spark Connect server of this process already has.
+            # Hide PySpark's warnings about static options, which cannot be set again if this process has already started a
+            # Spark Connect server.
             warnings.filterwarnings("ignore", message="Failed to set")
             spark = builder.getOrCreate()
             found = spark.version

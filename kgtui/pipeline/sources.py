@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COLUMNS = ("partition", "offset", "timestamp", "key", "value")
-"""Columns of the DataFrames that `stream_topic` and `stream_files` return; key and value are binary."""
+"""Columns of the DataFrames that `stream_topic` and `stream_files` return; `key` and `value` are binary."""
 
 TOPIC = "__consumer_offsets"
 
@@ -56,7 +56,7 @@ class OffsetsTopic:
 
     Attributes:
         seeds: addresses of the bootstrap servers, `host:port`.
-        bounds: partition → log start offset and log end offset.
+        bounds: partition → pair (log start offset, log end offset).
         properties: properties for a Java client; they may contain secrets.
         cluster_id: id of the cluster; None if the cluster reports none.
         topic_id: id of the topic, as Kafka's tools print it; None if the brokers are older than 2.8.
@@ -97,7 +97,8 @@ def stream_topic(
 
     Args:
         since: time before which records are skipped, in seconds since the epoch; None to read all records. It has no
-            effect if the streaming query already has a checkpoint, because the query then continues from there.
+            effect if the streaming query already has a checkpoint, because the query then continues after the last
+            record that it has read.
         max_records: maximum number of records per batch.
     """
     reader = spark.readStream.format("kafka").options(**kafka_options(topic))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
 """Types of all exceptions that calls to Spark raise.
 
-The types after the first are raised if the JVM reports an error that PySpark does not convert, or if the connection to
-the JVM is lost.
+PySpark converts most errors of the JVM to the first type. The other types are raised if PySpark does not convert an
+error, or if the connection to the JVM is lost.
 """
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)

@@ -79,7 +79,11 @@ class SparkLake:
         return rows.select("*", *missing).transform(conform, table)
 
     def stream(self, table: Table, **options: str) -> DataFrame:
-        """Return a streaming DataFrame of a table's rows, including rows that are added later."""
+        """Return a streaming DataFrame of a table's rows, including rows that are added later.
+
+        Args:
+            options: options of Spark's Delta source, such as `maxFilesPerTrigger`.
+        """
         return self.spark.readStream.format("delta").options(**options).load(self.uri(table))
 
     def append(self, table: Table, rows: DataFrame, *, app: str, batch_id: int) -> int | None:
@@ -125,8 +129,8 @@ class SparkLake:
             changed_from: earliest time of `rows`, in milliseconds since the epoch. It is stored in the metadata of the
                 commit for readers of the Delta log, because the files that the commit writes also contain older rows.
         """
-        # In foreachBatch, `rows` belongs to another session than `self.spark`. The SQL must run in the session of
-        # `rows`, because only this session has the temporary view.
+        # Run the SQL in the session of `rows`, because only this session has the temporary view. In `foreachBatch`,
+        # this is not the session `self.spark`.
         spark = rows.sparkSession
         view = f"kgtui_{table.layer}_{table.name}"
         rows.transform(conform, table).createOrReplaceTempView(view)
@@ -155,11 +159,12 @@ class SparkLake:
     def overwrite(self, table: Table, rows: DataFrame, *, since: tuple[str, int] | None = None) -> None:
         """Replace all rows of a table, or only its newest rows.
 
-        A missing table is created. Missing columns are added, and are null in rows that are not replaced.
+            A missing table is created. Columns of `rows` that the table lacks are added to the table. They are null in rows
+        that are not replaced.
 
-        Args:
-            since: pair (name of a timestamp column or `day`, milliseconds since the epoch). Only rows from this time on
-                are replaced, and `rows` has no earlier rows. None replaces all rows.
+            Args:
+                since: pair (name of a timestamp column or `day`, milliseconds since the epoch). Only rows from this time on
+                    are replaced, and `rows` has no earlier rows. None replaces all rows.
         """
         writer = rows.transform(conform, table).write.format("delta").mode("overwrite").option("mergeSchema", "true")
         if not self.exists(table):

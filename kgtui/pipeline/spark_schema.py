@@ -39,7 +39,8 @@ def conform(frame: DataFrame, table: Table) -> DataFrame:
 
     This is done after a table is read, and before it is written.
     """
-    # SQL text is used because it needs only one JVM call. Building `Column` objects needs several per column.
+    # Use SQL texts, because `selectExpr` needs only one JVM call for all of them. `Column` objects would need several
+    # JVM calls per column.
     return frame.selectExpr(
         *(
             f"CAST(`{column.name}` AS {TYPES[column.type].simpleString()}) AS `{column.name}`"

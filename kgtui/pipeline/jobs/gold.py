@@ -204,16 +204,16 @@ def _write(inputs: GoldInputs, table: Table, on_progress: Callable[[str], None] 
 def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: int) -> DataFrame:
     """Distribute and sort the rows of a gold table from `since` onwards, so that each task writes one file per day.
 
-    All rows of a group on one day are written into the same file, so that a query about one group reads few files. If
-    the table has a `file_span`, each file has only rows of one time span of this length. The next run, which replaces
-    the newest rows, then copies few other rows.
+    On one day, all rows of a group are written into the same file, so that a query about one group reads few files. If
+    the table has a `file_span`, there is one such file for each time span of this length instead of one for the day.
+    The next run, which replaces only the newest rows, then copies few other rows.
     """
     if table.file_span is not None:
         column, seconds = table.file_span
         newest, groups = inputs.newest
         spans = min(max(newest // 1000 // seconds - since // 1000 // seconds + 1, 1), 24 * HOUR // seconds)
         files = max(1, math.ceil(groups / _GROUPS_PER_FILE))
-        # Number the spans of each day from the beginning of the day. Spans of different days can have the same number,
+        # Time spans of different days can have the same number `span`. Their rows are in different files anyway,
         # because Delta Lake writes separate files for each day.
         span = F.pmod(F.floor(F.unix_seconds(column) / seconds), F.lit(spans))
         number = span * files + F.pmod(F.hash("group"), F.lit(files))

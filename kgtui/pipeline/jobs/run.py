@@ -35,7 +35,7 @@ _AWAIT_SECONDS = 1
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Sources of records for the bronze table. Without a source, the pipeline processes only data in the lake.
+    """Sources of records for the bronze table. Without a source, the pipeline processes only data already in the lake.
 
     Attributes:
         topic: `__consumer_offsets` of a cluster; None to read no topic.

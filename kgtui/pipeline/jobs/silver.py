@@ -78,8 +78,9 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     """Decode one batch into the silver tables. A second call for the same batch changes nothing.
 
     Normally, the rows are appended together with the query's name and the batch's number, so that Delta Lake ignores a
-    batch that it has already written. If the query's checkpoint was lost, the query has a new name, for which Delta
-    Lake does not know any batches. The rows are then merged by key instead.
+    batch that it has already written. If the query's checkpoint was lost, the query starts again from the first record
+    with a new name, and Delta Lake cannot know which batches it has written before. The rows are then merged by key,
+    which creates no duplicates.
     """
     lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{query_name}"
     if query_name.endswith(MAY_REPEAT):
@@ -96,7 +97,8 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     remaining = None if written is None else batch.count() - written
     others_kept = None if kept is None else kept.take(remaining)
     if remaining != 0:
-        # If the records that are not decoded yet were not kept in memory, all records of the batch are read again.
+        # `others_kept` is None if the records that are not decoded yet were not kept in memory. All records of the
+        # batch are then read again.
         rest = batch if others_kept is None else others_kept
         others = rest.transform(decode_non_commits)
         decoded = _write_decoded(lake, others, partial(_append, f"{app}-others", batch_id))
@@ -131,14 +133,14 @@ def _write_decoded(lake: SparkLake, decoded: DataFrame, write_rows: WriteRows) -
 def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_rows: WriteRows) -> None:
     """Write new group events, and recompute the rebalances of their groups.
 
-    A rebalance may have begun in an earlier batch. Therefore, the stored events on which it depends are read again.
+    A rebalance can have begun in an earlier batch. Therefore, the stored events that belong to it are read again.
     """
     stored = lake.read(GROUP_EVENTS)
     starts = rebalance_starts(stored, events).persist()
     needed = needed_events(stored, starts).persist()
     try:
         days_needed = needed.select("day", "is_state").distinct().collect()
-        # Column `detail` is not read, because it is most of the table, and no rebalance depends on it.
+        # Do not read the column `detail`. It makes up most of the table's size, and no rebalance is computed from it.
         earlier = stored.where(F.col("day").isin([row.day for row in days_needed]))
         earlier = earlier.withColumn("detail", F.lit(None).cast("string"))
         earlier = earlier.join(needed, [*GROUP_EVENTS.key, "day"], "left_semi")
@@ -159,8 +161,9 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
 def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, days: list[date]) -> None:
     """Write new and changed rebalances of some groups into the table `rebalances`, and delete obsolete rebalances.
 
-    A stored rebalance is obsolete if late events have made it part of another rebalance. The earliest start of the
-    changed rebalances is stored in the Delta log, from which the gold job learns which times it must recompute.
+    A stored rebalance is obsolete if it has become part of a different rebalance because of new events. The earliest
+    start of all changed rebalances is stored in the Delta log. There, the gold job finds the time from which it must
+    recompute its tables.
 
     Args:
         computed: all rebalances of each group from its record offset `since` on, as rows of `rebalances`.

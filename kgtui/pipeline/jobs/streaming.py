@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _AWAIT_SECONDS = 1
 _START_ATTEMPTS = 4
 _WORKER_TIMED_OUT = "Python worker failed to connect back"
-"""Part of the error that Spark Connect reports if a Python worker does not start within ten seconds.
+"""Part of the error that Spark Connect reports if one of its Python workers does not start within ten seconds.
 
 The error occurs, for example, on a busy machine.
 """
