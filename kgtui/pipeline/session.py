@@ -250,8 +250,8 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
         builder = builder.config(name, value)
     try:
         with owner_only(), filtered_jvm_stderr(), warnings.catch_warnings():
-            # Hide PySpark's warnings about static options, which cannot be set again if this process has already started a
-            # Spark Connect server.
+            # Hide PySpark's warnings about static options, which cannot be set again if this process has already
+            # started a Spark Connect server.
             warnings.filterwarnings("ignore", message="Failed to set")
             spark = builder.getOrCreate()
             found = spark.version

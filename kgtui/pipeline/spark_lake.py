@@ -126,8 +126,9 @@ class SparkLake:
             days: the days of all `rows`, as ISO dates. If given, Delta Lake reads only the files of these days.
             since_day: ISO date before which no row of the table has a key of `rows`. If given, Delta Lake does not read
                 the files of earlier days.
-            changed_from: earliest time of `rows`, in milliseconds since the epoch. It is stored in the metadata of the
-                commit for readers of the Delta log, because the files that the commit writes also contain older rows.
+            changed_from: earliest time of `rows`, in milliseconds since the epoch; None to store nothing. It is stored
+                in the metadata of the Delta commit, from which the gold job learns what has changed. The new files do
+                not show this, because they also contain older rows.
         """
         # Run the SQL in the session of `rows`, because only this session has the temporary view. In `foreachBatch`,
         # this is not the session `self.spark`.

@@ -85,7 +85,7 @@ SLOTS = {
     CHURN: Slots("hour", HOUR),
     CLEANUP: Slots("day", 24 * HOUR),
     # Some columns of gold `forecast` have values only in the last two hours of a day. When data of a new hour arrive,
-    # the previous hour and the new one are recomputed.
+    # the hour two hours before the new one is recomputed too, so that it loses these values.
     FORECAST: Slots("hour", HOUR, before=HOUR),
     FORECAST_STATE: Slots("hour", HOUR),
     BASELINE: Slots("hour", HOUR),

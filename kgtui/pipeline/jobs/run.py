@@ -109,7 +109,8 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
     elif read_up_to is not None:
-        # Pass None instead of `rows`, because the topic may have no records after `since`.
+        # Pass None as the number of records. With 0, the check would fail, but 0 is no error here, because the topic
+        # can be without records after `since`.
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 

@@ -8,10 +8,10 @@
 | `rebalances` | silver `rebalances`, from the records that each rebalance leaves |
 | `recorded_state` | state of groups and partitions at any poll of a recording |
 | `lag` | gold `lag`: lag, rates and time lag of partitions and groups per minute |
-| `observed_windows` | the latest commits of each partition, as far as polls observed them |
-| `commit_windows` | the latest commits of each partition, from polls or silver `commits`; input for `health` |
-| `health_state` | gold `health_state`: what an update of `health` must know about earlier polls and commits |
-| `health` | gold `health`: verdicts by Burrow's rules, one per five minutes |
+| `observed_windows` | the newest commits in each partition, as observed by polls |
+| `commit_windows` | the newest commits in each partition, from polls or silver `commits`; input for `health` |
+| `health_state` | gold `health_state`: state from which `health` is updated without reading old polls and commits again |
+| `health` | gold `health`: status of groups and partitions by Burrow's rules, every five minutes |
 | `problem_times` | when problems in gold `health` and backlogs began and ended |
 | `churn` | gold `churn`: rebalances per group and hour |
 | `forecast` | gold `forecast`: when groups catch up or lose records |

@@ -1,6 +1,7 @@
 """Gold `baseline`: for each group, compare lag and rates of each hour with the same hour in earlier weeks or days.
 
-The normal value is the median of the earlier hours; the spread is their median absolute deviation (MAD).
+The normal value of an hour is the median of the earlier hours with which it is compared. The spread is the median
+absolute deviation (MAD) of these earlier hours.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _HOUR = 3_600
 _MONDAY = 4 * 24
 """Hours from the epoch (1 January 1970, a Thursday) to the Monday after it."""
 _SIGMA_PER_MAD = 1.4826
-"""Standard deviation per median absolute deviation (MAD) in a normal distribution."""
+"""Factor that converts a median absolute deviation (MAD) to a standard deviation, for a normal distribution."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
 """Compared column of gold `lag` → minimum standard deviation, in records or records/s.
 
@@ -74,7 +75,11 @@ def _hourly_medians(lag: DataFrame) -> DataFrame:
 
 
 def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
-    """Add the arrays `weeks` and `days`: lag and rates of the group in the same hour of earlier weeks and days."""
+    """Add to each hour two arrays with lag and rates of the same group in earlier hours.
+
+    `weeks` has the same hour of the week in the last `WEEKS` weeks, and `days` the same hour of the day on the last
+    `DAYS` days.
+    """
     then = past.select(
         F.col("group").alias("then_group"),
         _hours_since_epoch("hour").alias("then"),
@@ -94,7 +99,7 @@ def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
 
 
 def _with_deviations(rows: DataFrame) -> DataFrame:
-    """Add `basis` (which earlier hours are compared), `hours` (how many), and three columns per series.
+    """Add `basis` (which earlier hours an hour is compared with), `hours` (their number), and three columns per series.
 
     For `lag`, these are `lag_normal` (median), `lag_spread` (MAD) and `lag_deviation` (robust z-score).
     """

@@ -235,9 +235,10 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return the rows since a keyframe, and older rows of each partition that has no owner in the keyframe but later.
+    """Return the rows from a keyframe (a poll that wrote the complete state) onwards, and some older rows.
 
-    The older rows show the last owner of the partition, with which its next owner is compared.
+    Older rows are included for each partition that has no owner in the keyframe, but an owner in a later poll. They
+    show the previous owner of the partition, with which the next owner is compared.
     """
     recent = owners.filter(F.col("keyframe") >= keyframe)
     unowned = recent.filter((F.col("poll") == keyframe) & F.col("owner").isNull()).select(*PARTITION_KEY)
@@ -281,7 +282,11 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
 
 def _member_changes(rows: DataFrame) -> DataFrame:
-    """Return one row per poll with new or missing members: group, hour, `at`, `joined`, `left`, and `shuffles` = 1."""
+    """Return one row for each group and poll that found new members, or found that members are missing.
+
+    The columns are group, hour, `at` (time of the poll), `joined` and `left` (numbers of members), and `shuffles`,
+    which is always 1, so that its sum is the number of such polls.
+    """
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
         "vanished": missing_from_next_keyframe(_MEMBER_KEY),
@@ -304,7 +309,10 @@ def _member_changes(rows: DataFrame) -> DataFrame:
 
 
 def _owner_changes(rows: DataFrame) -> DataFrame:
-    """Return one row for each time that a partition got another owner: group, hour, and `moved` = 1."""
+    """Return one row for each time that a partition got a different owner, with the columns group, hour and `moved`.
+
+    The value of `moved` is always 1, so that a sum over the rows is the number of changes.
+    """
     order = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("poll")
     before = F.last("owner", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
     moves = rows.withColumn("moved", (F.col("owner") != before).cast("int"))
@@ -315,8 +323,8 @@ def _owner_changes(rows: DataFrame) -> DataFrame:
 def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
     """Return the time that each group spent rebalancing in each hour, in rows of group, hour and `seconds`.
 
-    From each row with a rebalancing state, time is counted until the group's next recorded row or, if a gap begins
-    earlier, until the last poll before the gap.
+    If a row of table `groups` has a rebalancing state, this state is assumed to last until the group's next row or, if
+    a gap between polls begins earlier, until the last poll before the gap.
     """
     later = F.lead("poll").over(Window.partitionBy("group", "keyframe").orderBy("poll"))
     spans = rows.select("group", "state", "gone", F.col("poll").alias("from"), F.least(later, "lasts").alias("to"))
@@ -325,7 +333,7 @@ def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
 
 
 def _follows_a_poll() -> Column:
-    """Return whether there is no gap between the poll of a row and the poll before it."""
+    """Return an expression that is true if there is no gap between the poll of a row and the previous poll."""
     return F.col("poll") > F.col("steady_since")
 
 

@@ -117,12 +117,13 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # `quiet_since` (without commits) and `empty_since` (without members) come from decoded records if possible, because
-    # polls show nothing before the beginning of the recording.
+    # Take `quiet_since` (start of the time without commits) and `empty_since` (start of the time without members) from
+    # decoded records if possible, because polls show nothing before the beginning of the recording.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
-    # ACLs can hide offsets only from polls. Decoded records contain the commits in all topics.
+    # If there are decoded records of the group, no offsets are hidden: ACLs can hide offsets from polls, but the
+    # records of `__consumer_offsets` contain the commits in all topics.
     hidden = {"offsets_may_be_hidden": F.col("offsets_may_be_hidden") & ~in_decoded}
     return both.withColumns({**latest, **earliest, **rest, **since, **hidden, "source": source}).withColumn(
         "quiet_since", F.greatest("quiet_since", "last_commit", "empty_since")
@@ -141,8 +142,8 @@ def _expires_at(retention: int) -> Column:
     The retention time begins with the last commit or, in classic groups with a protocol type, when the group became
     Empty. The result is null for groups without offsets, and for share groups, whose offsets do not expire.
 
-    Polls do not show a commit that repeats the previous offset. Therefore, if no commit of the group was decoded,
-    `quiet_since` is used as the time of the last commit.
+    If no commit of the group was decoded, `quiet_since` is used as the time of the last commit. The time of the last
+    offset change would be too early, because polls do not show a commit that repeats the previous offset.
     """
     group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
     by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
@@ -243,7 +244,11 @@ def recorded_activity(
 
 
 def _with_empty_since(groups: DataFrame) -> DataFrame:
-    """Add `empty_since` (when an Empty group became Empty; otherwise null) and `first` (first poll with the group)."""
+    """Add the columns `empty_since` and `first`, which are times of polls.
+
+    `empty_since` is the poll that first showed the group in its current state Empty; null in any other state. `first`
+    is the first poll that showed the group.
+    """
     order = Window.partitionBy("group").orderBy("poll")
     empty = F.coalesce(F.col("state") == _EMPTY, F.lit(False))
     begins = empty & ~F.coalesce(F.lag("state").over(order) == _EMPTY, F.lit(False))

@@ -34,7 +34,9 @@ error, because even a group that keeps up seems slower between two commits.
 """
 
 _MOST_VARIATION = 3.0
-"""Factor by which the estimate from the movement of the log start may be too short, because the traffic varies."""
+"""Maximum factor by which a time that was estimated from the movement of the log start can be too short.
+
+It can be too short because the traffic varies."""
 
 _LEAST_AGE = 60.0
 """`behind_since` is computed only if the oldest unread record of the group is at least this old, in seconds."""
@@ -80,9 +82,10 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 
 
 def _carried(state: DataFrame, since: int) -> DataFrame:
-    """Return the newest state before `since` for each partition and each series of polls without a gap.
+    """Return, for each partition and each series of polls without a gap, the newest row of `state` before `since`.
 
-    The states have the form of rows of gold `lag`, in which the column `is_carried` is true.
+    The rows have the columns of gold `lag` that are needed, so that they can replace older rows of `lag`. The
+    additional column `is_carried` is true.
     """
     values = ("hour", "log_start", *_JUMPS)
     newest = state.filter(~is_since("hour", since)).groupBy(*_KEY, "steady_since")
@@ -110,7 +113,8 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
         rows = rows.unionByName(carried, allowMissingColumns=True)
     jumped = F.col("log_start") > F.lag("log_start").over(order)
     at, start = F.when(jumped, F.unix_millis("covered_to")), F.when(jumped, F.col("log_start"))
-    # The time and the log start of a jump are both null or both known.
+    # The columns of a jump are filled one by one. This is safe, because the time of a jump and its log start are either
+    # both null or both known.
     jumps = {name: F.coalesce(name, at if name.endswith("_at") else start) for name in _JUMPS}
     rows = rows.withColumns(jumps)
     until_now = order.rowsBetween(Window.unboundedPreceding, 0)
@@ -238,7 +242,7 @@ def _drain(value: str, trend: str, error: str) -> Column:
 
 
 def _with_loss(rows: DataFrame) -> DataFrame:
-    """Add `loss_seconds`, the time until retention deletes unread records, and columns that qualify this time.
+    """Add `loss_seconds`, the time until retention deletes unread records, and four columns about this estimate.
 
     There are two estimates: one from the topic's retention time and the time lag, and one from the deletion rate. The
     deletion rate varies with the traffic. Therefore, the second estimate is used only if the first is missing, or if
@@ -250,8 +254,8 @@ def _with_loss(rows: DataFrame) -> DataFrame:
     - `assessed`: whether the data suffice for an estimate
     - `at_risk`: whether `loss_seconds` is shorter than the time that the group needs to catch up
 
-    If no record that is now in the topic will be left at the estimated time, the result is null, because the trend will
-    not last that long.
+    `loss_seconds` is null if all records that are now in the topic will have been deleted before the estimated time. An
+    estimate for a time that far ahead is useless, because the trend will not last that long.
     """
     consumed, written = F.col("consume_rate"), F.col("write_rate")
     behind = F.when(written > 0, 1 - consumed / written).when(written <= 0, F.when(consumed <= 0, 1.0).otherwise(0.0))
@@ -280,9 +284,9 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
 
 def _with_group_risk(rows: DataFrame) -> DataFrame:
-    """Forecast the loss of whole groups: copy the forecast of the partition that will lose records first.
+    """Copy to the row of each group (the row without a topic) the loss forecast of one of its partitions.
 
-    The row of a whole group is the row without a topic.
+    It is the partition whose unread records will be deleted first.
     """
     group = Window.partitionBy("group", "hour")
     is_group_row = F.col("topic").isNull()
@@ -298,8 +302,8 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
 def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
     """Add `behind_since` and `behind_since_at_least` (see gold `forecast`) to the group rows of each day's last hours.
 
-    Rows of earlier hours get no values, to save time: each row needs the time lags of a whole day, and kgtui's findings
-    show only the newest rows.
+    Rows of earlier hours get no values, because computing them is slow (each row needs the time lags of a whole day),
+    and because kgtui shows only the values of the newest rows.
     """
     # The rows are read twice, first to find the groups with a backlog, then to add the times at which the backlogs
     # began.

@@ -35,9 +35,10 @@ _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
 
 
 def event_row(record: CoordinatorRecord) -> dict[str, Any]:
-    """Return the values of the columns of `group_events` that can be computed from the record alone.
+    """Return a dict: column of `group_events` → value, for the columns that can be computed from the record alone.
 
-    The result lacks the position of the record and the column `created`. It may also lack columns whose value is null.
+    The result lacks the columns with the position of the record, and the column `created`. It can also lack columns
+    whose value is null.
     Times are in milliseconds since the epoch.
     """
     group_type, about = type_and_about(record.type)
@@ -82,7 +83,7 @@ def _classic(record: CoordinatorRecord, value: Mapping[str, Any]) -> dict[str, A
 
 
 def _classic_assignment(protocol_type: str, members: Sequence[Any]) -> str | None:
-    """Return the assignments of all members as JSON; None if the format is not that of Kafka's consumer."""
+    """Return the assignments of all members as JSON; None if they do not have the format of Kafka's Java consumer."""
     assignments = {member.member_id: member.assignment for member in members}
     if protocol_type != "consumer" or any(type(assignment) is not tuple for assignment in assignments.values()):
         return None

@@ -99,9 +99,10 @@ def health(
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     """Add `status`, `undecided`, `complete` and `basis` to each partition's window of commits.
 
-    `status` is the integer value of a `Status`. `undecided` is the integer value of a worse `Status` that the observed
-    polls could not rule out; null if there is none. `complete` is the number of commits in the window, as a fraction of
-    a full window. `basis` says whether the window was computed from commits or from polls.
+    `status` is the integer value of a `Status`. `undecided` is the integer value of a worse `Status` that the polls
+    could not rule out; null if there is none. `complete` is the number of commits in the window, divided by the number
+    that Burrow's rules need. `basis` is `commits` if the commits come from silver `commits`, and `observed` if they
+    come from polls.
 
     Args:
         rows: windows from `commit_windows`. If they have a column `exact`, a window in which it is true was computed
@@ -137,13 +138,14 @@ def commit_status(options: Options = DEFAULTS) -> Column:
 
 
 def _window_fill(options: Options) -> Column:
-    """Return the number of commits in a window, divided by the number of commits in a full window."""
+    """Return the number of commits in a commit window, divided by the number that Burrow's rules need."""
     return F.size("commits") / options.intervals
 
 
 def _observed_verdict(watching: Watching) -> Column:
-    """Return the struct (status, undecided) of a partition (see `with_verdicts`) from the positions that polls
-    observed.
+    """Return the struct (status, undecided) of a partition, computed from the positions that polls observed.
+
+    For the two fields, see `with_verdicts`.
 
     The rules are the same as in `kgtui.model.health.judging.judge_observed`.
     """
@@ -165,11 +167,11 @@ def _observed_verdict(watching: Watching) -> Column:
 
 
 def _observed_share_verdict(watching: Watching) -> Column:
-    """Return the struct (status, undecided) of a share partition (see `with_verdicts`).
+    """Return the struct (status, undecided) of a share partition. For the two fields, see `with_verdicts`.
 
-    The rules are the same as in `kgtui.model.health.judging.judge_share`, except for WARN: the rule for WARN needs the
-    lag at every poll, and a recording contains only changes. Therefore the status is never WARN; `undecided` is WARN
-    instead.
+    The rules are the same as in `kgtui.model.health.judging.judge_share`, except for WARN. The rule for WARN needs the
+    lag at every poll, but a recording contains only changes. Therefore, `status` is never WARN. If it might be WARN,
+    `undecided` is WARN.
     """
     still = (F.col("now") - F.col("still_since")) / 1000
     standstill = F.when(F.col("members") == 0, Status.STOP.value).otherwise(Status.STALL.value)
@@ -208,10 +210,10 @@ def _seconds_still() -> Column:
 
 
 def _full_window(watching: Watching) -> Column:
-    """Return the time that a full window of commits spans, in seconds.
+    """Return the time from the first to the last commit of a full commit window, in seconds.
 
-    If the window is not full yet, the time is estimated from the interval between the commits so far. The rule is the
-    same as in `kgtui.model.health.judging.Observed.full_window`.
+    If the commit window is not full yet, the time is estimated from the average interval between the commits that were
+    observed. The rule is the same as in `kgtui.model.health.judging.Observed.full_window`.
     """
     steps = watching.rules.intervals - 1
     observed = (_last()["at"] - F.element_at("commits", 2)["at"]) / 1000 / (F.col("moves") - 2)
@@ -276,8 +278,8 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
         F.min(by_size).alias("largest"),
         F.max(F.when(has_offsets, F.col("undecided"))).alias("undecided"),
         F.collect_list(bad).alias("bad"),
-        # The basis of a group is `observed` if any of its partitions has this basis, because the string `observed` is
-        # greater than the other basis, `commits`.
+        # The basis of a group is `observed` if at least one of its partitions has this basis. `max` has this result,
+        # because the string `observed` is greater than `commits`, the only other basis.
         F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),
     )
     rows = groups.transform(_with_group_row).select(*_SLOT, F.explode(F.concat("total", "bad")).alias("row"))
@@ -310,7 +312,8 @@ def _with_group_row(rows: DataFrame) -> DataFrame:
     is_bad = F.col("worst") > Status.OK
     affected = F.size(F.filter("bad", lambda row: row["status"] == _status_name(F.col("worst"))))
     full = F.when(F.col("partitions") > 0, F.col("full") / F.col("partitions")).otherwise(0.0)
-    # If offsets may be hidden, the status of the group is about visible offsets only, and the true status may be ERR.
+    # If offsets of the group may be hidden by ACLs, its status is computed from the visible offsets only, and its true
+    # status might be ERR.
     undecided = F.greatest("undecided", F.when(F.col("offsets_may_be_hidden"), F.lit(Status.ERR.value)))
     total = _row({
         "status": F.when(F.col("read"), _status_name(status)),
@@ -338,7 +341,8 @@ def _status_name(number: Column) -> Column:
 def _if_worse(undecided: Column, status: Column) -> Column:
     """Return `undecided` if it is a worse status than `status`; otherwise null.
 
-    All statuses from ERR on, such as STOP and STALL, count as equally bad.
+    Both are integer values of a `Status`. All values from that of ERR upwards, such as STOP and STALL, count as equally
+    bad.
     """
     error = F.lit(Status.ERR.value)
     return F.when(F.least(undecided, error) > F.least(status, error), undecided)

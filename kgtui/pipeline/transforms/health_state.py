@@ -57,9 +57,8 @@ class Carried:
 
     Attributes:
         at: time of the poll in milliseconds since the epoch.
-        rows: one row per partition that existed at the poll. The columns are `RECORDED`, which identify and describe
-            the partition as in the recorded table `partitions`, and `carried`, which is the whole state as a struct of
-            type `STATE`.
+        rows: one row per partition that existed at the poll. It has the columns of the recorded table `partitions` that
+            are needed for commit windows. Its column `carried` is the whole state as a struct of type `STATE`.
     """
 
     at: int

@@ -28,9 +28,9 @@ MINUTE = 60
 """Length of time that one row of gold `lag` covers, in seconds."""
 
 _SHORT_TIME_LAG = 900_000
-"""The log end offsets of all partitions are read from this long before the first minute onwards, in milliseconds.
+"""Time before the first computed minute from which on the log end offsets of all partitions are read, in milliseconds.
 
-Older log end offsets are read only for partitions with a longer time lag.
+They suffice for time lags up to 15 minutes. Older log end offsets are read only for partitions with a longer time lag.
 """
 
 _LOG = ("topic", "partition")
@@ -59,7 +59,7 @@ def lag(
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # Rows from before this keyframe are needed only for time lags.
+        # Rows from before the first keyframe are needed only for long time lags.
         keyframe = _first_keyframe(timeline, minutes) or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)
@@ -184,10 +184,10 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
     """Add `time_lag` (seconds) and `time_lag_at_least`, by the rules of `kgtui.model.health.rates.time_lag`.
 
     The time lag is the age of the first unread record, which is the record at the position. This record was written
-    between two polls: at the first poll, the log end offset was not yet greater than the position; at the second poll,
-    it was. The time at which the record was written is interpolated between these polls. If the first poll is missing,
-    or if there is a gap between the polls, then the record is at least as old as the second poll, and
-    `time_lag_at_least` is true.
+    between two polls. At the first of them, the log end offset was not yet greater than the position. At the second
+    one, it was greater. The time at which the record was written is interpolated between these two polls. If the first
+    poll is missing, or if there is a gap between the two polls, the time of the second poll is used. The record may
+    then be older, so `time_lag_at_least` is true.
 
     Args:
         positions: rows with group, topic, partition, position, `lag`, `at`, and the `generation` of the log (see
@@ -202,8 +202,9 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
     )
     queries = positions.withColumns({"offset": F.col("position"), "is_query": F.lit(True)})
-    # The window of a position contains all larger log ends. Rows are in descending order of offset, so that these log
-    # ends come first: Spark computes a window quickly only if it begins at the first row of its partition.
+    # The SQL window of a position contains all log ends that are larger than the position. The rows are in descending
+    # order of offset, so that these log ends come first, because Spark computes a window quickly only if it begins at
+    # the first row of its partition.
     beyond = (
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
@@ -244,7 +245,7 @@ def _with_older_log_ends(
     older = older.localCheckpoint()
     if older.isEmpty():
         return recent
-    # Make `generation` 0 in the first recent row of each log, as in `positions`.
+    # Count `generation` from the first row of `recent`, as in `positions`. In older rows, it is thus negative or 0.
     every = with_timeline(partitions.join(F.broadcast(older), [*_LOG]), timeline).transform(with_log_growth)
     counted = F.min(F.when(F.col("poll") >= F.col("first_poll"), F.col("generation"))).over(Window.partitionBy(*_LOG))
     every = every.withColumn("generation", F.col("generation") - counted).drop("first_poll")

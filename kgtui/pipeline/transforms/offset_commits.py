@@ -2,7 +2,7 @@
 
 Commits are decoded with this module only if Spark has no decoder in the JVM (see `kgtui.pipeline.jobs.silver`).
 
-No Python code runs per record, so that decoding is fast. A regular commit is a complete commit of a version from 0 to
+Decoding is fast, because no Python code runs for a record. A regular commit is a complete commit of a version from 0 to
 4, or a tombstone of a commit, with valid UTF-8 and numbers in their usual ranges. `record_decoding` decodes all other
 records in Python: other record types, damaged records, and commits of version 4 with more than 126 bytes of metadata.
 
@@ -47,9 +47,9 @@ def uint32_at(data: Column, position: Column) -> Column:
 
     The result is arbitrary if the data is too short, so the caller must check the length.
 
-    Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. Spark's CRC-32 is fast, and the checksum of
-    four bytes determines these bytes. CRC-32 is linear over XOR. The value is therefore the XOR of four table entries,
-    one per byte of the checksum (see `crc32_inverse_tables`).
+    Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. Therefore, the number is computed from the
+    CRC-32 checksum of the four bytes, which Spark computes quickly and which determines the bytes. CRC-32 is linear
+    over XOR, so the number is the XOR of four table entries, one per byte of the checksum (see `crc32_inverse_tables`).
     """
     # The result contains the expression `checksum` four times, but Spark evaluates it only once.
     checksum = F.crc32(F.substring(data, position, F.lit(4)))
@@ -185,8 +185,8 @@ def _with_sizes(commits: DataFrame) -> DataFrame:
 def _extract_fields(commits: DataFrame) -> DataFrame:
     """Add all fields of a commit, `_left` (number of bytes after the commit time) and `_tail` (the first 8 of them).
 
-    The column `_row` prevents Spark from applying the filter `_is_regular` before this step. Spark would then compute
-    all fields twice.
+    The column `_row` prevents Spark from applying the filter `_is_regular` before this step, because Spark would then
+    compute all fields twice.
     """
     key, value, size = F.col("key"), F.col("value"), F.col("_size")
     after = F.col("_begins") + size

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY = 86_400_000
-"""Longest time by which the search for the beginning of a problem goes back, in milliseconds.
+"""Maximum time before a row of gold `health` in which the beginning of its problem is searched, in milliseconds.
 
 Earlier time lags are left out.
 """
@@ -70,8 +70,8 @@ def behind_since(ages: Column) -> Column:
 
 
 def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Column) -> Column:
-    # A Python function is used, because Spark expressions would repeat the search for each element. The function does
-    # not use Arrow, which would require pyarrow on the workers.
+    # Use a Python function, because Spark expressions would search the array again for each of its elements. Do not use
+    # Arrow for the function, because Arrow would require pyarrow on the workers.
     run = F.udf(lambda pairs: function([tuple(pair) for pair in pairs]), LongType(), useArrow=False)
     return run(ages)
 
@@ -131,7 +131,7 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 
 
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Correct the time `started` with the time lags in gold `lag`, in windows in which the status becomes WARN or STOP.
+    """Correct the column `started` (start of the problem) with time lags, where the status becomes WARN or STOP.
 
     The start of WARN is the time at which the time lag began to rise, which may be before the window. The start of STOP
     is the time of the last commit, or the time at which the oldest unread record was written, whichever is later.

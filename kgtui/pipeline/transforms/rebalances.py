@@ -37,10 +37,10 @@ def rebalances(events: DataFrame) -> DataFrame:
 def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
     """Return one row per group with new events. Its rebalances may change from the record offset `since` on.
 
-    All records of a rebalance are between the record of the previous group epoch and the record of the next one. The
-    first new event may therefore belong to the rebalance of the last group epoch that was stored before it. The records
-    of that rebalance begin after the record of the epoch before, so `since` is the offset after that record. In a
-    classic group, `since` is the offset of the first new event.
+    All records of the rebalance to group epoch N are between the record of group epoch N - 1 and that of N + 1. If N is
+    the last group epoch that was stored before the first new event, this event can belong to the rebalance to N.
+    Therefore, `since` is the offset after the record of group epoch N - 1. In a classic group, each rebalance has only
+    one record, so `since` is the offset of the first new event.
 
     Args:
         stored: all rows of silver `group_events`, of which only a few columns are read.
@@ -55,11 +55,10 @@ def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
 
 
 def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
-    """Return the keys and days of the stored events from which some groups' rebalances are computed.
+    """Return the keys and days of the stored events from which the rebalances of the groups in `starts` are computed.
 
-    These are all events from the record offset `since` on. In addition, they are the last events before `since` about
-    each group and each member, because these describe the state at `since`. The column `is_state` is true for events
-    before `since`.
+    These are all events from the record offset `since` on, and for each group and each member, the last event before
+    `since`, which describes the state at `since`. The column `is_state` is true for events before `since`.
 
     Args:
         stored: all rows of silver `group_events`, of which only a few columns are read.

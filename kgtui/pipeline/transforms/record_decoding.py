@@ -69,7 +69,7 @@ def decode_records(records: DataFrame) -> DataFrame:
 
 
 def with_positions(records: DataFrame) -> DataFrame:
-    """Select key, value and position of bronze rows, with the position's columns renamed as in `POSITION`."""
+    """Select the key, the value and the position of bronze rows. The columns of the position are named as in `POSITION`."""
     return records.select(
         "day",
         F.col("partition").alias("record_partition"),

@@ -73,7 +73,10 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
 
 
 def _single_window(column: str) -> WindowSpec:
-    """Return a window over all rows. The constant partition key avoids a warning of Spark Connect."""
+    """Return an SQL window over all rows, ordered by a column.
+
+    Without the constant partition key, Spark Connect would print a warning.
+    """
     return Window.partitionBy(F.lit(0)).orderBy(column)
 
 
@@ -169,8 +172,8 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
     """Join recorded rows with the timeline, and add rows with the full state at the first poll after each gap.
 
-    As a result, the first poll after a gap has the full state even if it is not a keyframe. If `rows` has a column
-    `carried`, it is null in the added rows.
+    In the result, the first poll after a gap has rows of the full state, even if it is not a keyframe. If `rows` has a
+    column `carried` (state that an earlier run saved), it is null in the added rows.
     """
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
@@ -198,8 +201,8 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
     offset_faults = state_at(faults.filter(F.col("scope") == "offsets"), times.select("at", "keyframe"), FAULT_KEY)
     of_group = offset_faults.filter(F.col("group").isNotNull())
     of_group = of_group.select("at", "group", F.lit(True).alias("refused")).distinct()
-    # A fault without a group applies to the groups of its broker (`silent`) or, without a broker, to all groups
-    # (`all_silent`).
+    # If a fault has a broker but no group, the offsets of all groups of this broker were not read (`silent`). If it has
+    # neither, the offsets of all groups were not read (`all_silent`).
     of_broker = (
         offset_faults.filter(F.col("group").isNull())
         .groupBy("at")
@@ -253,7 +256,8 @@ def floor_to(at: Column, span: int) -> Column:
 def sum_of_doubles(rate: Column) -> Column:
     """Return the sum of a column of doubles, independently of the order of the rows.
 
-    Spark adds rows in the order in which tasks end. Rounding to integers (millionths) makes sums equal in any order.
+    Spark adds rows in the order in which tasks end, and a sum of doubles depends on this order. Therefore, the values
+    are rounded to integers (millionths), whose sum is the same in any order.
     """
     return F.sum(F.round(rate * _MILLION).cast("long")) / _MILLION
 
