@@ -160,12 +160,12 @@ class SparkLake:
     def overwrite(self, table: Table, rows: DataFrame, *, since: tuple[str, int] | None = None) -> None:
         """Replace all rows of a table, or only its newest rows.
 
-            A missing table is created. Columns of `rows` that the table lacks are added to the table. They are null in rows
+        A missing table is created. Columns of `rows` that the table lacks are added to the table. They are null in rows
         that are not replaced.
 
-            Args:
-                since: pair (name of a timestamp column or `day`, milliseconds since the epoch). Only rows from this time on
-                    are replaced, and `rows` has no earlier rows. None replaces all rows.
+        Args:
+            since: pair (name of a timestamp column or `day`, milliseconds since the epoch). Only rows from this time on
+                are replaced, and `rows` has no earlier rows. None replaces all rows.
         """
         writer = rows.transform(conform, table).write.format("delta").mode("overwrite").option("mergeSchema", "true")
         if not self.exists(table):

@@ -10,7 +10,7 @@
 | `lag` | gold `lag`: lag, rates and time lag of partitions and groups per minute |
 | `observed_windows` | the newest commits in each partition, as observed by polls |
 | `commit_windows` | the newest commits in each partition, from polls or silver `commits`; input for `health` |
-| `health_state` | gold `health_state`: state from which `health` is updated without reading old polls and commits again |
+| `health_state` | gold `health_state`: state with which `health` is updated without reading old polls and commits |
 | `health` | gold `health`: status of groups and partitions by Burrow's rules, every five minutes |
 | `problem_times` | when problems in gold `health` and backlogs began and ended |
 | `churn` | gold `churn`: rebalances per group and hour |

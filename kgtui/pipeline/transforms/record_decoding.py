@@ -69,7 +69,7 @@ def decode_records(records: DataFrame) -> DataFrame:
 
 
 def with_positions(records: DataFrame) -> DataFrame:
-    """Select the key, the value and the position of bronze rows. The columns of the position are named as in `POSITION`."""
+    """Select the key, the value and the position of bronze rows. The columns of the position are `POSITION`."""
     return records.select(
         "day",
         F.col("partition").alias("record_partition"),

@@ -81,7 +81,7 @@ def _single_window(column: str) -> WindowSpec:
 
 
 def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> DataFrame:
-    """Divide time into slots, and return one row per slot with polls. Its last poll shows the state of the slot.
+    """Divide time into slots, and return one row per slot with polls. The last poll in a slot shows its state.
 
     Args:
         timeline: result of `poll_timeline`.
