@@ -37,7 +37,8 @@ class PollResult:
     """The values that one poll read from the cluster.
 
     Attributes:
-        listings: group → listing, for all groups. If a broker did not respond, the listings in its last list are used.
+        listings: group → listing, for all groups. For a broker that did not respond, these are the listings of the last
+            list that it returned.
         descriptions: group → description, for the groups that this poll described.
         committed: group → committed offsets, for groups of all types except share groups.
         share: share group → share-partition start offsets.
@@ -64,7 +65,8 @@ class PollResult:
 
 
 class ChangeTracker:
-    """Keeps the state of all groups at the latest poll in memory, and finds the rows that differ at the next poll.
+    """Keeps the state of all groups at the latest poll in memory, and finds the rows that have changed at the next
+    poll.
 
     The state includes changes that have not been written to the lake yet.
     """
@@ -87,7 +89,7 @@ class ChangeTracker:
         return len(self._groups)
 
     def owned(self) -> Iterator[TopicPartition]:
-        """Yield each partition that a member owns, once per group."""
+        """Yield each partition that a member owns. It is yielded several times if members of several groups own it."""
         for owned in self._owners.values():
             yield from owned
 
@@ -150,7 +152,9 @@ class ChangeTracker:
         return out
 
     def _may_lack_topics(self, group: str, result: PollResult, refused: Set[TopicPartition]) -> bool | None:
-        """Return whether brokers may have left out offsets of a group; None if unknown.
+        """Return whether brokers may have left out offsets of a group, because kgtui's user lacks permissions.
+
+        The result is None if this is unknown.
 
         Args:
             refused: partitions whose log start and log end offsets were not read, because permissions are missing.
@@ -238,7 +242,7 @@ def _release(*parts: Mapping[Any, Any]) -> None:
 
 
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
-    """Return partition → id of the member that owns it or, in a streams group, reads it in one of its tasks."""
+    """Return a dict: partition → id of the member that owns it. In a streams group, its tasks read the partition."""
     found = {tp: member.member_id for tp, member in owners_of(tuple(members)).items()}
     if description.topology is not None:
         for member in members:

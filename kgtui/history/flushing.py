@@ -1,4 +1,4 @@
-"""Write recorded polls to the lake on a separate thread. If a write fails, its rows are written with the next one."""
+"""Write recorded polls to the lake on a separate thread. If a write fails, the next write includes its rows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_WAITING_ROWS = 1_000_000
-"""Maximum number of rows in memory while writing to the lake fails. If more rows wait, all are dropped.
+"""Maximum number of rows that wait in memory while the lake cannot be written. If there are more, all are dropped.
 
-Example: 17,000 changed rows every ten seconds reach the limit after about ten minutes.
+Example: if every poll adds 17,000 changed rows, and polls are ten seconds apart, the limit is reached after about ten
+minutes.
 """
 
 _log = logging.getLogger(__name__)
@@ -45,7 +46,8 @@ class Flusher:
         elapsed: returns seconds of a monotonic clock.
 
     Attributes:
-        lost: whether rows were dropped. If so, the recorder stores all rows at its next poll, and sets `lost` to False.
+        lost: whether rows were dropped. If it is true, the recorder stores all rows at its next poll, and then sets
+            `lost` to False.
     """
 
     def __init__(
@@ -77,7 +79,7 @@ class Flusher:
 
     @property
     def crashed_holder(self) -> Holder | None:
-        """The process of the previous recorder, if it ended without releasing the lake's lock; otherwise None."""
+        """The previous recorder, if it has crashed (ended without releasing the lake's lock); otherwise None."""
         return self._lock.crashed_holder
 
     @property
@@ -141,9 +143,9 @@ class Flusher:
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Start writing the waiting rows if the oldest of them are due before the next poll. Call this after each poll.
+        """Start writing the waiting rows if they must be written before the next poll. Call this after each poll.
 
-        Rows are due when they have waited for `RecorderOptions.flush` seconds.
+        They must be written when the oldest of them have waited for `RecorderOptions.flush` seconds.
 
         Raises:
             RefusedError: another process has taken the lock of the lake.
@@ -209,7 +211,10 @@ class Flusher:
         await self._off_loop(release_rows, dropped)
 
     def report_error(self, message: str) -> None:
-        """Store in `status` why nothing can be recorded. Notify the user if `status` had no error before."""
+        """Store `message` in `status`: the reason why nothing can be recorded.
+
+        The user is notified only if `status` had no error before.
+        """
         if not self.status.error:
             self._notify(message)
         self.status = replace(self.status, error=message)

@@ -66,7 +66,9 @@ def _may_lack_topics(groups: Mapping[int, list[dict[str, Any]]], since: float) -
 
 
 def faults_of(faults: pa.Table, group: str) -> pa.Table:
-    """Return the faults that may prevent reading the offsets of a group: its own, those of brokers and of the cluster.
+    """Return the faults that can be the reason why a poll did not read the offsets of a group.
+
+    They are the faults of this group, of all brokers, and of the whole cluster.
 
     Args:
         faults: rows of table `faults`.
@@ -92,10 +94,11 @@ def _columns(
     recorded_polls: Sequence[RecordedPoll],
     unread: Set[int],
 ) -> list[array[float]]:
-    """Return five columns: time in seconds since the epoch, lag, members, written records/s, read records/s.
+    """Return five columns with one value per poll.
 
-    Unknown values are NaN. If a poll could not read the offsets, the rates at this poll and at the next one are
-    unknown.
+    They are the time in seconds since the epoch, the lag in records, the number of members, and the rates at which
+    records were written and were read by the group, in records/s. Unknown values are NaN. If a poll could not read the
+    offsets, the rates at this poll and at the next one are unknown.
 
     Args:
         unread: times of the polls that could not read the offsets, in milliseconds since the epoch.
@@ -216,7 +219,10 @@ PARTITION_COLUMNS = (
 )  # fmt: skip
 
 INT64_RANGE = 2**64
-"""Number of values of a 64-bit integer. Arrow's sums of lags can overflow, but are correct modulo this number."""
+"""Number of different values of a 64-bit integer.
+
+If Arrow's sum of lags overflows, the result differs from the real sum by a multiple of this number.
+"""
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
 """Names of the attributes of `PollChange` that contain the change of a total, such as the total lag.
@@ -300,9 +306,10 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return the columns `written`, `read` and `rewound` of `PollChange`, as differences from the previous row.
+    """Return columns named `written`, `read` and `rewound`, with differences from the partition's previous row.
 
-    A value is null if it is unknown or would be negative. `columns` must be sorted by topic, partition and poll.
+    For their meaning, see `PollChange`. A value is null if it is unknown or would be negative. `columns` must be sorted
+    by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -337,7 +344,7 @@ def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Arr
 
 
 def _owner_changes(columns: Mapping[str, pa.Array], first_poll: int) -> dict[int, int]:
-    """Return time of each poll, in milliseconds since the epoch → number of partitions that got another owner.
+    """Return a dict: time of a poll, in milliseconds since the epoch → number of partitions that got a different owner.
 
     The poll at time `first_poll` is left out, because earlier owners are unknown. `columns` must be sorted by topic,
     partition and poll.
@@ -357,7 +364,10 @@ def _owner_changes(columns: Mapping[str, pa.Array], first_poll: int) -> dict[int
 
 
 def differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
-    """Return for each row whether it differs from the previous row in a column of `names`; true for the first row."""
+    """Return a boolean for each row: whether it differs from the previous row in at least one of the columns `names`.
+
+    The value of the first row is true.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Maximum number, and maximum fraction, of a block's groups whose rows are converted to Python one group at a time.
+"""Two limits for converting the rows of a block to Python one group at a time: number and fraction of its groups.
 
-If more groups are requested than both limits allow, the whole block is converted at once, because that is faster.
+If the number of requested groups exceeds both limits, all rows of the block are converted in one step, because that is
+faster.
 """
 
 
@@ -30,10 +31,10 @@ class Keyframe:
     A keyframe is a poll for which all rows are stored. For the polls after it, only changed rows are stored.
 
     Args:
-        load: returns the rows of the table with a given name. It is called once per table.
+        load: function that returns the rows of the table with a given name. It is called once per table.
         polls: times of the keyframe and of the polls until the next keyframe, in milliseconds since the epoch. Rows of
             other polls are ignored, because they come from interrupted writes.
-        reading: returns a context manager that converts read errors to `LakeError`.
+        reading: function that returns a context manager. While it is active, read errors are converted to `LakeError`.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class Keyframe:
         self._lock = threading.Lock()
 
     def at(self, name: str, poll: int) -> TableState:
-        """Return the rows of a table that were valid after a poll.
+        """Return the rows of a table that describe the state of the cluster at a poll.
 
         Args:
             name: name of the table.
@@ -96,12 +97,12 @@ class KeyframeTable:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return the rows of a block, and of the blocks that were loaded with it."""
+        """Return the rows of a block, in one object with the rows of all blocks that were read in the same step."""
         self.load([index])
         return self._blocks[index]
 
     def narrow(self, columns: tuple[str, ...], poll: int) -> pa.Table:
-        """Return all rows that were valid after a poll, with only column `group` and the given columns."""
+        """Return the rows that describe the state at a poll, with only the column `group` and the given columns."""
         rows = self._narrow.get(columns)
         if rows is None:
             needed = dict.fromkeys(("poll", "gone", *self._table.key, *columns))
@@ -121,7 +122,10 @@ class _KeyframeRows:
         self._last = _last_of_each(self._rows, key)
 
     def after(self, poll: int) -> pa.Table:
-        """Return the newest row of each key at or before a poll, without rows that record a deletion."""
+        """Return the rows that describe the state at a poll: the newest row of each key up to this poll.
+
+        Keys whose newest row says that the object no longer exists (column `gone`) are left out.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -134,7 +138,7 @@ class _KeyframeRows:
 
 
 class TableState:
-    """The rows of one table that were valid after one poll, by group."""
+    """The state of all groups at one poll, as rows of one recorded table. Rows are read from disk on demand."""
 
     def __init__(self, blocks: KeyframeTable, poll: int) -> None:
         self._blocks = blocks
@@ -181,7 +185,13 @@ class TableState:
 
 
 class BlockState:
-    """The rows in some blocks of a table that were valid after one poll. Rows are converted to Python on demand."""
+    """The state of some groups at one poll, as rows of one recorded table.
+
+    They are the groups of the blocks that were read from disk in one step. Rows are converted to Python on demand.
+
+    Args:
+        rows: one row per object that existed at the poll (such as a member), sorted by group.
+    """
 
     def __init__(self, rows: pa.Table) -> None:
         rows = rows.combine_chunks()
@@ -234,7 +244,9 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def _spans(column: pa.ChunkedArray) -> dict[str, tuple[int, int]]:
-    """Return value of the column → (index of its first row, index after its last row). Null becomes an empty string.
+    """Return a dict: value of the column → (index of its first row, index after its last row).
+
+    The key for null is an empty string.
 
     Rows with equal values must be adjacent.
     """

@@ -13,7 +13,8 @@ class RecorderOptions:
 
     Attributes:
         interval: time from the start of a poll to the start of the next poll.
-        flush: maximum time for which rows wait in memory to be written. A crash of the recorder loses only these rows.
+        flush: maximum time for which rows wait in memory before they are written to the lake. If the recorder crashes,
+            only the rows that are waiting are lost.
         keyframe: time between two keyframes. At a keyframe, all rows are written, and at other polls, only the changed
             rows.
         describe: maximum time between two reads of the same group's description.
@@ -32,7 +33,7 @@ class RecorderStatus:
     """Status of the recorder.
 
     Attributes:
-        polls, rows: number of written polls and rows.
+        polls, rows: number of polls and of rows that this recorder has written to the lake.
         last: time of the newest written poll, in seconds since the epoch; None if no poll has been written.
         waiting: number of rows that wait in memory to be written.
         error: why nothing can be recorded now; empty if there is no problem.

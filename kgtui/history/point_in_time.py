@@ -26,7 +26,7 @@ class PointInTime:
     """The state of a cluster at one recorded poll. Tables are read from disk on demand.
 
     Attributes:
-        answered: number of brokers that returned their list of groups.
+        answered: number of brokers that returned their list of groups at this poll.
         interval: configured time between two polls, in seconds.
     """
 
@@ -82,7 +82,7 @@ class PointInTime:
 
     @cached_property
     def group_faults(self) -> Mapping[tuple[str, str], Fault]:
-        """(scope, group id) → fault, for faults of single groups. The scope says what could not be read."""
+        """Dict: (scope, group id) → fault, for faults of single groups. The scope names the data that were not read."""
         return {(scope, fault.group): fault for scope, fault in self.faults if fault.group is not None}
 
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
@@ -114,7 +114,7 @@ class PointInTime:
         return None
 
     def described_at(self, group: str) -> float | None:
-        """Return when this version of the description was first read, in seconds since the epoch.
+        """Return the time at which the group's description at this poll was first read, in seconds since the epoch.
 
         The result is None if the group was not described yet.
         """

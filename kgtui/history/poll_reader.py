@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Values of column `scope` of table `faults`.
+"""Values of column `scope` of table `faults` that are used for faults of whole brokers.
 
-A fault with such a scope, and without a group id, concerns all groups of its broker or, without a broker id, of the
-cluster.
+If a fault has one of these scopes and no group id, it concerns all groups of its broker. If it has no broker id either,
+it concerns all groups of the cluster.
 """
 
 
@@ -37,9 +37,9 @@ class GroupRead(NamedTuple):
     """The description and the offsets of one group at one poll.
 
     Attributes:
-        description: None if the group has not been described yet, or if the read of the description failed.
-        offsets: None if the read of the offsets failed, or if groups of this type have no offsets.
-        fault: why a read failed; None if no read failed.
+        description: None if the group had not been described yet, or if this poll could not read the description.
+        offsets: None if this poll could not read the offsets, or if groups of this type have no offsets.
+        fault: why the description or the offsets could not be read; None if there was no fault.
     """
 
     description: GroupDescription | None
@@ -151,8 +151,8 @@ class _GroupStates:
     def read_at(self, poll: RecordedPoll) -> PollRead:
         """Return the description and offsets of each group at the poll of the last call of `go_to`.
 
-        A value that the poll could not read is None in the result. A later poll without a fault returns the last known
-        value again.
+        A value that the poll could not read is None in the result. For a later poll without a fault, the result
+        contains the last known value again, even if this poll recorded no new value.
         """
         reads = dict(self._reads)
         for scope, fault in self._faults.values():

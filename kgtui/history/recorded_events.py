@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Positions = dict["TopicPartition", int]
 PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
-"""Time of a poll, in milliseconds since the epoch → group id → positions before and after the poll.
+"""Dict: time of a poll, in milliseconds since the epoch → group id → pair (positions before, positions after the poll).
 
 A position is a committed offset or a share-partition start offset. Only changes of positions that may be events are
 included.
@@ -54,8 +54,8 @@ def recorded_events(
 ) -> Iterator[Event]:
     """Yield the events of a recording, oldest first. Events of the same poll are sorted by group.
 
-    At each keyframe (a poll with all rows), the known members and owners are forgotten, so that the events of a poll do
-    not depend on `since`.
+    At each keyframe (a poll with all rows), the members and owners from earlier polls are forgotten. As a result, the
+    same events are found at a poll, whatever the value of `since` is.
 
     Args:
         since, until: only events after `since` and up to `until` are returned, in seconds since the epoch; None for no
@@ -135,8 +135,8 @@ class _RecordedState:
         """Apply the changes of a poll to the rows of all groups, and return the events of the groups.
 
         Args:
-            moved: group id → committed or share-partition start offsets before and after the poll, if the change may be
-                an event.
+            moved: group id → pair (positions before, positions after the poll), for the groups with changes that may be
+                events. Positions are committed offsets or share-partition start offsets.
             whole: whether the poll is a keyframe.
         """
         listed_before, members_before = self._advance(poll, tables, whole=whole)
@@ -281,7 +281,8 @@ def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> 
         table: rows of table `partitions` in one chunk, sorted by key and poll. Rows from before the keyframe are
             compared only with rows of the keyframe.
         keyframe: time of the keyframe, in milliseconds since the epoch.
-        memberless: ids of groups that were Empty at some time. For these, even a move forward may be an event.
+        memberless: ids of groups that were Empty at some time. In these groups, even an increase of an offset can be an
+            event, because an offset of a group without members is only changed by hand.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -68,8 +68,8 @@ class Recorder:
         now: returns seconds since the epoch.
         elapsed: returns seconds of a monotonic clock.
         wait: called with the seconds until the next poll. It replaces the sleep between polls in a simulation.
-        alone: whether no terminal UI runs on this event loop. Python's garbage collector is then paused during each
-            poll, which saves time, but blocks the loop after the poll.
+        alone: whether no terminal UI runs on this event loop. If it is true, Python's garbage collector is paused
+            during each poll. This saves time, but the collection after the poll blocks the event loop.
     """
 
     def __init__(
@@ -109,11 +109,11 @@ class Recorder:
         return self._lake.status
 
     def stop(self) -> None:
-        """Make `run` write all waiting rows and return."""
+        """Make `run` write all rows that wait in memory, and then return."""
         self._stopping.set()
 
     async def run(self) -> None:
-        """Record until `stop` is called or the task is cancelled. Waiting rows are always written before the end.
+        """Record until `stop` is called or the task is cancelled. Before it ends, all waiting rows are written.
 
         Raises:
             LakeError: the folder cannot be written, is not a lake, or belongs to another cluster.
@@ -202,8 +202,8 @@ class Recorder:
             snapshot, self._changes.owned(), access=access, now=self._elapsed(), timeout=timeout
         )
         rows, keyframe = await self._compare(result, at)
-        # If waiting rows were dropped during this poll, this poll is not stored either, because it contains only the
-        # changes since a dropped poll.
+        # If the rows of earlier polls were dropped during this poll, do not store this poll either, because it
+        # contains only the changes since a dropped poll.
         if not self._lake.lost:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
@@ -214,10 +214,10 @@ class Recorder:
         await asyncio.to_thread(result.release)
 
     async def _compare(self, result: PollResult, at: int) -> tuple[RowsByTable, int]:
-        """Compare a poll with the previous one. Return the changed rows, and the time of the poll's keyframe.
+        """Compare a poll with the previous one. Return a pair: the changed rows, and the time of the poll's keyframe.
 
-        If the poll is a keyframe itself, return all rows. The comparison runs in a thread, because comparing 100,000
-        partitions takes half a second.
+        The keyframe is the last poll for which all rows were stored. If the poll becomes a keyframe itself, all rows
+        are returned. The comparison runs in a thread, because comparing 100,000 partitions takes half a second.
         """
         rows, changes = new_rows(), self._changes
         await asyncio.to_thread(_compare, changes, result, at, rows)
@@ -291,7 +291,9 @@ class RetentionRefresher:
         self._asked: float | None = None
 
     def due(self, now: float) -> bool:
-        """Return whether nothing was read yet, or the last read is `RETENTION_MAX_AGE` seconds ago.
+        """Return whether the retention must be read now.
+
+        This is the case if it has not been read yet, or if the last read was at least `RETENTION_MAX_AGE` seconds ago.
 
         Args:
             now: current time in seconds, by the same clock as for `refresh`.
@@ -305,7 +307,8 @@ class RetentionRefresher:
         self._asked = now
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
-            # Delete the stored retention of topics without a result, unless a fault may be the reason.
+            # Delete the stored retention of topics that have no result. Do not delete it if there was a fault, because
+            # the fault may be the reason why there is no result.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")
@@ -314,14 +317,16 @@ class RetentionRefresher:
 class Poller:
     """Reads all groups of a cluster for one poll of the recorder.
 
-    - All offsets are read here, because the monitor keeps only summaries of most groups.
-    - The groups of each coordinator are read in separate batches, so that a hanging coordinator affects only its own
+    - The offsets of all groups are read here. They cannot be taken from the monitor, which has only a summary for most
       groups.
-    - Loops over all groups run in threads, because a terminal UI may run on the same event loop.
+    - The groups of each coordinator are read in separate batches, so that a coordinator that does not respond delays
+      only its own groups.
+    - Loops over all groups run in threads, so that they do not block a terminal UI on the same event loop.
 
     Args:
-        describe_every: maximum seconds between two reads of the same group's description. The description is read again
-            even if the group's listing is unchanged, because a listing does not show which members a group has.
+        describe_every: maximum time between two reads of the same group's description, in seconds. The description is
+            read again after this time even if the group's listing is unchanged, because a listing does not show which
+            members a group has.
     """
 
     def __init__(self, admin: GroupAdmin, *, describe_every: float) -> None:

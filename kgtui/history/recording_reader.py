@@ -48,7 +48,7 @@ _CACHED_KEYFRAMES = 3
 """Number of keyframes (polls with all rows) that stay in memory, so that stepping to the next one and back is fast."""
 
 _CACHED_DAYS = 64
-"""Number of `DayOfChanges` objects that stay in memory, so that `next_change` does not read the same day again."""
+"""Number of `DayOfChanges` (changes to one group on one day) that stay in memory for later calls of `next_change`."""
 
 
 class RecordingReader:
@@ -83,7 +83,8 @@ class RecordingReader:
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                # The new polls may belong to the last keyframe, whose cached rows are then incomplete. Drop these rows.
+                # Drop the cached rows of the last keyframe. They are incomplete if the new polls belong to this
+                # keyframe.
                 self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
@@ -218,14 +219,16 @@ class RecordingReader:
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
-        # The group can also change between two days. `adjacent` is the state of the group at the last poll of the day
-        # that was searched before; with `back`, at the first poll of that day.
+        # The group can also change between the last poll of a day and the first poll of the next day. Therefore,
+        # `adjacent` is the state of the group at the end of the day that was searched before. If `back` is true, it is
+        # the state at the beginning of that day.
         adjacent: GroupState | None = None
-        first_poll = 0  # with `back`: time of the first poll of the day that was searched before
+        first_poll = 0  # if `back` is true: time of the first poll of the day that was searched before
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            # The first poll after the midnight between this day and the day that was searched before.
+            # `midnight_poll` is the first poll after the midnight between this day and the day that was searched
+            # before.
             midnight_poll = first_poll if back else polls[0][0]
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
@@ -265,7 +268,7 @@ class RecordingReader:
         return cached[1]
 
     def _read_group(self, table: Table, columns: Sequence[str], group: str, span: tuple[int, int]) -> pa.Table:
-        """Read the rows of one group. The reader's lock is held only while the table is opened.
+        """Read the rows of one group. The lock of this object is held only while the table is opened.
 
         Args:
             span: times of the first poll, which must be a keyframe, and of the last poll, in milliseconds since the

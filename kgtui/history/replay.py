@@ -40,10 +40,11 @@ _READ_ONLY = "a recording cannot be changed"
 
 
 class ReplayAdmin:
-    """A `GroupAdmin` that returns the data of one recorded poll. `seek` and `step` select another poll.
+    """A `GroupAdmin` that returns the data of one recorded poll. `seek`, `step` and `next_change` select a different
+    poll.
 
-    If the recorder could not read something, the same read returns the recorded fault here. `delete_groups` refuses
-    every group.
+    If the recorder could not read some data at this poll, the method for these data returns the fault that was
+    recorded. `delete_groups` refuses every group.
     """
 
     def __init__(self, recording: RecordingReader, point_in_time: PointInTime) -> None:
@@ -85,7 +86,7 @@ class ReplayAdmin:
         return self.poll.at + time.monotonic() - self._since
 
     async def seek(self, at: float | RecordedPoll | None) -> RecordedPoll:
-        """Show another poll, and return it.
+        """Select the poll that is shown, and return it.
 
         Args:
             at: a poll; or seconds since the epoch, for the newest poll at or before this time; or None, for the newest
@@ -106,14 +107,16 @@ class ReplayAdmin:
         return await self._go(lambda: self.recording.step(self.poll, by))
 
     async def next_change(self, group: str, *, back: bool = False) -> RecordedPoll | None:
-        """Show and return the next poll at which a group changed, or the previous one if `back` is true.
+        """Show and return the next later poll at which a group changed.
+
+        If `back` is true, show and return the last earlier poll instead.
 
         If there is no such poll, keep the current poll and return None.
         """
         return await self._go(lambda: self.recording.next_change(group, self.poll, back=back))
 
     async def state_times(self) -> StateTimes:
-        """Return for each group when its state at the poll that is shown began.
+        """Return the times at which the groups entered the states that they have at the poll that is shown.
 
         Raises:
             LakeError: rows cannot be read.
@@ -215,11 +218,11 @@ class ReplayAdmin:
         return Answer(Retention(found, stored.offsets))
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the newest permissions of the recorder's user.
+        """Return the permissions of the recorder's user that the recorder stored last.
 
-        Whether this user has DESCRIBE on all topics is taken from the poll that is shown. It is false if brokers may
-        have hidden offsets of every group at this poll, and true otherwise. Older recordings lack this information, so
-        the stored permissions are returned unchanged.
+        One of them is replaced: whether this user had DESCRIBE on all topics is taken from the poll that is shown. It
+        is false if brokers may have hidden offsets of every group at this poll, and true otherwise. Recordings of an
+        older kgtui do not contain this for each poll. For them, all stored permissions are returned unchanged.
         """
         return await asyncio.to_thread(self._access)
 
@@ -235,9 +238,10 @@ class ReplayAdmin:
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
     ) -> Answer[Mapping[str, T]]:
-        """Return the result of `read` or a fault for each group.
+        """Call `read` for each group, and return an `Answer` with the results, and with a fault for each other group.
 
-        A group gets a fault if `read` returns None, or if table `faults` has a fault of the group with this `scope`.
+        A group gets a fault instead of a result if `read` returns None, or if a fault with this `scope` was recorded
+        for the group. A scope is the kind of data that could not be read, such as `offsets`.
         """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 
@@ -267,7 +271,7 @@ class ReplayAdmin:
 
 
 class ReplayFeed:
-    """Returns the changes in one broker's list of groups after the replay has switched to another poll."""
+    """Returns the changes in one broker's list of groups each time the replay has switched to a different poll."""
 
     def __init__(self, admin: ReplayAdmin, broker: int) -> None:
         self._admin = admin
@@ -277,10 +281,14 @@ class ReplayFeed:
         self._poll: RecordedPoll | None = None
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """Return the changes in the broker's list of groups since the previous call.
+        """Compare the broker's list of groups at the poll that is shown with the list at the previous call.
 
-        Raises:
-            ClientError: the broker has a recorded fault, and its list has not changed since the previous call.
+        Returns:
+            The groups that were added, removed or changed; without these if the same poll is still shown
+
+        Raises: ClientError: the recorder could not read the broker's list at the poll that is shown, so the recorded
+            list is
+                the same as at the previous call.
         """
         state, began = self._admin.point_in_time, time.monotonic()
         if state.poll == self._poll:

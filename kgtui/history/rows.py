@@ -176,12 +176,12 @@ def owned_row(bounds: PartitionBounds, owner: str | None) -> RowValues:
 
 
 def commit_of_row(topic: str, partition: int, row: RowValues) -> CommittedOffset:
-    """Convert a row of table `partitions` whose kind is `commit` to a committed offset."""
+    """Convert a row of table `partitions` whose column `kind` is `commit` to a committed offset."""
     return CommittedOffset(topic, partition, row[1], row[4], row[5], row[6])
 
 
 def share_of_row(topic: str, partition: int, row: RowValues) -> ShareOffset:
-    """Convert a row of table `partitions` whose kind is `share` to the offset of a share group."""
+    """Convert a row of table `partitions` whose column `kind` is `share` to the offset of a share group."""
     return ShareOffset(topic, partition, row[2], row[4], row[3], row[6], row[7] or "")
 
 

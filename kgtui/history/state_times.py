@@ -1,4 +1,4 @@
-"""Find out from a recording when the states of the groups at one poll began."""
+"""Find in a recording the times at which groups entered the states that they have at a given poll."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from kgtui.history.recording_reader import RecordingReader
 
 MOST_ROWS = 1_000_000
-"""Approximate maximum number of rows of table `groups` that are read.
+"""Approximate maximum number of rows of table `groups` that are read to find the times.
 
-Every keyframe (a poll with all rows) has one row per group, so with 100,000 groups, the newest ten keyframes are
-searched.
+Every keyframe (a poll with all rows) has one row per group. With 100,000 groups, only the newest ten keyframes are
+therefore searched.
 """
 
 COLUMNS = ("poll", "keyframe", "group", "gone", "state")
 
 
 class StateTimes(NamedTuple):
-    """When the states of the groups at one recorded poll began.
+    """The times at which groups entered the states that they have at one recorded poll.
 
     Attributes:
         since: group id → time at which the state of the group began, in seconds since the epoch. Groups whose state did
@@ -92,7 +92,7 @@ class StateChanges:
         return rows.filter(pc.or_(differs(states, *states), pc.fill_null(absent, False)))
 
     def at(self, poll: RecordedPoll, listed: Collection[str]) -> StateTimes:
-        """Return when the states of the groups at a poll began.
+        """Return the times at which groups entered the states that they have at a poll.
 
         Args:
             poll: a poll that belongs to the newest searched keyframe.
