@@ -1,4 +1,6 @@
-"""A simulated Kafka cluster on loopback, for the demo and for tests. It has the APIs for reading and deleting groups.
+"""A simulated Kafka cluster on the loopback interface, for the demo and for tests.
+
+The simulated brokers support the APIs with which clients read and delete groups.
 
 This package may import `kgtui.protocol`, `kgtui.model`, `kgtui.errors`, msgspec and the standard library.
 
@@ -39,7 +41,7 @@ Node ids begin at 1. Members and offsets are not stored, but computed from the s
 | `groups` | the states, members and assignments of groups of each type |
 | `membership` | the members of a group at a given time |
 | `commit_patterns` | which offsets a group has committed at a given time |
-| `generated_groups` | large numbers of groups that take a few bytes of memory each |
+| `generated_groups` | large numbers of groups, each of which needs only a few bytes of memory |
 | `hashing` | derives ids, hosts and numbers from names, with the same result in every process |
 | `scenarios` | TOML files with topics and groups, and their loader |
 | `demo_history` | the topics, groups and incidents of the demo recording, which covers several days |

@@ -144,7 +144,7 @@ class Connection(asyncio.Protocol):
                 await asyncio.sleep(faults.throttle_ms / 1000)
 
     def _respond(self, request: bytes) -> bool:
-        """Send the response to one request; return False if the connection must be closed."""
+        """Process one request and send the response. Return False if the connection must be closed instead."""
         try:
             response = self._server.dispatcher.respond(self._server.node, request)
         except ProtocolError as err:
@@ -189,8 +189,8 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
-    # For the kind `length`, overwrite the length of the first array with a huge number. It follows the throttle time
-    # (4 bytes) and, in ListGroups, the error code (2 bytes).
+    # The only remaining kind is `length`: overwrite the length of the first array with a huge number. The length
+    # follows the throttle time (4 bytes) and, in ListGroups, the error code (2 bytes).
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

@@ -23,7 +23,10 @@ START_SECONDS = 60.0
 """Maximum time from the start of the child process until it is ready, in seconds."""
 
 STOP_SECONDS = 5.0
-"""Time, in seconds, that the child process has to stop after its stdin was closed. After this time, it is killed."""
+"""Maximum time from the closing of the child process's stdin until the process must have exited, in seconds.
+
+If it has not exited by then, it is killed.
+"""
 
 
 class SimulatorError(KgtuiError):
@@ -96,7 +99,8 @@ class SimulatorProcess:
 
     def stop(self) -> None:
         """Stop the process of the cluster, if it is still running."""
-        with contextlib.suppress(OSError):  # Closing stdin flushes the pipe, which fails if the process has ended.
+        # Ignore an OSError. Closing stdin flushes the pipe, which fails if the process has already ended.
+        with contextlib.suppress(OSError):
             self._stdin.close()
         try:
             self._process.wait(STOP_SECONDS)

@@ -29,7 +29,7 @@ class Simulator:
     `cluster.bootstrap`.
 
     Attributes:
-        state: the brokers, topics and groups. A test may change them while the cluster runs.
+        state: the brokers, topics and groups. A test is allowed to change them while the cluster runs.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Simulator:
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
-        """Build a cluster. It listens on its ports after `start`.
+        """Build a cluster. It does not listen on any port until `start` is called.
 
         Args:
             brokers: number of brokers; their node ids begin at 1.
             groups: total number of groups. Generated groups are added to the groups of the scenario until the cluster
-                has this number of groups. By default, none are added.
+                has this number of groups. With None, no generated groups are added.
             partitions: number of partitions of each generated topic.
             seed: number from which ids and generated groups are derived. The same seed gives the same cluster.
             kafka_version: a release such as `4.4`, or a comma-separated list of releases. Broker 1 uses the first
@@ -137,7 +137,10 @@ class Simulator:
         await self.stop()
 
     async def _tick(self) -> None:
-        """Apply due state changes of generated groups regularly, so that no request has to apply many changes."""
+        """Apply the state changes of generated groups that are due, at regular intervals until the cluster is stopped.
+
+        Otherwise, the next request would have to apply all of them, and would take long.
+        """
         while True:
             await asyncio.sleep(TICK)
             if self.state.generated is not None:
@@ -154,10 +157,11 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return feature → finalized level. Features that are not in `changed` have the defaults of the newest release.
+    """Return a dict: feature → finalized level, from `changed` or else from the defaults of the newest broker's
+    release.
 
-    Unlike in a real cluster, the oldest broker need not support the features, so that tests can combine old brokers
-    with new features.
+    Unlike in a real cluster, a feature can have a level that the oldest broker does not support, so that tests can
+    combine old brokers with new features.
     """
     newest = max(broker_releases, key=lambda release: release.number)
     return {**newest.default_features(), **changed}

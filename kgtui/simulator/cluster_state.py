@@ -69,8 +69,8 @@ class Node:
     Attributes:
         port: 0 until a free port is chosen.
         alive: False while the broker is killed.
-        elections: number of times that the broker was killed or restarted. Each time, the partitions that prefer this
-            broker as the leader get another leader.
+        elections: number of times that the broker was killed or restarted. Each time, the partitions whose preferred
+            leader is this broker get a different leader.
     """
 
     id: int
@@ -178,9 +178,9 @@ class ClusterState:
         return after
 
     def first_record(self, topic: Topic, partition: int, timestamp: int) -> int:
-        """Return the lowest offset whose record is not older than `timestamp` (in milliseconds since the epoch).
+        """Return the offset of the first record that is not older than `timestamp` (in milliseconds since the epoch).
 
-        If no record is new enough yet, the result is the log end offset or higher.
+        If all records are older, the result is the log end offset or a higher offset.
         """
         oldest = self.timestamp(topic.oldest)
         return 0 if timestamp <= oldest else topic.log_end(partition, self.since(timestamp - 1))
@@ -194,8 +194,8 @@ class ClusterState:
     def delete_topic(self, name: str) -> None:
         """Delete a topic, but keep the offsets that groups have committed for it.
 
-        A real coordinator keeps these offsets only if it is not notified of the deletion (observed with Kafka 4.3.1 and
-        3.9.2).
+        A real coordinator deletes these offsets, too, unless it is not notified of the deletion (observed with Kafka
+        4.3.1 and 3.9.2). The simulated cluster always keeps them, so that clients see offsets of a deleted topic.
         """
         topic = self.topics.pop(name, None)
         if topic is not None:
@@ -220,10 +220,7 @@ class ClusterState:
         return self.nodes[node_id - 1]
 
     def set_alive(self, node_id: int, alive: bool) -> None:
-        """Kill or restart a broker.
-
-        Other brokers lead the partitions of a killed broker until it is restarted.
-        """
+        """Kill or restart a broker. While a broker is killed, other brokers are the leaders of its partitions."""
         node = self.node(node_id)
         if node.alive != alive:
             node.alive = alive
@@ -231,7 +228,7 @@ class ClusterState:
             self._leaderships.clear()
 
     def move_coordinator(self, group: str, node_id: int) -> None:
-        """Make a broker the coordinator of a group and of all groups in its partition of `__consumer_offsets`."""
+        """Make a broker the coordinator of a group, and of all groups in the same partition of `__consumer_offsets`."""
         self._moved[self.offsets_partition(group)] = self.node(node_id).id
         self._leaderships.clear()
 
@@ -307,7 +304,7 @@ class ClusterState:
         return 0
 
     def remove_group(self, name: str) -> None:
-        """Remove a group in any state, if it exists."""
+        """Remove a group, even if it has members. Do nothing if it does not exist."""
         if self.groups.pop(name, None) is None and self.generated is not None:
             index = self.generated.index.get(name)
             if index is not None:

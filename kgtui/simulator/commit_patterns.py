@@ -20,7 +20,10 @@ COMMIT_INTERVAL = 5.0
 """Time between two offset commits of a group, in seconds, as in Kafka's `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""Shortest `Steady.delay` that varies from commit to commit, in seconds. Shorter delays are constant."""
+"""Minimum value of `Steady.delay`, in seconds, with which the delay varies from commit to commit.
+
+A shorter delay is the same at each commit.
+"""
 
 
 class CommitPattern(Protocol):
@@ -140,7 +143,10 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
         return topic.log_ends(self.read_until(last_commit(t)))
 
     def read_until(self, t: float) -> float:
-        """Return the timestamp of the newest record that the group has read at time `t`, in seconds since the start."""
+        """Return the timestamp of the newest record that the group has read at time `t`.
+
+        Both times are in seconds since the start of the cluster.
+        """
         if not self.speeds or t <= self.speeds[0][0]:
             return t - self.delay
         until = self.speeds[0][0] - self.delay

@@ -63,7 +63,7 @@ def _command(method: Method) -> Method:
 
 
 class Faults:
-    """The faults that are injected into a cluster. A change of the faults affects all requests that arrive later.
+    """The faults that are injected into a cluster. If they are changed, all requests that arrive later are affected.
 
     Attributes:
         cluster_forbidden: whether clients have no DESCRIBE permission on the cluster.
@@ -93,7 +93,7 @@ class Faults:
         self._cut, self._stop, self._start = cut, stop, start
 
     def broker(self, node: int) -> BrokerFaults:
-        """Return the faults of one broker, which the caller may change.
+        """Return the faults of one broker. The caller is allowed to change the returned object.
 
         Raises:
             KeyError: no broker has this id.
@@ -105,7 +105,8 @@ class Faults:
     def black_hole(self, node: int, on: bool = True) -> None:
         """Make a broker accept connections and requests without responding.
 
-        With `on=False`, the broker responds again, also to the requests that it has received in the meantime.
+        With `on=False`, the broker responds again. It also responds to the requests that it received while it did not
+        respond.
         """
         faults = self.broker(node)
         faults.black_hole = on
@@ -116,7 +117,9 @@ class Faults:
 
     @_command
     def latency(self, node: int, seconds: float, api: int | None = None) -> None:
-        """Delay all responses of a broker; if `api` is an API key, delay only the responses of this API.
+        """Delay the responses of a broker by a number of seconds.
+
+        If `api` is an API key, only the responses of this API are delayed. If `api` is None, all responses are delayed.
 
         The delay is in real time, even if the cluster has a `ManualClock`.
         """
@@ -165,7 +168,7 @@ class Faults:
 
     @_command
     def move_coordinator(self, group: str, node: int) -> None:
-        """Make a broker the coordinator of a group and of all groups in its partition of `__consumer_offsets`."""
+        """Make a broker the coordinator of a group, and of all groups in the same partition of `__consumer_offsets`."""
         self._state.move_coordinator(group, node)
 
     @_command
@@ -186,7 +189,7 @@ class Faults:
         """Forbid clients to describe, read or delete the groups that match a pattern.
 
         Responses contain error 30 (GROUP_AUTHORIZATION_FAILED) for these groups. Patterns have the wildcards `*` and
-        `?`, and replace earlier patterns.
+        `?`, and replace the patterns of earlier calls.
         """
         self._forbidden_groups = tuple(patterns)
 
@@ -194,10 +197,10 @@ class Faults:
     def forbid_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe the topics that match a pattern.
 
-        Responses contain error 29 (TOPIC_AUTHORIZATION_FAILED) for these topics. If the request is for all topics,
-        responses omit these topics. Other existing topics stay allowed. Requests for topics that do not exist also fail
-        with error 29, as in a cluster with one ACL for each allowed topic. Patterns have the wildcards `*` and `?`, and
-        replace earlier patterns.
+        Responses contain error 29 (TOPIC_AUTHORIZATION_FAILED) for these topics. If a request is for all topics, the
+        response omits these topics. All other existing topics are allowed. Topics that do not exist also get error 29,
+        as in a cluster that has one ACL for each allowed topic. Patterns have the wildcards `*` and `?`, and replace
+        the patterns of earlier calls.
         """
         self._forbidden_topics = tuple(patterns)
 
@@ -205,8 +208,8 @@ class Faults:
     def deny_topics(self, patterns: Iterable[str]) -> None:
         """Deny clients access to the topics that match a pattern, and allow all other topics.
 
-        Unlike with `forbid_topics`, requests for topics that do not exist are allowed, too. Patterns replace earlier
-        patterns of this method.
+        Unlike with `forbid_topics`, requests for topics that do not exist are allowed, too. The patterns replace those
+        of earlier calls of this method.
         """
         self._denied_topics = tuple(patterns)
 

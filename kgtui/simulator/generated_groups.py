@@ -1,4 +1,4 @@
-"""Simulate large numbers of groups that take a few bytes of memory each.
+"""Simulate large numbers of groups, each of which needs only a few bytes of memory.
 
 A `Group` object is built only when a client requests its details.
 """
@@ -110,8 +110,8 @@ class GeneratedGroups:
         kinds: per group, the index of its kind in `GENERATED_KINDS`.
         states: per group, `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
         membership_changes: per group, the number of times that its members have changed.
-        last_active_tick: per group, the value of `ticks` when it last left the state `STABLE`. While its members read
-            nothing, its committed offsets stay those of this tick.
+        last_active_tick: per group, the value of `ticks` when it last left the state `STABLE`. Until it is `STABLE`
+            again, its members read nothing, and its committed offsets are those at this tick.
         partition: per group, its partition of `__consumer_offsets`.
         position: per group, its position in `by_partition[partition]`.
         by_partition: per partition of `__consumer_offsets`, the indexes of its groups.
@@ -205,7 +205,7 @@ class GeneratedGroups:
             self._add_console_consumer(rng)
 
     def _step(self, index: int, rng: Random) -> None:
-        """Move one group a state closer to Stable. A Stable group begins a rebalance or becomes Empty."""
+        """Change the state of one group: to the next state before Stable, or from Stable to a rebalance or to Empty."""
         state, kind = self.states[index], self.kinds[index]
         if state == DELETED or kind == SIMPLE:
             return

@@ -15,18 +15,18 @@ _MASK_32_BITS = 0xFFFFFFFF
 
 
 def digest(*parts: object) -> bytes:
-    """Return a hash of 16 bytes, which is computed from all parts together."""
+    """Return a hash of 16 bytes, which depends on all parts and their order."""
     text = "\x1f".join(str(part) for part in parts)
     return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
 
 
 def hash_number(*parts: object) -> int:
-    """Return a number from 0 to 2^32 - 1, which is the hash of all parts together."""
+    """Return a number from 0 to 2^32 - 1, which depends on all parts and their order."""
     return int.from_bytes(digest(*parts)[:4], "big")
 
 
 def hash_uuid(*parts: object) -> UUID:
-    """Return a UUID of version 4 that is derived from all parts together."""
+    """Return a UUID of version 4, which depends on all parts and their order."""
     return UUID(bytes=digest(*parts), version=4)
 
 

@@ -13,9 +13,9 @@ FOREVER = math.inf
 
 
 class Slot(NamedTuple):
-    """A numbered place for a member in a group, and the membership change with which its current member joined.
+    """A numbered place for a member in a group, and the membership change with which the place's current member joined.
 
-    If another member takes the place, `number` stays the same and `joined` changes.
+    If a different member takes the place, `number` stays the same and `joined` changes.
     """
 
     number: int
@@ -52,9 +52,9 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         members: number of members; 0 means an Empty group.
-        since: constant number of seconds since the last change. With a small value, the group stays in a rebalance.
-            With the default, it stays Stable.
-        change: constant number of membership changes.
+        since: number of seconds since the members last changed. This number stays the same at all times: with a small
+            value, the group is always in a rebalance; with the default, it is always Stable.
+        change: number of membership changes since the cluster started, which also stays the same.
     """
 
     members: int
@@ -71,8 +71,8 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         period: seconds between two changes.
-        turns: one tuple per period, with the numbers of the slots that have a member. After the last tuple, the first
-            one is used again.
+        turns: one tuple per period, with the numbers of the slots (see `Slot`) that have a member in this period. After
+            the last tuple, the first one is used again.
         ahead: number of seconds for which the rotation has already run when the cluster starts.
     """
 

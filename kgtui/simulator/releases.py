@@ -83,7 +83,10 @@ NEWEST = "4.4"
 
 _KEY_BY_NAME = {api.name: key for key, api in APIS.items()}
 DESCRIBED_BY = {entry.name: _KEY_BY_NAME[entry.describe_rpc] for entry in GROUP_TYPES.values() if entry.feature}
-"""Group type, except classic → key of the API that describes its groups. A release without the API lacks the type."""
+"""Dict: group type, except classic → key of the API that describes groups of this type.
+
+A release that lacks this API does not support the group type.
+"""
 
 _METADATA_VERSION = {
     "3.3": 7, "3.6": 14, "3.7": 19, "3.8": 20, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 31,

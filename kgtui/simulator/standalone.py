@@ -24,14 +24,17 @@ if TYPE_CHECKING:
 
 
 MAX_COMMAND_SIZE = 1024 * 1024
-"""Maximum length of a command in bytes. A group id of 32,000 characters fits, even if JSON escapes all of them."""
+"""Maximum length of a command in bytes.
+
+It suffices for a command with a group id of 32,000 characters, even if JSON escapes all of them.
+"""
 
 
 async def serve(options: Options, *, write_line: Callable[[str], None], control: bool = False) -> None:
     """Start a cluster, write one line of JSON when it is ready, and serve until SIGINT, SIGTERM or SIGHUP.
 
-    With `control`, commands are read from stdin, and results are passed to `write_line`. The cluster then also stops
-    when stdin is closed, so that it never outlives its parent process.
+    If `control` is true, commands are read from stdin, and results are passed to `write_line`. In addition, the cluster
+    stops when stdin is closed, so that it does not keep running after its parent process has ended.
 
     Raises:
         UsageError: the options are invalid.
@@ -50,7 +53,8 @@ async def serve(options: Options, *, write_line: Callable[[str], None], control:
         port=options.port,
     )
     simulator.dispatcher.build_row_caches()
-    # The objects of the cluster live until the process exits, so they are excluded from later garbage collections.
+    # Exclude all existing objects from later garbage collections. They need not be searched for garbage, because the
+    # cluster needs them until the process exits.
     gc.collect()
     gc.freeze()
     stopped = asyncio.Event()

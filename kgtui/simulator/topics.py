@@ -17,10 +17,11 @@ WAVE_PERIOD = 240.0
 """Time between traffic peaks, in seconds. It is short, so that users of the demo see the traffic change."""
 
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
-"""Age of the oldest record when the cluster starts, in seconds: first in topics with traffic, then in those without.
+"""Age of the oldest record when the cluster starts, in seconds: `_OLDEST` in topics with traffic, `_OLDEST_IDLE` in
+others.
 
-In a topic without traffic, all records have this age. It is one hour, which is less than Kafka's default retention of
-seven days.
+In a topic without traffic, all records have the age `_OLDEST_IDLE`. It is less than Kafka's default retention of seven
+days, so that these records need not be deleted.
 """
 
 RETENTION_INTERVAL = 30.0
@@ -77,17 +78,17 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return the amount of traffic until time `t`, in seconds of average traffic.
+        """Return the amount of traffic from the start of the cluster to time `t`, in seconds of average traffic.
 
         For example, `flow(10)` is 12 if the first 10 s have as many records as 12 s of average traffic. The result is
-        the same for all partitions, and never decreases.
+        the same for all partitions. It never decreases with time.
         """
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions, given a result of the method `flow`."""
+        """Return the log end offsets of all partitions at the time for which the method `flow` returns this amount."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:
@@ -135,7 +136,7 @@ class DailyTopic(Topic):
 
     Attributes:
         hours: number of hours for which retention keeps records.
-        midnight: seconds from midnight UTC to time 0 of the cluster.
+        midnight: number of seconds from midnight UTC to the start of the cluster.
         surge: start and end of a surge of traffic, in seconds since the start of the cluster.
         surging: additional traffic during the surge, as a multiple of the average traffic.
     """
@@ -150,7 +151,7 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return the amount of traffic until time `t`, in seconds of average traffic.
+        """Return the amount of traffic from the start of the cluster to time `t`, in seconds of average traffic.
 
         It is the sum of the average traffic, a daily wave, two shorter waves and a surge.
         """

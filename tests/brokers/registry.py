@@ -99,9 +99,15 @@ class Registry:
 
 
 def join_registries(address: str, group: str, hosts: list[tuple[str, int]], timeout: float) -> list[Registry]:
-    """Join a group with one member per (host, port), and return the members.
+    """Join a group with one simulated schema registry per (host, port), and return these members of the group.
 
-    The group's leader becomes the master, as with real schema registries.
+    The registry that is the group's leader becomes the master, as with real schema registries.
+
+    Args:
+        address: `host:port` of any broker, from which the group's coordinator is requested.
+        group: group id.
+        hosts: the host and the port that each schema registry reports as its own.
+        timeout: maximum time for each step, such as finding the coordinator, in seconds.
     """
     address = find_coordinator(address, group, timeout)
     members: list[Registry] = []

@@ -28,8 +28,7 @@ _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=
 The latest is midnight UTC of 30 December 9999, because this time is in the year 9999 in every time zone.
 """
 _TOPIC, _FILES = "kafka-", "files-"
-"""Prefixes of the names of Spark's streaming queries: the first for queries that read the topic, the second for queries
-that read files."""
+"""Prefixes of the names of streaming queries: `_TOPIC` if a query reads the topic, `_FILES` if it reads files."""
 
 
 def coordinator_records(records: DataFrame) -> DataFrame:

@@ -36,7 +36,8 @@ error, because even a group that keeps up seems slower between two commits.
 _MOST_VARIATION = 3.0
 """Maximum factor by which a time that was estimated from the movement of the log start can be too short.
 
-It can be too short because the traffic varies."""
+It can be too short because the traffic varies.
+"""
 
 _LEAST_AGE = 60.0
 """`behind_since` is computed only if the oldest unread record of the group is at least this old, in seconds."""

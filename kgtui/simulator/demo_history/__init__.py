@@ -25,7 +25,7 @@ INCIDENTS = Path(__file__).with_name("incidents.toml")
 _BASE = 100_000_000
 """Log end offset of partition 0 of each topic at the start of the history.
 
-It is large, so that the older records in the log have positive offsets.
+It is so large that the records that are already in the log at this time have positive offsets.
 """
 
 
@@ -34,7 +34,7 @@ class HistoryPlan:
     """The time span of a history, and the times of its incidents.
 
     Attributes:
-        start: start of the history, in seconds since the epoch. Times of the cluster are counted from this time.
+        start: start of the history, in seconds since the epoch. The simulated cluster starts at this time.
         seconds: length of the history, in seconds.
         seed: seed of random changes, which move incidents by up to ten minutes and change topic rates by up to 20 %.
     """
@@ -51,7 +51,7 @@ class HistoryPlan:
         return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
 
     def at_fraction(self, fraction: float, jitter: str) -> float:
-        """Return the time after a fraction of the history's length, in seconds since its start, but at least 0.
+        """Return the time at which a fraction of the history has passed, in seconds since its start, but at least 0.
 
         All times with the same text `jitter` are moved by the same random amount, up to ten minutes.
         """
@@ -212,6 +212,6 @@ def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
 
 
 def _deployment(plan: HistoryPlan, name: str) -> ScheduledMembership:
-    """Return a schedule in which two members are replaced one after the other, at a time that depends on `name`."""
+    """Return a schedule in which two members are replaced one after the other. `name` and the seed determine when."""
     at = plan.at_fraction(0.2 + hash_number(plan.seed, name) % 50 / 100, name)
     return ScheduledMembership((0, 1), ((at, (1, 2)), (at + 40.0, (2, 3))))

@@ -50,7 +50,7 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
         name: prefix of the client ids.
         static: whether members have instance ids (KIP-345).
         racks: racks over which the members are spread. If empty, members report no rack.
-        host: name from which host addresses are derived; by default the group id.
+        host: text from which the members' host addresses are derived; empty to derive them from the group id.
     """
 
     name: str = "consumer"
@@ -123,7 +123,10 @@ class Group(ABC):
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state, which depends on how long ago the members changed (`membership.since`)."""
+        """Return the state in Kafka's spelling. It depends on the time since the members last changed.
+
+        This time is `membership.since`: shortly after a change, the group is in a rebalance.
+        """
         if not membership.slots:
             return "Empty"
         passed = 0.0
@@ -155,7 +158,10 @@ class Group(ABC):
                 yield read, pairs
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield each topic with a list of `(partition, start offset, lag)`. Only share groups yield any topics."""
+        """Yield each topic with a list of `(partition, share-partition start offset, lag)`.
+
+        Yield nothing if the group is not a share group.
+        """
         return iter(())
 
     def pauses(self, membership: Membership) -> bool:

@@ -75,7 +75,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     domain: str = "connect.svc"
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the metadata and the assignment of each worker. The metadata contains the worker's URL."""
+        """Return the metadata (including the worker's URL) and the assignment of each worker, both as encoded bytes."""
         version = {"default": 0, "compatible": 1}.get(self.name, 2)
         leader = group.member_id(membership.slots[0])
         leader_url = self._url(group, membership.slots[0].number)
@@ -105,7 +105,10 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the task that is revoked from the leader for 30 s after a worker has joined; empty at other times."""
+        """Return the tasks that the leader's assignment contains as revoked.
+
+        For 30 s after a worker has joined, this is one task of the first connector; at other times, there are none.
+        """
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
 
@@ -130,8 +133,9 @@ class SchemaRegistryMemberData(
 
     Attributes:
         domain: domain of the registries' host names.
-        ineligible: numbers of the slots whose registries cannot become the primary.
-        duplicate: whether all registries have the same URL. If so, assignments contain an error.
+        ineligible: numbers of the slots (see `Slot`) whose registries cannot become the primary.
+        duplicate: whether all registries have the same URL. If it is true, all assignments contain an error code and no
+            primary, as with real registries.
     """
 
     name: str = "v0"
@@ -140,7 +144,10 @@ class SchemaRegistryMemberData(
     duplicate: bool = False
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the identity of each registry, and the assignment that names the primary."""
+        """Return the identity and the assignment of each registry, both as encoded bytes.
+
+        All assignments are equal, and name the registry that is the primary.
+        """
         nodes = [
             schema_registry.Identity(
                 version=1,
@@ -180,7 +187,8 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 AnyMemberData: TypeAlias = ConsumerMemberData | ConnectMemberData | SchemaRegistryMemberData | RawMemberData
 """Classes that encode the member data of a Stable group.
 
-Their attribute `name` is the protocol that all members support. In groups of consumers, it is the assignor.
+Their attribute `name` is the name of the protocol that all members support. For consumers, it is the name of the
+assignor.
 """
 
 
@@ -189,7 +197,7 @@ class ClassicKeys(GroupKeys, tag="classic", frozen=True, forbid_unknown_fields=T
 
     Attributes:
         protocol: the protocol type, such as `consumer` or `connect`; empty for a simple group.
-        outlives: seconds until a group without members is Dead; None if it stays Empty.
+        outlives: number of seconds without members after which the group is Dead; None if it stays Empty.
     """
 
     protocol: str = "consumer"

@@ -96,7 +96,7 @@ class ConsumerGroup(Group):
 
 
 def retained(previous: Assignment, target: Assignment) -> Assignment:
-    """Return the partitions that are in both assignments. A member keeps them until it adopts its target assignment."""
+    """Return the partitions that are in both assignments: those that the member keeps reading while it reconciles."""
     targeted = {topic.name: set(partitions) for topic, partitions in target}
     both = [(topic, [p for p in partitions if p in targeted.get(topic.name, ())]) for topic, partitions in previous]
     return [(topic, partitions) for topic, partitions in both if partitions]

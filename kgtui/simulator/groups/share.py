@@ -17,8 +17,8 @@ class ShareKeys(GroupKeys, tag="share", frozen=True, forbid_unknown_fields=True,
     """The properties of a share group in scenario files.
 
     Attributes:
-        in_flight: number of acknowledged records per partition after the start offset. The lag does not include these
-            records.
+        in_flight: number of records per partition, after the share-partition start offset, that members have already
+            acknowledged. The lag does not include these records.
     """
 
     in_flight: int = 3

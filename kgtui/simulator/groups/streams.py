@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.membership import Membership, Slot
 
 Tasks = dict[str, list[int]]
-"""Subtopology id → partitions of its tasks."""
+"""Dict: subtopology id → partitions of the subtopology's tasks. A task is identified by these two values."""
 
 
 class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,7 +41,8 @@ class StreamsKeys(GroupKeys, tag="streams", frozen=True, forbid_unknown_fields=T
     Attributes:
         topology: the subtopologies. The index of a subtopology is its id.
         standbys: number of standby tasks per stateful task.
-        warming: time, in seconds, for which a stateful task warms up on another thread after the members have changed.
+        warming: number of seconds after a change of the members during which stateful tasks have warm-up tasks on
+            a different thread.
         endpoint: whether processes report an endpoint for interactive queries.
     """
 
@@ -170,7 +171,7 @@ class StreamsGroup(Group):
         }
 
     def _offsets(self, tasks: list[dict[str, Any]], t: float, *, behind: int) -> list[dict[str, Any]]:
-        """Return the changelog offsets up to which tasks have restored their state.
+        """Return, for each task, the changelog offset up to which the task has restored its state.
 
         Args:
             behind: number of records by which these offsets are below the log end offsets.

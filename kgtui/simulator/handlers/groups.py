@@ -265,8 +265,8 @@ class ListGroupsRowCache:
 
     def _apply_changes(self) -> None:
         generated = self._generated
-        # Sort the indexes, because the rows of new groups must be appended in the order of creation, and a newer group
-        # has a higher index.
+        # Sort the indexes, so that the rows of new groups are appended in the order of creation. The index of a group
+        # is higher than those of all groups that were created before it.
         for index in sorted(self._changed):
             partition, position = generated.partition[index], generated.position[index]
             rows = self._rows[partition]

@@ -28,7 +28,10 @@ FIRST_BATCHED = 8
 FIRST_WITH_GROUP_ERROR = 2
 _PARTITION = Struct(">iqi")
 _HEAD = 5
-"""Number of bytes before the group in an OffsetFetch response with one group: throttle time and number of groups."""
+"""Number of bytes that precede the row of the group in an OffsetFetch response with one group.
+
+They are the throttle time (4 bytes) and the number of groups (1 byte).
+"""
 
 NO_ID = UUID(int=0)
 UNINITIALIZED = (-1, -1)
@@ -61,7 +64,8 @@ def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
 def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
     """Encode one group of an OffsetFetch response.
 
-    If the request is for all committed offsets, they are packed here, because the general encoder is slower.
+    If all committed offsets of the group are requested, this function packs them itself, because the general encoder is
+    slower.
     """
     name = row["GroupId"]
     if row["Topics"] is not None or request.group_error(name):
@@ -120,7 +124,13 @@ def _partition(partition: int, offset: int, epoch: int, metadata: str, error: in
 
 
 def _asked(request: RequestContext, row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the response row for one requested topic. Partitions that are not in `rows` have the offset -1."""
+    """Return the response row for one requested topic.
+
+    Args:
+        row: the topic in the request.
+        rows: response rows of the topic's partitions with a committed offset. For all other requested partitions, the
+            response contains the offset -1.
+    """
     if request.faults.topic_forbidden(row["Name"]):
         return _without_offsets([row], TOPIC_AUTHORIZATION_FAILED)[0]
     found = {partition["PartitionIndex"]: partition for partition in rows}

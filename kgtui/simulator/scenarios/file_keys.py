@@ -35,7 +35,9 @@ from kgtui.simulator.membership import (
 from kgtui.simulator.topics import Topic
 
 _DELETED_RECORDS = 400_000
-"""Number of records per partition that retention has deleted before the cluster starts, in topics with the key `kept`.
+"""Number of records per partition that retention has deleted before the cluster starts.
+
+It applies to topics that have the key `kept`.
 """
 
 _DELETED_BASE = 48_000
@@ -76,7 +78,11 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A topic that a group reads: one table in the group's key `reads`. `ConsumedTopic` documents the other keys."""
+    """A topic that a group reads: one table in the group's key `reads`.
+
+    Attributes:
+        topic: name of the topic, which must be in `[topics]`. All other keys are documented in `ConsumedTopic`.
+    """
 
     topic: str
     commits: AnyPattern = STEADY
@@ -149,14 +155,16 @@ class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
-    """Group ids that many programs handle incorrectly, such as ids with escape sequences.
+    """Hostile group ids: ids that many programs handle incorrectly, such as ids with escape sequences.
 
-    Each id becomes a classic group that reads `topic`. A group without members has committed only once, at the start of
-    the cluster.
+    For each id, the cluster gets a classic group that reads `topic`. It has one member and keeps up, or it has no
+    members and has committed only once, at the start of the cluster.
 
     Attributes:
-        padded: long group ids. Their groups have no members.
-        empty: the ids in `ids` whose groups have no members, so that the groups can be deleted.
+        topic: name of the topic that all these groups read.
+        ids: the hostile ids, except very long ones.
+        padded: very long ids. Their groups have no members.
+        empty: those of `ids` whose groups have no members, so that the groups can be deleted.
     """
 
     topic: str
@@ -188,9 +196,14 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The top-level keys of a scenario file.
 
     Attributes:
-        extends: name of another scenario, whose topics and groups are added before those of this file.
-        without_groups: whether to leave out all groups, so that only topics remain.
-        hostile_ids: groups with hostile ids, which are added after `groups`.
+        description: what the scenario contains, for people who read the file.
+        extends: name of a different scenario, whose topics and groups are added before those of this file; None to add
+            only those of this file.
+        without_groups: whether the scenario has no groups, even if the scenario that it extends has groups.
+        topics: topic name → properties of the topic.
+        groups: the groups, without those in `hostile_ids`.
+        hostile_ids: group ids that many programs handle incorrectly. For each id, a group is added after `groups`. None
+            to add no such groups.
     """
 
     description: str

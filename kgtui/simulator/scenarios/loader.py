@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario. If it extends another scenario, those of the other scenario come first.
+    """The topics and groups of a scenario. If it extends a different scenario, the topics and groups of that one come
+    first.
 
     Attributes:
         topics: all topics except deleted ones.
