@@ -65,8 +65,7 @@ class PollResult:
 
 
 class ChangeTracker:
-    """Keeps the state of all groups at the latest poll in memory, and finds the rows that have changed at the next
-    poll.
+    """Keeps the state of all groups at the latest poll in memory, and finds the rows that change at the next poll.
 
     The state includes changes that have not been written to the lake yet.
     """
@@ -242,7 +241,10 @@ def _release(*parts: Mapping[Any, Any]) -> None:
 
 
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
-    """Return a dict: partition → id of the member that owns it. In a streams group, its tasks read the partition."""
+    """Return a dict: partition → id of the member that owns it.
+
+    In a streams group, it is the id of a member with a task that reads the partition.
+    """
     found = {tp: member.member_id for tp, member in owners_of(tuple(members)).items()}
     if description.topology is not None:
         for member in members:

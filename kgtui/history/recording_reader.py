@@ -156,7 +156,7 @@ class RecordingReader:
         return self._polls.keyframes(until.ms)
 
     def rows_since(self, table: Table, columns: Sequence[str], keyframe: int, poll: RecordedPoll) -> pa.Table:
-        """Return the rows of a table from a keyframe up to and including the last poll of the keyframe of `poll`.
+        """Return the rows of a table from a keyframe up to the last poll before the first keyframe after `poll`.
 
         Args:
             columns: names of the columns to return; `poll` must be one of them.

@@ -40,8 +40,9 @@ _READ_ONLY = "a recording cannot be changed"
 
 
 class ReplayAdmin:
-    """A `GroupAdmin` that returns the data of one recorded poll. `seek`, `step` and `next_change` select a different
-    poll.
+    """A `GroupAdmin` that returns the data of one recorded poll.
+
+    `seek`, `step` and `next_change` select a different poll.
 
     If the recorder could not read some data at this poll, the method for these data returns the fault that was
     recorded. `delete_groups` refuses every group.

@@ -41,10 +41,10 @@ class StateTimes(NamedTuple):
 
 
 class StateChanges:
-    """The times at which the states of all groups changed, up to the last poll before the next keyframe.
+    """The times at which groups changed their states, up to the last poll before the first keyframe after `poll`.
 
     A keyframe is a poll with all rows, and the polls until the next keyframe belong to it. The constructor reads the
-    times from disk, so that calls of `at` are fast for all polls of the newest searched keyframe.
+    times from disk, so that calls of `at` are fast for all polls of the newest keyframe that was searched.
 
     Args:
         poll: a poll. The search covers the keyframe of this poll and earlier keyframes.

@@ -49,7 +49,7 @@ def text_columns(table: Table) -> list[str]:
 
 
 def dictionary_schema(table: Table) -> pa.Schema:
-    """Return the Arrow schema of a table as it is read, with dictionary-encoded text columns."""
+    """Return the Arrow schema of the data that are read from a table. Their text columns are dictionary-encoded."""
     import pyarrow as pa
 
     codes = pa.dictionary(pa.int32(), pa.string())

@@ -249,7 +249,7 @@ class RecordedTable:
     def create(self) -> DeltaTable:
         """Return the table, after creating it or adding missing columns.
 
-        Added columns are nullable even if the schema forbids nulls, because existing rows have no values.
+        Added columns are nullable even if the schema forbids nulls, because existing rows have no values in them.
         """
         delta = self.open()
         if delta is None:

@@ -236,7 +236,9 @@ class Gold:
 
 
 def _last_write(delta: DeltaTable) -> float:
-    """Return the time of the newest commit that was not maintenance, in seconds since the epoch.
+    """Return the time of the newest Delta commit that was not maintenance (such as compaction).
+
+    The time is in seconds since the epoch.
 
     If the newest 50 commits are all maintenance, return the time of the oldest of these 50.
     """

@@ -1,6 +1,6 @@
 """Maintain the tables of a lake: report their size, compact small files, and delete old days.
 
-A running recorder maintains the recorded tables itself.
+While a recorder is running, it maintains the recorded tables itself, so `optimize` skips them.
 """
 
 from __future__ import annotations

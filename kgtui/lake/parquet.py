@@ -111,7 +111,7 @@ class CompactedFile:
         return index if index < len(self._blocks) and self._blocks[index].first <= group else None
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        # Only one thread at a time may read, because all threads share the read position of the `ParquetFile`.
+        # Let only one thread at a time read, because all threads share the read position of the `ParquetFile`.
         with self._lock:
             if self._blocks is None:
                 rows = self._file.read(list(columns))
@@ -209,7 +209,8 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    # Write a file of a store to memory first, because only one call can write it to the store completely or not at all.
+    # If the file belongs in a store, write it to memory first. It is then written to the store with a single call,
+    # which writes it completely or not at all.
     content = BytesIO() if isinstance(path, StorePath) else None
     try:
         with pq.ParquetWriter(

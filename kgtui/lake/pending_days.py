@@ -87,8 +87,8 @@ def pending_days(folder: LakeFolder) -> PendingDays:
     """
     try:
         existing = _existing_tables(folder, *_SOURCES)
-        # The versions and the times of files are read before the days. If rows are added in between, the stored version
-        # does not contain them, so at least the next run computes them.
+        # Read the versions and the times of files before the days. If rows are added in between, it is not certain that
+        # this run uses them. The next run uses them, because they are in a newer version than the stored one.
         sources: dict[str, dict[str, int | None]] = {
             table.title: {"modified": table.modified(), "version": newest_version(table.path)} for table in existing
         }

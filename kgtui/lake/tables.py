@@ -298,7 +298,7 @@ def _milliseconds(time: datetime | int) -> int:
 
 
 def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, str, str]] | None]:
-    """Return a partition filter for each day of a table that has files with INT96 timestamps.
+    """Return one partition filter for each day that has files with INT96 timestamps.
 
     If the table is not partitioned by day, the list is `[None]` (the whole table) or empty.
 
@@ -321,10 +321,10 @@ def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, 
 
 
 def _days_with_small_files(delta: DeltaTable) -> list[list[tuple[str, str, str]] | None]:
-    """Return a partition filter for each day of a table that has at least two files smaller than half of `_FILE_SIZE`.
+    """Return one partition filter for each day that has at least two files smaller than half of `_FILE_SIZE`.
 
-    After a day has been sorted, at most one of its files is that small. Therefore, the day is not sorted again until
-    new files are added.
+    Compaction merges and sorts the files of such a day. Afterwards, at most one of its files is that small. Therefore,
+    the day is not compacted again until new files are added.
     """
     small = Counter(file.get(DAY) for file in _files(delta) if file["size_bytes"] < _FILE_SIZE / 2)
     return [[(PARTITION, "=", str(day))] for day, count in small.items() if day is not None and count > 1]

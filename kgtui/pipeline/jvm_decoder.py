@@ -182,7 +182,7 @@ def enable_decoder(spark: SparkSession) -> bool:
     """Make the SQL function `kgtui.decode` available in a session, and return whether this succeeded.
 
     A Spark Connect server has the function only if kgtui started the server, or if the decoder's jar was added to the
-    server. The server may have the jar of another kgtui version. Its function is not used if it returns other fields.
+    server. The jar can be from a different kgtui version. Its function is not used if it returns different fields.
     """
     spark.conf.set(_CATALOG, _CATALOG_CLASS)
     try:

@@ -157,8 +157,10 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return a dict: feature → finalized level, from `changed` or else from the defaults of the newest broker's
-    release.
+    """Return a dict: feature → finalized level.
+
+    The level is taken from `changed`. If the feature is not in `changed`, the level is the default of the newest
+    release in `broker_releases`.
 
     Unlike in a real cluster, a feature can have a level that the oldest broker does not support, so that tests can
     combine old brokers with new features.

@@ -17,11 +17,10 @@ WAVE_PERIOD = 240.0
 """Time between traffic peaks, in seconds. It is short, so that users of the demo see the traffic change."""
 
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
-"""Age of the oldest record when the cluster starts, in seconds: `_OLDEST` in topics with traffic, `_OLDEST_IDLE` in
-others.
+"""Age of the oldest record in topics with traffic, and in topics without traffic, when the cluster starts, in seconds.
 
-In a topic without traffic, all records have the age `_OLDEST_IDLE`. It is less than Kafka's default retention of seven
-days, so that these records need not be deleted.
+In a topic without traffic, all records have the same age. It is less than Kafka's default retention of seven days,
+because retention would otherwise have deleted these records.
 """
 
 RETENTION_INTERVAL = 30.0
@@ -88,7 +87,7 @@ class Topic:
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions at the time for which the method `flow` returns this amount."""
+        """Return the log end offsets of all partitions after an amount of traffic (a result of the method `flow`)."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:

@@ -143,7 +143,7 @@ def first_keyframe(timeline: DataFrame, since: int) -> int:
 def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
     """Add the columns of `timeline` to recorded rows. Rows whose poll is not in `timeline` are dropped.
 
-    These are rows of polls that the recorder did not finish.
+    The dropped rows belong to polls that the recorder did not finish.
     """
     return rows.drop("day").join(F.broadcast(timeline.drop("keyframe", "interval_ms", "number")), "poll")
 

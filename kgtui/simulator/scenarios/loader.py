@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario. If it extends a different scenario, the topics and groups of that one come
-    first.
+    """The topics and groups of a scenario, after those of the scenario that it extends.
 
     Attributes:
         topics: all topics except deleted ones.
