@@ -122,7 +122,7 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
     that the earlier run computed its last gold rows from an incomplete time slot, and these rows must be recomputed.
 
     Args:
-        before: what the earlier run stored about the table (see `PendingDays.sources`); None if it did not exist.
+        before: what the earlier run stored about the table (see `PendingDays.sources`); None if it stored nothing.
     """
     before = before or {}
     version, newest = before.get("version"), before.get("newest")

@@ -57,8 +57,8 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
         return _start_deduplicating(lake, rows, name, interval)
     writer = rows.writeStream.format("delta").outputMode("append").option("path", lake.uri(COORDINATOR_RECORDS))
     if interval is not None:
-        # A continuous query has small batches. With this option, Delta Lake writes one file per batch instead of one
-        # small file per Spark partition.
+        # With this option, Delta Lake writes one file per batch instead of one file per Spark partition. Only
+        # continuous queries need the option, because only their batches are so small that the files would be small.
         writer = writer.option("optimizeWrite", "true")
     return start_query(writer, lake.checkpoint(_LAYER, name), interval)
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 WEEKS = 8
 """Number of earlier weeks. An hour is compared with the same hour of the week in each of them."""
 DAYS = 14
-"""Number of earlier days. If fewer than `FEWEST` weeks have data, the same hour of these days is compared instead."""
+"""Number of earlier days.
+
+If fewer than `FEWEST` of the earlier weeks have data, an hour is compared with the same hour of these days instead.
+"""
 FEWEST = 3
 """Minimum number of earlier hours with data for a comparison; with fewer, the normal value is null."""
 

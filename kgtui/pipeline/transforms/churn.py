@@ -43,9 +43,10 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""Minimum time of an hour that polls must cover, in seconds.
+"""Minimum time of an hour that polls must cover, in seconds, so that the rate `per_hour` is considered reliable.
 
-If polls cover less, the extrapolated rate `per_hour` alone does not decide whether a group is `flapping`.
+If polls cover less, `per_hour` is extrapolated from too short a time. A group then counts as `flapping` only if the
+number of its rebalances is high, too.
 """
 
 _BURST_PAUSE = 1_800_000
@@ -61,7 +62,9 @@ def churn(
     before: DataFrame | None = None,
     since: int | None = None,
 ) -> DataFrame:
-    """Compute the gold table `churn`. Each count is the larger of the recorded count and the decoded count.
+    """Compute the gold table `churn`.
+
+    Changes are counted in polls and in decoded records of `__consumer_offsets`. The larger of the two counts is used.
 
     Args:
         timeline: one row per poll (see `poll_timeline`).
@@ -108,7 +111,8 @@ def _decoded_churn(rebalances: DataFrame) -> DataFrame:
 def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
     """Add the times of the first and last rebalance of each hour, and `burst_since`, in milliseconds.
 
-    `burst_since` is the first rebalance of the burst that the hour's last rebalance belongs to.
+    A burst is a series of rebalances with at most `_BURST_PAUSE` between two of them. `burst_since` is the time of the
+    first rebalance of the burst to which the hour's last rebalance belongs.
 
     Args:
         rows: one row per group and hour, with the times of its rebalances in the ordered array `times`.
@@ -175,7 +179,8 @@ def _to_table(rows: DataFrame) -> DataFrame:
         "hour": to_timestamp(F.col("hour")),
         "burst_since": to_timestamp(F.col("burst_since")),
         "last_rebalance": last,
-        # Without a recording, only the time from the first to the last decoded rebalance of an hour is known.
+        # If the hour was not recorded, the time that its data cover is the time from the first to the last decoded
+        # rebalance.
         "covered_from": F.coalesce("covered_from", first),
         "covered_to": F.coalesce("covered_to", last),
     }).transform(conform, CHURN)  # fmt: skip
@@ -219,7 +224,7 @@ def recorded_churn(
         F.collect_set(F.when(rebalanced, F.col("at"))).alias("times"),
     )
     # Rebalances are counted in three ways: changes to a rebalancing state, increases of the group epoch, and polls with
-    # new or missing members. Each way may miss rebalances, so the largest count is used.
+    # new or missing members. Each way can miss rebalances, so the largest of the three counts is used.
     return sums.select(
         "group",
         "hour",

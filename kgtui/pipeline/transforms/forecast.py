@@ -183,9 +183,9 @@ def _with_trend(rows: DataFrame) -> DataFrame:
     """Add `trend` (growth of the lag in records/s), its standard error `trend_error`, `age_trend` and `drain_seconds`.
 
     `age_trend` is the growth of the time lag in seconds per second. `drain_seconds` is the time until the time lag is
-    0, because the lag also changes with the traffic. If `age_trend` is unknown, `drain_seconds` is the time until the
-    lag is 0. `drain_seconds` is null if the trend does not clearly fall. `drain_min_seconds` and `drain_max_seconds`
-    are a range (see gold `forecast`).
+    0. The time lag is used because the lag in records also changes with the traffic. If `age_trend` is unknown,
+    `drain_seconds` is the time until the lag in records is 0. It is null if the trend does not clearly fall.
+    `drain_min_seconds` and `drain_max_seconds` are the ends of a range around `drain_seconds`, and are added too.
     """
     rows = rows.withColumns({
         "trend": _slope(""),
@@ -228,7 +228,7 @@ def _error(prefix: str) -> Column:
 
 
 def _drain(value: str, trend: str, error: str) -> Column:
-    """Return the struct (seconds, soonest, latest): when a value will be 0, and the range of this time, in seconds.
+    """Return the struct (seconds, soonest, latest): the time until a value is 0, and a range around it, in seconds.
 
     The rules are the same as in `kgtui.model.health.rates` (`slope` and `drain`). The result is null if the value does
     not clearly fall.

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from kgtui.model.burrow import Options
 
 WINDOW_SECONDS = 300
-"""Default length of a time window, in seconds. Gold `health` has one health verdict per group and time window."""
+"""Default length of a time window, in seconds. Gold `health` has one status per group and time window."""
 
 COMMITS = "commits"
-"""Value of the column `basis` for verdicts that are computed from silver `commits`."""
+"""Value of the column `basis` if a status was computed from silver `commits`, and not from polls."""
 
 _DEFAULT = Watching()
 _SLOT = ("at", "slot", "at_before", "steady_since", "group")
@@ -76,8 +76,8 @@ def health(
         before: rows of `health` before `since`, because a bad status may have begun earlier.
         since: beginning of the first time window to return, in milliseconds since the epoch. Earlier rows of the
             sources are also used, because the first time windows depend on them.
-        seconds: length of a time window. Each group gets one health verdict per time window.
-        watching: settings for computing verdicts.
+        seconds: length of a time window. The status of each group is computed once per time window.
+        watching: settings of the health rules.
         times: result of `time_slots` for `seconds` and `since`; None to compute it.
         windows: result of `commit_windows` for `times`; None to compute it.
     """
@@ -107,7 +107,7 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     Args:
         rows: windows from `commit_windows`. If they have a column `exact`, a window in which it is true was computed
             from silver `commits`. All other windows were computed from the positions that polls observed.
-        watching: settings for computing verdicts.
+     watching: settings of the health rules.
     """
     verdict = F.when(F.col("kind") == "share", _observed_share_verdict(watching)).otherwise(_observed_verdict(watching))
     rows = rows.withColumn("basis", F.lit(OBSERVED))
@@ -355,11 +355,12 @@ def _row(columns: dict[str, Column]) -> list[Column]:
 
 
 def _started() -> Column:
-    """Return when the bad status of a partition began, in milliseconds, according to its window of commits.
+    """Return the time at which the bad status of a partition began, in milliseconds, according to its commit window.
 
-    The result is the time of the last commit (STOP), of the oldest commit of the window (STALL, WARN), or of the latest
-    commit whose offset is less than the previous offset (REWIND). For STOP and STALL of a share partition, it is the
-    last poll at which its consumer was active.
+    The commit window is the newest commits in the partition. The result depends on the status: it is the time of the
+    last commit (STOP), of the oldest commit in the commit window (STALL, WARN), or of the latest commit whose offset is
+    less than the previous offset (REWIND). For STOP and STALL of a share partition, it is the last poll at which its
+    consumer was active.
     """
     still = F.when(F.col("kind") == "share", F.col("still_since"))
     return (

@@ -66,7 +66,7 @@ class Carried:
 
 
 def read_state(table: DataFrame, at: int) -> Carried:
-    """Return the state at the poll `at`, in milliseconds since the epoch, from gold `health_state`."""
+    """Read from gold `health_state` the state that was saved for the poll `at`, in milliseconds since the epoch."""
     moment = F.timestamp_millis(F.lit(at))
     rows = table.filter((F.col("at") == moment) & (F.col("day") == F.to_date(moment)))
     rows = rows.select(*PARTITION_KEY, F.from_json("state", STATE).alias("carried"))

@@ -209,7 +209,7 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
     seen = F.col("seen")
-    # `nearest` is the lowest log end in the window, with the first poll that observed this log end.
+    # `nearest` is the lowest log end that is larger than the position, with the first poll that observed this log end.
     nearest = F.min_by(seen, F.when(seen.isNotNull(), F.struct(seen["end"], seen["poll"]))).over(beyond)
     both = queries.unionByName(ends, allowMissingColumns=True).withColumn("next", nearest).filter("is_query")
     fraction = (F.col("position") + 1 - F.col("next.before")) / (F.col("next.end") - F.col("next.before"))

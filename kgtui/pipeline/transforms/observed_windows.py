@@ -157,8 +157,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
     refreshed = order.rangeBetween(Window.unboundedPreceding, -refresh_ms)
-    # `counts` is the position, or null if the poll is ignored. A poll of a share partition is ignored if the broker
-    # reported no lag, as in `kgtui.model.health.judging.judge_share`.
+    # `counts` is the position that the poll showed, or null if the position must not count as a commit. In a share
+    # partition, it does not count if the broker reported no lag, as in `kgtui.model.health.judging.judge_share`.
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     current = F.when(counts.isNotNull(), F.struct("position", "lag"))
     # `carried` is null except in a row with a saved state, which is the first row of the partition's lifetime.
@@ -247,5 +247,8 @@ def _with_saved_values(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def lag_of_commit(end: Column, position: Column) -> Column:
-    """Return the log end offset minus the position, but at least 0; null if the log end offset is unknown."""
+    """Return the lag of a commit at a position: the log end offset minus the position, but at least 0.
+
+    The result is null if the log end offset is unknown.
+    """
     return F.when(end.isNotNull(), F.greatest(end - position, F.lit(0).cast("long")))

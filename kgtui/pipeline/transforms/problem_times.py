@@ -79,9 +79,9 @@ def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Col
 def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame | None) -> DataFrame:
     """Add the columns `bad_since` and `ended_since` to rows of gold `health`.
 
-    - `bad_since`: when the current problem began. The status has been bad in all windows since then, without a gap
+    - `bad_since`: when the current problem began. The status has been bad in all time windows since then, without a gap
       between them. It is null if the status is OK or unknown.
-    - `ended_since`: if a group's status is OK again, `bad_since` of the previous window; otherwise null
+    - `ended_since`: if a group's status is OK again, `bad_since` of the previous time window; otherwise null
 
     Args:
         before: rows of `health` for earlier days; None if there are none.
@@ -100,7 +100,7 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     began = F.when(F.col("begins"), F.coalesce("earlier", to_timestamp(F.coalesce("started", "at"))))
     since = F.when(F.col("bad") & ~is_group, F.last("began", ignorenulls=True).over(order))
     rows = rows.withColumn("began", began).withColumn("bad_since", since)
-    # The problem of a group began at the earliest `bad_since` of the partitions that are bad in the same window.
+    # The problem of a group began at the earliest `bad_since` of its partitions that are bad in the same time window.
     earliest = F.min("bad_since").over(Window.partitionBy("at", "group"))
     began = F.when(F.col("begins"), F.coalesce("earlier", earliest, to_timestamp(F.col("at"))))
     since = F.when(F.col("bad"), F.last("began", ignorenulls=True).over(order))
@@ -111,11 +111,13 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
 
 
 def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: Column) -> DataFrame:
-    """Add `earlier`: `bad_since` of the previous window if the row of that window is in `before`; otherwise null.
+    """Add the column `earlier`: `bad_since` of the previous time window, if the row of that window is in `before`.
+
+    Otherwise, `earlier` is null.
 
     Args:
         before: rows of `health` for earlier days; None if there are none.
-        follows: whether there is no gap between a window and the previous window.
+        follows: expression that is true if there is no gap between a time window and the previous one.
     """
     if before is None:
         return rows.withColumn("earlier", F.lit(None).cast("timestamp"))

@@ -40,7 +40,7 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
         DataFrame with the columns poll, keyframe, interval_ms, and
         - `number`: 1 for the first poll, 2 for the second poll, and so on
         - `segment`: number of the segment, from 0; a segment contains a keyframe and the polls until the next keyframe
-        - `previous`: the poll before; null for the first poll and after a gap
+        - `previous`: the previous poll; null for the first poll and after a gap
         - `steady_since`: the first poll after the latest gap
         - `next_keyframe`: the next keyframe; null if there is none, or if there is a gap before it
         - `lasts`: until when rows of this segment are valid: `next_keyframe`, or else the last poll before the next gap

@@ -37,8 +37,8 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
         """Return the subscription and the assignment of each member.
 
-        From version 1 on, a subscription contains the partitions that the member owns. These are all partitions that
-        are assigned to it.
+        From version 1 on, a subscription contains the partitions that the member owns. Here, a member owns all
+        partitions that are assigned to it.
         """
         assignments = group.assign_ranges(membership.slots)
         return [

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario, after those of the scenario that it extends.
+    """The topics and groups of a scenario.
+
+    If the scenario extends a different scenario, the topics and groups of that scenario come first.
 
     Attributes:
         topics: all topics except deleted ones.
