@@ -116,7 +116,7 @@ class Flusher:
     async def claim(self, cluster_id: str | None) -> None:
         """Store the id of the recorded cluster in the lake, unless the lake already has a cluster id.
 
-        Raises `LakeError` if the lake belongs to another cluster or cannot be written.
+        Raises `LakeError` if the lake has the recording of a different cluster, or cannot be written.
         """
         await self._off_loop(self._claim, cluster_id)
 

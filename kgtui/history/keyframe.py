@@ -91,7 +91,10 @@ class KeyframeTable:
         return self._rows.block_of(group)
 
     def load(self, indices: Iterable[int]) -> None:
-        """Read the missing blocks into memory with one call of `RowBlocks.read`, because each call is expensive."""
+        """Read those of the given blocks that are not in memory yet.
+
+        All of them are read with one call of `RowBlocks.read`, because each call is slow.
+        """
         missing = sorted({index for index in indices if index not in self._blocks})
         if missing:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))

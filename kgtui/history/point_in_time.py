@@ -104,7 +104,7 @@ class PointInTime:
         return {row[0] for row in self._members.of(group)}
 
     def owners(self, group: str) -> dict[TopicPartition, str | None]:
-        """Return partition → id of the member that owns it, or None if the owner is unknown."""
+        """Return a dict: partition → id of the member that owns it, or None if the owner is unknown."""
         return {tp: rows.owner_of_row(row) for tp, row in self.positions(group).items()}
 
     def description(self, group: str) -> GroupDescription | None:
@@ -123,7 +123,7 @@ class PointInTime:
         return None
 
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
-        """Return partition → values of its row in table `partitions`, from column `kind` on."""
+        """Return a dict: partition → values of its row in table `partitions`, from column `kind` on."""
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:

@@ -116,7 +116,7 @@ class Recorder:
         """Record until `stop` is called or the task is cancelled. Before it ends, all waiting rows are written.
 
         Raises:
-            LakeError: the folder cannot be written, is not a lake, or belongs to another cluster.
+            LakeError: the folder cannot be written, is not a lake, or has the recording of a different cluster.
             RefusedError: another process is recording into this lake.
         """
         try:

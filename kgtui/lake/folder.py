@@ -141,7 +141,7 @@ class LakeFolder:
             cluster_id: id of the cluster that is being recorded. If it is None, nothing is checked or stored.
 
         Raises:
-            LakeError: the lake has the recording of another cluster.
+            LakeError: the lake has the recording of a different cluster.
             OSError: the folder cannot be written.
         """
         with self._explained("written"):
@@ -170,7 +170,7 @@ class LakeFolder:
                 brokers before 2.8, nothing is checked or stored.
 
         Raises:
-            LakeError: the lake has the records of another topic.
+            LakeError: the lake has the records of a different topic.
             OSError: the folder cannot be written.
         """
         with self._explained("written"):

@@ -32,8 +32,8 @@ _TIMES = {
 }
 """Title of a source table → name of its column with the times of the rows.
 
-Of the recorded tables, only `polls` is listed: a new row in any of them belongs to a poll, and each poll has a row in
-`polls`.
+Of the recorded tables, only `polls` is listed, because a new row in any of them belongs to a poll, and each poll has a
+row in `polls`.
 """
 
 _DAY_MS = 86_400_000
@@ -168,9 +168,9 @@ def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
 
 
 def _load_state(folder: LakeFolder) -> dict[str, Any]:
-    """Return what the last complete run of the pipeline stored; empty if there is nothing.
+    """Return the JSON object that the last complete run of the pipeline stored in the lake; empty if there is none.
 
-    The key `sources` contains `PendingDays.sources`, and the key `tables` contains the result of `_table_ids`.
+    Its key `sources` contains `PendingDays.sources`, and its key `tables` contains the result of `_table_ids`.
     """
     try:
         state = json.loads(_state_file(folder).read_text(encoding="utf-8"))

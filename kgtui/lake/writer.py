@@ -128,7 +128,7 @@ class LakeWriter:
         """
         polls = rows = 0
         with owner_only():
-            # Copy the list, because the event loop may seal another batch during this loop.
+            # Copy the list, because the event loop can seal and add a further batch during this loop.
             for batch in list(self._sealed):
                 for table in TABLES:
                     if table.name not in batch.done and batch.has(table.name):

@@ -21,7 +21,7 @@ DAMAGES = ("truncated", "cut", "length", "garbage", "correlation")
 - `cut`: the connection is closed in the middle of the response.
 - `length`: the length of an array in the body is far too large.
 - `garbage`: the body consists of random bytes.
-- `correlation`: the correlation id belongs to another request.
+- `correlation`: the correlation id belongs to a different request.
 """
 
 

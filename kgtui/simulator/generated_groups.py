@@ -79,8 +79,8 @@ def group_names() -> Iterator[str]:
         for verb_index in range(len(VERBS)):
             for domain_index in range(len(DOMAINS)):
                 for team in range(TEAMS):
-                    # Use another verb (the last part of the name) after every three names, so that the names in a small
-                    # cluster look varied.
+                    # Use a different verb (the last part of the name) after every three names, so that the names in a
+                    # small cluster look varied.
                     domain = DOMAINS[(domain_index + team) % len(DOMAINS)]
                     verb = VERBS[(verb_index + team // 3) % len(VERBS)]
                     yield f"team-{team:03d}.{domain}.{verb}{suffix}"

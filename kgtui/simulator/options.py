@@ -22,7 +22,7 @@ class Options:
 
     Attributes:
         listen: `host:port` of the first broker. The other brokers use the next ports. Port 0 chooses free ports.
-        expose: whether `listen` may be an address that other machines can reach.
+        expose: whether `listen` is allowed to be an address that other machines can reach.
     """
 
     listen: str = "127.0.0.1:0"

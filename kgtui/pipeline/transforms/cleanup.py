@@ -211,7 +211,8 @@ def recorded_activity(
         - `last_commit`: last poll that showed a changed offset; null if there is none
         - `quiet_since`: `last_commit` if it is not null; otherwise the first poll that showed an offset of the group,
           or else the first poll that showed the group
-        - `empty_since`: first poll that showed the group in the state Empty; null in another state
+        - `empty_since`: first poll that showed the group in its current state Empty; null if the group is in any other
+          state
         - `first`, `at`: first poll that showed the group, and last poll of the day
     """
     times = time_slots(timeline, _DAY, None if since is None else day_start(since)).select("at", "keyframe")

@@ -138,7 +138,9 @@ class Group(ABC):
 
     @abstractmethod
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return the row of the group in a describe response, without the error fields.
+        """Return the row of the group in the response to a describe request, such as DescribeGroups.
+
+        The row lacks the error code and the error message.
 
         Args:
             operations: bit field of the authorized operations.

@@ -202,7 +202,7 @@ def _share_topic(request: RequestContext, name: str, partitions: Iterable[int], 
 def list_offsets(request: RequestContext) -> dict[str, Any]:
     """Return one row per requested partition, with an error if this broker is not the leader of the partition."""
     t = request.state.time()
-    # Like a real broker, return topics that do not exist (False) before topics that exist (True).
+    # Like a real broker, return topics that do not exist (sort key False) before topics that exist (sort key True).
     requested = sorted(request.fields["Topics"], key=lambda row: row["Name"] in request.state.topics)
     topics = [{"Name": row["Name"], "Partitions": _log_topic(request, row, t)} for row in requested]
     return {"ThrottleTimeMs": request.throttle_ms, "Topics": topics}
