@@ -252,7 +252,7 @@ def _names(path: LakePath) -> list[str]:
 
 
 def write_json(path: LakePath, content: object) -> None:
-    """Replace a small JSON file atomically. On a local disk, only the owner may read it. Raises `OSError`."""
+    """Replace a small JSON file atomically. On a local disk, only its owner can read it. Raises `OSError`."""
     data = (json.dumps(content) + "\n").encode()
     if isinstance(path, StorePath):
         path.write_bytes(data)

@@ -70,7 +70,7 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.redaction.regex": SECRETS,
-        # Only the owner may read the files that Spark writes into a lake.
+        # Allow only the owner to read the files that Spark writes into a lake.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
         # Size of a memory page. Each table in a join needs at least one page. The size is set here, because Spark's

@@ -100,7 +100,7 @@ def _suffixes() -> Iterator[str]:
 class GeneratedGroups:
     """All groups that are generated in addition to the groups of a scenario.
 
-    A cluster may have 100,000 groups, so there is no object per group. Instead, most attributes are columns, with one
+    A cluster can have 100,000 groups, so there is no object per group. Instead, most attributes are columns, with one
     value per group or partition.
 
     Attributes:

@@ -167,8 +167,8 @@ def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, d
 
     Args:
         computed: all rebalances of each group from its record offset `since` on, as rows of `rebalances`.
-        starts: one row per group, with the record offset `since` from which its rebalances may have changed.
-        days: days of the stored events from which `computed` was computed. Obsolete rebalances may begin on these days.
+        starts: one row per group, with the record offset `since` from which its rebalances can have changed.
+        days: days of the stored events from which `computed` was computed. Obsolete rebalances can begin on these days.
     """
     computed = computed.select(*REBALANCES.names).persist()
     first_day = computed.agg(F.min("day").alias("day")).collect()[0].day

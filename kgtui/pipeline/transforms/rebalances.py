@@ -35,7 +35,7 @@ def rebalances(events: DataFrame) -> DataFrame:
 
 
 def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
-    """Return one row per group with new events. Its rebalances may change from the record offset `since` on.
+    """Return one row per group with new events. Its rebalances can change from the record offset `since` on.
 
     All records of the rebalance to group epoch N are between the record of group epoch N - 1 and that of N + 1. If N is
     the last group epoch that was stored before the first new event, this event can belong to the rebalance to N.
