@@ -239,7 +239,7 @@ class ReplayAdmin:
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
     ) -> Answer[Mapping[str, T]]:
-        """Call `read` for each group, and return an `Answer` with the results, and with a fault for each other group.
+        """Call `read` for each group, and return an `Answer` with the results, and faults for groups without a result.
 
         A group gets a fault instead of a result if `read` returns None, or if a fault with this `scope` was recorded
         for the group. A scope is the kind of data that could not be read, such as `offsets`.
@@ -285,11 +285,11 @@ class ReplayFeed:
         """Compare the broker's list of groups at the poll that is shown with the list at the previous call.
 
         Returns:
-            The groups that were added, removed or changed; without these if the same poll is still shown
+            The groups that were added, removed or changed; none of these if the same poll is still shown
 
-        Raises: ClientError: the recorder could not read the broker's list at the poll that is shown, so the recorded
-            list is
-                the same as at the previous call.
+        Raises:
+            ClientError: the recorder could not read the broker's list at the poll that is shown. This error is raised
+                only if the recorded list is the same as at the previous call.
         """
         state, began = self._admin.point_in_time, time.monotonic()
         if state.poll == self._poll:

@@ -196,7 +196,7 @@ class LakeFolder:
 
     @contextmanager
     def _explained(self, action: str) -> Iterator[None]:
-        """If the lake is in a store, convert an `OSError` in the `with` block to `LakeError`.
+        """Convert an `OSError` in the `with` block to `LakeError`, if the lake is in a store.
 
         Args:
             action: what cannot be done with the lake, for the message: `read` or `written`.

@@ -167,7 +167,7 @@ def read_rows(paths: Sequence[LakePath], table: Table, columns: Sequence[str], w
 
     form = ds.ParquetFileFormat(dictionary_columns=set(text_columns(table)))
     schema = dictionary_schema(table)
-    # Pass a schema. Otherwise, pyarrow would use only the columns of the first file, and later files can have more columns.
+    # Pass a schema. Otherwise, pyarrow would use only the columns of the first file, and later files can have more.
     schema = schema.remove(schema.get_field_index(PARTITION))
     files = [arrow_file(path) for path in paths]
     file_system = files[0][1] if files else None

@@ -122,8 +122,8 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
-    # If there are decoded records of the group, no offsets are hidden: ACLs can hide offsets from polls, but the
-    # records of `__consumer_offsets` contain the commits in all topics.
+    # If there are decoded records of the group, none of its offsets are hidden, because the records of
+    # `__consumer_offsets` contain the commits in all topics. ACLs can hide offsets only from polls.
     hidden = {"offsets_may_be_hidden": F.col("offsets_may_be_hidden") & ~in_decoded}
     return both.withColumns({**latest, **earliest, **rest, **since, **hidden, "source": source}).withColumn(
         "quiet_since", F.greatest("quiet_since", "last_commit", "empty_since")

@@ -97,7 +97,7 @@ def health(
 
 
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
-    """Add `status`, `undecided`, `complete` and `basis` to each partition's window of commits.
+    """Add `status`, `undecided`, `complete` and `basis` to the commit window (newest commits) of each partition.
 
     `status` is the integer value of a `Status`. `undecided` is the integer value of a worse `Status` that the polls
     could not rule out; null if there is none. `complete` is the number of commits in the window, divided by the number
@@ -107,7 +107,7 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     Args:
         rows: windows from `commit_windows`. If they have a column `exact`, a window in which it is true was computed
             from silver `commits`. All other windows were computed from the positions that polls observed.
-     watching: settings of the health rules.
+        watching: settings of the health rules.
     """
     verdict = F.when(F.col("kind") == "share", _observed_share_verdict(watching)).otherwise(_observed_verdict(watching))
     rows = rows.withColumn("basis", F.lit(OBSERVED))

@@ -106,7 +106,7 @@ def observed_windows(
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return, for each poll in `times`, the range of earlier polls whose log end offsets are compared with its commits.
+    """Return, for each poll in `times`, the range of polls whose log end offsets are used with its commit windows.
 
     As in Burrow, the range covers the time in which `intervals` log end offsets are read, one every `refresh_ms`
     milliseconds. It never begins before the latest gap between polls, and it includes the poll itself. A range that
@@ -230,7 +230,7 @@ def _with_saved_values(rows: DataFrame, options: Options) -> DataFrame:
 
     The other fields of a saved state (type `STATE`) are also columns of `observed_windows`.
 
-    - `latest`: newest position of a poll that is not ignored (see `_with_observed_commits`), and the lag at this poll
+    - `latest`: struct of the newest position (see `counts` in `_with_observed_commits`) and the lag at its poll
     - `known_end`: newest known log end offset
     - `ends`: log end offsets with their times, oldest first, from which the lags of the next commits are computed
     """
