@@ -135,8 +135,9 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
     """Correct the column `started` (start of the problem) with time lags, where the status becomes WARN or STOP.
 
-    The start of WARN is the time at which the time lag began to rise, even if it is before the time window. The start of
-    STOP is the time of the last commit, or the time at which the oldest unread record was written, whichever is later.
+    The start of WARN is the time at which the time lag began to rise, even if this was before the time window. The
+    start of STOP is the time of the last commit, or the time at which the oldest unread record was written, if that is
+    later.
     """
     begins = rows.filter(F.col("begins") & F.col("topic").isNotNull() & F.col("status").isin("WARN", "STOP"))
     ages = with_age_histories(begins, lag).select(
