@@ -1,4 +1,4 @@
-"""Tests of the reasons why a group is not listed, and why no group matches a filter."""
+"""Tests of the explanations that kgtui gives if a group is not listed or if no group matches a filter."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ def test_typical_mistakes_in_filters_are_recognized(text: str, meant: str | None
         ("xyz zyx", NoMatch()),
     ],
 )
-def test_reason_for_an_empty_filter_result_suggests_another_filter_if_possible(text: str, expected: NoMatch) -> None:
+def test_explanation_of_an_empty_filter_result_suggests_a_filter_or_similar_group_ids(
+    text: str, expected: NoMatch
+) -> None:
     assert run_at_once(no_match_steps(parse(text), sample())) == expected
 
 
@@ -111,7 +113,7 @@ def test_group_that_no_broker_lists_is_reported_as_not_existing() -> None:
     assert why_not_listed(full, "xyz", str, whole=False) == ["No group id contains xyz."]
 
 
-def test_unlisted_group_may_be_on_a_broker_that_does_not_answer() -> None:
+def test_explanation_for_an_unlisted_group_names_the_broker_that_does_not_answer() -> None:
     partly = replace(sample(), brokers={1: ANSWERED, 2: SILENT}, access=FULL_ACCESS)
     assert why_not_listed(partly, "xyz", str) == [
         "1 of 2 brokers answered and list no group xyz.",
@@ -119,7 +121,7 @@ def test_unlisted_group_may_be_on_a_broker_that_does_not_answer() -> None:
     ]
 
 
-def test_unlisted_group_may_be_hidden_by_a_missing_acl_operation() -> None:
+def test_explanation_for_an_unlisted_group_names_the_acl_operation_that_the_user_lacks() -> None:
     limited = replace(sample(), brokers={1: ANSWERED}, access=Access(frozenset({"CREATE"})))
     (first, _) = why_not_listed(limited, "xyz", str)
     assert "Ask for DESCRIBE on the group xyz or on the cluster." in first

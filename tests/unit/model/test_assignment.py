@@ -66,7 +66,8 @@ def test_partition_move_waits_for_the_owner_that_must_give_up_the_partition() ->
 def test_partition_without_owner_waits_for_members_with_an_older_epoch() -> None:
     """While a member is still giving up a partition, the broker reports no owner of this partition.
 
-    The member has not reached the assignment epoch of the group yet, so kgtui assumes that it still has the partition.
+    The member has not reached the assignment epoch of the group yet, so kgtui assumes that this member still has the
+    partition.
     """
     found = made(
         member("slow", assignment=(("t", (0,)),), target=(("t", (0,)),), epoch=3),
@@ -142,7 +143,7 @@ def test_huge_partition_number_adds_only_a_limited_number_of_unowned_partitions(
     assert len(found.placements) == MOST_INFERRED + 1
 
 
-def test_partition_of_a_share_group_may_have_several_owners_and_has_no_target() -> None:
+def test_partition_of_a_share_group_can_have_several_owners_and_has_no_target_owner() -> None:
     found = made(
         member("a", assignment=(("t", (0,)),), epoch=1), member("b", assignment=(("t", (0,)),), epoch=1), type="share"
     )
@@ -178,7 +179,7 @@ def test_each_role_of_a_streams_task_has_its_own_placement_status() -> None:
     )
 
 
-def test_connector_task_that_its_worker_must_give_up_has_the_status_leaving() -> None:
+def test_connector_task_that_a_worker_must_give_up_has_the_status_leaving() -> None:
     found = made(
         member("w1", connect=ConnectWorker("http://w1", connectors=("c",), tasks=(("c", (0, 1)),), revoked=("c-1",))),
         member("w2", connect=ConnectWorker("http://w2")),
@@ -191,7 +192,7 @@ def test_connector_task_that_its_worker_must_give_up_has_the_status_leaving() ->
 
 
 def test_skew_by_member_is_the_largest_load_divided_by_the_average_load() -> None:
-    """The skew by host compares the partitions per member on the busiest host with those in the whole group.
+    """The skew by host is the number of partitions per member on the busiest host, divided by this number in the group.
 
     A member without a reported assignment (`d`) is ignored.
     """

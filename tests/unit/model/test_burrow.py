@@ -172,7 +172,7 @@ def test_small_commit_windows_get_the_same_verdict_from_two_implementations() ->
 
 
 def steady(offsets: list[int], log_end: int, every: int = 1000) -> Window:
-    """Return a window of commits at intervals of `every` ms. The lag of each commit is computed from `log_end`."""
+    """Return a window of commits that are `every` ms apart. The lag of each commit is `log_end` minus its offset."""
     commits = tuple(Commit(o, i * every, max(log_end - o, 0)) for i, o in enumerate(offsets))
     return Window(commits, (log_end,))
 
@@ -214,9 +214,10 @@ def test_partition_with_allowed_lag_or_too_few_commits_is_ok() -> None:
 
 
 def test_commits_in_quick_succession_count_as_one_with_the_earliest_time() -> None:
-    """Commits less than `min_distance` seconds apart become one commit with the newest offset.
+    """Commits less than `min_distance` seconds apart become one commit with the newest offset and the earliest time.
 
-    If this commit had the newest time, a group that always commits this often would never fill its window.
+    With the newest time, the next commit would again be too close. If a group always commits this often, all its
+    commits would then become a single commit.
     """
     ring = CommitRing(Options(min_distance=5))
     for second in range(12):

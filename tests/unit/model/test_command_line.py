@@ -47,7 +47,7 @@ def test_describe_command_uses_the_kafka_script_for_the_kind_of_group(
     assert command_line.describe("g", kind, SEEDS, view=view).text == expected
 
 
-def test_describe_command_notes_that_no_tool_can_describe_a_connect_group() -> None:
+def test_note_of_a_describe_command_says_that_no_tool_can_describe_a_connect_group() -> None:
     assert "cannot describe" in command_line.describe("c", "connect", SEEDS).note
     assert command_line.describe("c", "consumer", SEEDS).note == ""
 

@@ -1,4 +1,4 @@
-"""Tests of events. kgtui finds events by comparing two reads of a group. Each event has a text of one line."""
+"""Tests of events (changes that kgtui finds by comparing two reads of a group) and of their one-line texts."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ def test_partitions_without_an_owner_during_a_rebalance_are_not_reported_as_move
 @pytest.mark.parametrize(
     "description", [described(state="Dead"), GroupDescription("g", "", "", "Stable", 1, members=None)]
 )
-def test_descriptions_of_dead_groups_or_without_member_lists_cause_no_events(description: GroupDescription) -> None:
+def test_description_of_a_dead_group_or_without_a_member_list_causes_no_event(description: GroupDescription) -> None:
     last = LastDescription()
     last.update(described(owner("m-1", 0)), STABLE, 1.0)
     assert last.update(description, STABLE, 2.0) == []
     assert texts(last.update_without_members("g", EMPTY, 3.0)) == ["client at /127.0.0.1 left"]
 
 
-def test_state_events_come_from_descriptions_only_if_the_list_has_no_states() -> None:
+def test_state_changes_are_taken_from_descriptions_only_if_the_group_list_has_no_states() -> None:
     old_broker = Listing(None, "consumer", None, 1)
     for listing, expected in ((old_broker, ["state Stable → Empty"]), (EMPTY, [])):
         last = LastDescription()
@@ -133,7 +133,7 @@ def test_offsets_that_decrease_cause_an_event_but_progress_does_not() -> None:
     ]
 
 
-def test_offset_changes_in_groups_without_members_are_resets_except_in_simple_groups() -> None:
+def test_higher_offset_of_a_group_without_members_is_a_reset_except_in_a_simple_group() -> None:
     before, after = {("orders", 0): 500}, {("orders", 0): 2_500}
     assert texts(offset_events("g", 1.0, EMPTY, before, after, memberless=True)) == [
         "offset of orders-0 reset while the group had no members: 500 → 2,500"
@@ -153,7 +153,7 @@ def test_changed_group_configs_cause_events_unless_the_broker_hides_their_values
     assert texts(found) == ["share.auto.offset.reset: latest → earliest"]
 
 
-def test_events_of_brokers_contain_the_address_and_the_reason() -> None:
+def test_texts_of_broker_events_contain_the_broker_address_and_the_error() -> None:
     assert broker_lost(2, "b:9092", 1.0, Fault("TIMEOUT", "no response within 10 s")).text == (
         "broker 2 (b:9092) does not answer: no response within 10 s"
     )

@@ -83,5 +83,5 @@ def test_faults_of_a_group_include_faults_of_its_coordinator() -> None:
     assert [fault.broker for fault in explanation.faults_of(example_snapshot(), "stale.group")] == [4]
 
 
-def test_explanation_of_a_refusal_gives_the_reason_as_a_whole_sentence() -> None:
+def test_explanation_of_a_refused_action_has_the_reason_as_a_whole_sentence() -> None:
     assert explanation.explain_refusal("Delete", "stable with 3 members").meaning == "Stable with 3 members."

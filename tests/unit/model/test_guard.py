@@ -1,4 +1,4 @@
-"""Tests of the guard, which decides whether a group may be deleted.
+"""Tests of the guard, which decides whether kgtui is allowed to delete a group.
 
 A deletion is allowed only if the describe RPC for the type of the group reports the state Empty.
 """
@@ -45,7 +45,7 @@ sources = st.builds(str.__add__, st.sampled_from(RPCS), st.sampled_from(["", " v
     members=st.sampled_from([None, (), (member(),)]),
     operations=st.none() | st.frozensets(st.sampled_from(["READ", "DELETE", "DESCRIBE", "ALL"])),
 )
-def test_group_may_be_deleted_only_if_its_describe_rpc_reports_it_as_empty(
+def test_deletion_is_allowed_only_if_the_describe_rpc_reports_the_group_as_empty(
     type_: str,
     state: str,
     source: str,
@@ -67,7 +67,7 @@ def test_group_may_be_deleted_only_if_its_describe_rpc_reports_it_as_empty(
 
 
 @pytest.mark.parametrize("type_", TYPES)
-def test_empty_groups_of_every_type_may_be_deleted(type_: str) -> None:
+def test_deletion_of_an_empty_group_is_allowed_for_every_group_type(type_: str) -> None:
     assert why_not_delete("g", replace(EMPTY_GROUP, type=type_, source=f"{DESCRIBE_RPC[type_]} v1")) is None
 
 
@@ -159,8 +159,8 @@ def test_user_is_told_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot
 
 
 @pytest.mark.parametrize(("listed", "words"), [("Stable", "Stable with 1 member: stop it first"), ("Dead", "60 s old")])
-def test_refusal_names_members_that_were_read_long_ago_if_the_state_is_unchanged(listed: str, words: str) -> None:
-    """If the newest list of groups has another state, the refusal says only that the description is old."""
+def test_refusal_of_a_deletion_names_members_read_long_ago_if_the_state_is_unchanged(listed: str, words: str) -> None:
+    """If the newest list of groups shows a different state, the refusal says only that the description is old."""
     stable = replace(EMPTY_GROUP, state="Stable", members=(member(),))
     taken = snapshot(stable, at=40.0, listing=Listing("classic", "consumer", listed, 1))
     assert words in (delete_availability(taken, "g") or "")

@@ -1,7 +1,7 @@
 """Tests of the judgment on a group: whether something is wrong with it.
 
 The judgment is based on the health verdict if the group is watched. Otherwise, it is based on screening, which checks
-all groups with few reads and may suspect problems that a health verdict later refutes.
+all groups with few reads and can suspect problems that a health verdict later refutes.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def test_group_in_which_screening_found_no_problem_is_ok() -> None:
     assert with_group(summaries={"g": row}).judgment("g") == SCREENED_OK
 
 
-def test_empty_group_with_unread_records_is_stopped_only_if_it_was_seen_becoming_empty() -> None:
+def test_empty_group_with_unread_records_is_stopped_only_if_kgtui_saw_it_become_empty() -> None:
     unseen = with_group(CLASSIC, summaries={"g": summary(lag=5)})
     found = unseen.judgment("g")
     assert (found.status, found.kind, found.since) == (GroupStatus.WARN, Problem.EMPTY, None)

@@ -1,6 +1,6 @@
 """Tests of the member index: one string with the client ids, hosts and member ids of a group.
 
-All ids can be read from the string again.
+The ids can be decoded from this string.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ def test_member_index_returns_the_client_ids_hosts_and_member_ids() -> None:
 
 
 @given(st.lists(st.tuples(_ids, _ids, _ids), max_size=5))
-def test_member_index_of_random_ids_returns_the_same_ids(rows: list[tuple[str, str, str]]) -> None:
+def test_random_ids_are_unchanged_after_encoding_and_decoding_the_member_index(
+    rows: list[tuple[str, str, str]],
+) -> None:
     text = member_index_of([Member(member, client, host) for client, host, member in rows])
     assert names(text, "client") == tuple(sorted({client for client, _, _ in rows}))
     assert names(text, "host") == tuple(sorted({host for _, host, _ in rows}))
     assert names(text, "member") == tuple(member for _, _, member in rows)
 
 
-def test_separator_in_one_id_leaves_other_ids_in_the_member_index_unchanged() -> None:
+def test_separator_character_in_one_id_does_not_change_other_ids_in_the_member_index() -> None:
     text = member_index_of([Member("a\x1fb", "c\x1ed", "h"), Member("m", "z", "h")])
     assert names(text, "member") == ("a?b", "m")
     assert names(text, "client") == ("c?d", "z")

@@ -26,7 +26,7 @@ def test_lag_is_the_log_end_offset_minus_the_committed_offset() -> None:
 
 
 def test_committed_offset_beyond_the_log_end_has_zero_lag() -> None:
-    """After an unclean leader election or a recreation of the topic, the log may end before the committed offset."""
+    """After an unclean leader election or a recreation of the topic, the log can end before the committed offset."""
     assert lag_of_commit(CommittedOffset("t", 0, 120), PartitionBounds(0, 100)).lag == 0
 
 

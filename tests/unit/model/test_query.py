@@ -25,7 +25,7 @@ EVERY = {"payments.settle", "payments.refund", "connect-cluster", "backfill tool
 
 
 def chosen(text: str, snap: Snapshot | None = None, marked: frozenset[str] = frozenset()) -> set[str]:
-    """Return the ids of the groups that a filter selects, and assert that `matches` selects the same groups."""
+    """Return the ids of the groups that a filter selects, and assert that `Query.matches` selects the same groups."""
     snap = snap or mixed_snapshot()
     query = parse(text)
     found = query.select(snap, marked)
@@ -127,7 +127,7 @@ def test_filter_term_marked_selects_the_marked_groups() -> None:
 
 
 def test_filter_treats_a_partly_known_lag_as_a_lower_bound() -> None:
-    """A lag of at least 700 is certainly above 500 and may be above 1,000."""
+    """A lag of at least 700 is certainly above 500. It is unknown whether it is above 1,000, so `lag:1k+` does not match."""
     snap = snapshot({"g": CONSUMER}, {"g": summary(1, 700, 2)})
     assert chosen("lag:500+", snap) == {"g"}
     assert chosen("lag:1k+", snap) == set()
@@ -177,6 +177,7 @@ def test_filter_uses_a_description_that_is_newer_than_the_summary() -> None:
 
 def test_search_progress_of_a_filter_counts_only_groups_whose_listing_matches() -> None:
     snap = mixed_snapshot()
+    # `searched` returns the number of groups whose values are known, and the number of groups whose listing matches.
     # The topics of three of the six groups are known. The other three groups have not been fully read yet.
     assert parse("topic:payments").searched(snap) == (3, 6)
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
@@ -291,7 +292,7 @@ def test_ids_with_special_characters_are_found_by_their_escaped_form() -> None:
 
 
 def test_complex_patterns_in_filters_are_matched_in_linear_time() -> None:
-    """A backtracking engine would need years for some of these patterns."""
+    """A regular expression engine that uses backtracking would need years for some of these patterns."""
     long = "a" * 30_000
     snap = snapshot({long: CONSUMER, "a" * 249: CONSUMER}, {long: summary(topics=(long,))})
     start = time.process_time()
@@ -329,7 +330,8 @@ def test_filtering_with_pauses_gives_the_same_result_as_without_pauses() -> None
 def test_filter_does_not_read_ids_of_groups_with_an_excluded_type_or_state() -> None:
     """Groups with the same type, protocol, state and coordinator have one common listing.
 
-    A filter term is evaluated once per listing. If the term excludes the listing, the ids of its groups are not read.
+    A filter term about one of these values is evaluated once per listing. If the term excludes the listing, the ids of
+    its groups are not read.
     """
 
     class Unread(list[str]):

@@ -1,4 +1,4 @@
-"""Tests of record times: when the first unread record may expire, and in which partitions kgtui looks for it."""
+"""Tests of record times: the time at which the first unread record can expire, and the partitions that are searched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tests of the time series of a group: limited length, lag trends, read and write rates, and change points."""
+"""Tests of the time series of a group: limited length, lag trends, read and write rates, and change points.
+
+A change point is a read that shows a change of the group, such as a new state or a member that has left.
+"""
 
 from __future__ import annotations
 

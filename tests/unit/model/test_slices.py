@@ -1,4 +1,4 @@
-"""Tests of cooperative slicing: computations that pause for other tasks."""
+"""Tests of cooperative slicing: long computations pause regularly, so that other asyncio tasks can run."""
 
 from __future__ import annotations
 

@@ -60,7 +60,10 @@ def test_trail_of_reads_accepts_any_offsets_that_a_broker_can_send(
 
 
 def test_waiting_time_counts_only_while_a_group_reads_none_of_its_unread_records() -> None:
-    """The stored number is the waiting time in seconds plus 1; 0 means that the partition has no unread records."""
+    """The waiting time of a partition is the time for which it has had unread records without progress.
+
+    The stored number is the waiting time in seconds plus 1; 0 means that the partition has no unread records.
+    """
     trail = trail_of(*[rows((5, 9), (5 + n, 9 + n), (9, 9)) for n in range(4)])
     assert list(trail.waited) == [46, 1, 0]
 
@@ -86,14 +89,14 @@ def test_trail_of_reads_is_reset_when_the_clock_goes_back() -> None:
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
 
 
-def test_trail_of_reads_keeps_the_sums_of_only_the_newest_reads() -> None:
+def test_trail_keeps_the_total_lag_and_offsets_of_only_the_newest_reads() -> None:
     trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
     assert len(trail.samples) == SAMPLES
     assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]
     assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
 
 
-def test_trail_of_reads_stores_the_time_of_progress_and_its_usual_interval() -> None:
+def test_trail_stores_the_time_of_the_last_progress_and_the_usual_interval_of_progress() -> None:
     """`pace` is the longest recent time between two reads with progress, in seconds."""
     trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
     assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
@@ -148,7 +151,7 @@ def test_each_observed_change_of_the_group_epoch_counts_as_one_rebalance() -> No
     assert trail.rebalances == 2
 
 
-def test_rebalance_seen_in_the_list_is_not_counted_again_in_the_next_description() -> None:
+def test_rebalance_seen_in_the_group_list_is_not_counted_again_in_the_next_description() -> None:
     trail = Trail()
     trail.describe(T0, described(epoch=1))
     trail.add(T0, [])
@@ -157,7 +160,7 @@ def test_rebalance_seen_in_the_list_is_not_counted_again_in_the_next_description
     assert trail.rebalances == 1
 
 
-def test_trail_of_reads_counts_descriptions_with_idle_members_until_none_is_idle() -> None:
+def test_trail_of_reads_counts_consecutive_descriptions_with_idle_members() -> None:
     trail = Trail()
     trail.describe(T0, described())
     trail.describe(T0 + 1, described())

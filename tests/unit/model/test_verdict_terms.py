@@ -103,8 +103,8 @@ def test_text_of_a_filter_term_about_verdicts_parses_to_the_same_term(
     assert parse(term.spelled()).terms == (term,)
 
 
-def test_time_lag_that_is_a_lower_bound_matches_no_filter_with_an_upper_limit() -> None:
-    """A time lag of at least 10 s may be below or above 20 s, so `timelag:..20s` and its negation do not match."""
+def test_group_with_a_time_lag_of_at_least_10_s_does_not_match_timelag_up_to_20_s() -> None:
+    """The time lag could be below or above 20 s, so neither `timelag:..20s` nor `not:timelag:..20s` matches."""
     seen = health_of(watch([offsets((900, 1000 + 10 * n)) for n in range(3)], watching=Watching()))
     listing = next(iter(mixed_snapshot().groups.values()))
     snapshot = replace(mixed_snapshot(), groups={"g": listing}, by_listing={listing: ["g"]}, health={"g": seen})

@@ -66,7 +66,7 @@ def watch(
     description: GroupDescription | None = None,
     watching: Watching = DEFAULT_WATCHING,
 ) -> ReadHistory:
-    """Return the history of these reads. The first read is at `T0`, and each other read is `every` seconds later.
+    """Return a history with these reads of one group. The first read is at `T0`. Two reads are `every` seconds apart.
 
     None in `reads` stands for a failed read.
 
@@ -97,8 +97,8 @@ def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sam
 
 
 def kinds(health: GroupHealth) -> list[tuple[str, str]]:
-    """Return the statuses that a group may get later, as `(status, kind of missing data)`.
+    """Return the statuses that a group might still get when more data is read, as `(status, kind of missing data)`.
 
-    `("STOP", "time")` means that the status may be STOP, but that the group was not watched long enough to decide this.
+    `("STOP", "time")` means that the group was not watched long enough to decide whether its status is STOP.
     """
     return [(one.status.name, one.lack.value) for one in health.undecided]

@@ -27,21 +27,21 @@ def ages(*parts: tuple[int, float, float], noise: float = 5.0) -> list[tuple[int
 
 @pytest.mark.parametrize("growth", [60.0, 30.0, 6.0, 1.8])
 def test_rise_of_the_time_lag_begins_when_the_group_stops_keeping_up(growth: float) -> None:
-    """After 600 minutes, the group reads nothing, or reads at only 0.5, 0.9 or 0.97 of the speed that it needs."""
+    """After 600 minutes, the group reads nothing, or reads at only 50, 90 or 97 % of the speed that it would need."""
     minutes = rising_since(ages((600, 10.0, 0.0), (240, 10.0, growth))) / MINUTE
     assert abs(minutes - 600) <= 5
 
 
-def test_time_lag_that_rises_again_after_a_catch_up_began_to_rise_at_its_minimum() -> None:
+def test_second_rise_of_the_time_lag_begins_at_the_minimum_between_the_two_rises() -> None:
     history = ages((100, 5.0, 0.0), (60, 5.0, 60.0), (40, 3_605.0, -60.0), (100, 1_205.0, 60.0))
     assert abs(rising_since(history) / MINUTE - 200) <= 5
 
 
-def test_time_lag_rising_in_all_reads_began_to_rise_at_the_first_read() -> None:
+def test_time_lag_that_rises_in_all_reads_has_risen_since_the_first_read() -> None:
     assert rising_since(ages((100, 5_000.0, 30.0))) == 0
 
 
-def test_start_of_a_shrinking_backlog_is_when_its_time_lag_began_to_rise() -> None:
+def test_shrinking_backlog_began_when_the_time_lag_began_to_rise() -> None:
     history = ages((300, 10.0, 0.0), (120, 10.0, 60.0), (60, 7_210.0, -60.0))
     assert abs(behind_since(history) / MINUTE - 300) <= 5
     earlier = ages((60, 10.0, 60.0), (60, 3_610.0, -60.0), (60, 10.0, 0.0), (60, 10.0, 60.0), (30, 3_610.0, -60.0))

@@ -37,8 +37,8 @@ def test_lag_trend_is_not_computed_across_a_gap_between_reads() -> None:
     assert health_of(seen).trend_seconds == 10
 
 
-def test_lag_trend_restarts_when_the_lag_of_another_partition_becomes_known() -> None:
-    """When the lag of partition 1 becomes known, the total lag jumps, although the group did not become slower."""
+def test_lag_trend_restarts_when_the_unknown_lag_of_a_partition_becomes_known() -> None:
+    """When the lag of partition 1 becomes known, the total lag jumps. The trend uses only the reads after the jump."""
     reads = [offsets((10, 20), (10, None)), offsets((10, 20), (10, None)), offsets((10, 20), (10, 500))]
     assert health_of(watch(reads)).trend is None
     assert health_of(watch([*reads, *[reads[2]] * 2])).trend == 0
@@ -57,13 +57,13 @@ def test_time_lag_of_a_group_is_the_largest_time_lag_of_its_partitions() -> None
     assert part.time_lag == TimeLag(0.0, at_least=True)
 
 
-def test_lost_records_of_a_group_are_summed_unless_a_log_start_is_unknown() -> None:
+def test_number_of_lost_records_of_a_group_is_unknown_if_a_log_start_offset_is_unknown() -> None:
     assert health_of(watch([offsets((10, 900), (10, 900), starts=(400, 5))])).lost == 390
     assert health_of(watch([offsets((10, 900), starts=(5,))])).lost == 0
     assert health_of(watch([offsets((10, 900), starts=(None,))])).lost is None
 
 
-def test_loss_of_records_is_predicted_from_the_retention_time_of_the_topic() -> None:
+def test_time_until_a_group_loses_records_is_predicted_from_the_retention_time_of_the_topic() -> None:
     reads = [offsets((1000, 1000 + 10 * n)) for n in range(25)]
     soon = health_of(watch(reads), retention=Retention({"t": 300.0})).loss
     assert soon is not None
@@ -75,13 +75,13 @@ def test_loss_of_records_is_predicted_from_the_retention_time_of_the_topic() -> 
     )
 
 
-def test_health_says_how_many_epochs_each_member_that_delays_a_rebalance_has_missed() -> None:
+def test_health_has_the_number_of_missed_epochs_of_each_member_that_delays_a_rebalance() -> None:
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
 
 
-def test_group_counts_as_empty_since_its_first_read_in_the_state_empty() -> None:
+def test_group_counts_as_empty_since_the_first_read_that_found_the_state_empty() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
@@ -97,10 +97,10 @@ def test_group_counts_as_empty_since_its_first_read_in_the_state_empty() -> None
     ("consumer", "offsets may expire in at most 58 min"),
     ("streams", "offsets may expire in at most 58 min"),
 ])  # fmt: skip
-def test_predicted_offset_expiry_is_an_upper_limit_if_it_depends_on_commits(group_type: str, text: str) -> None:
+def test_time_until_offsets_expire_is_a_maximum_if_it_depends_on_the_last_commit(group_type: str, text: str) -> None:
     """In classic groups, the retention time of offsets starts when the group becomes Empty.
 
-    In consumer and streams groups, it starts at each offset commit, which may be much earlier.
+    In consumer and streams groups, it starts at the last offset commit, which can be much earlier.
     """
     history = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty"]):
@@ -111,7 +111,7 @@ def test_predicted_offset_expiry_is_an_upper_limit_if_it_depends_on_commits(grou
     assert expiry(empty) == text
 
 
-def test_share_groups_and_simple_groups_have_no_expiry_time() -> None:
+def test_health_of_share_groups_and_simple_groups_has_no_expiry_time_of_offsets() -> None:
     """Offsets of share groups never expire. Offsets of simple groups expire, but kgtui does not know when.
 
     A group without offsets has no expiry time either.
@@ -125,8 +125,8 @@ def test_share_groups_and_simple_groups_have_no_expiry_time() -> None:
         assert empty == EmptyPeriod(10.0, at_least=True)
 
 
-def test_time_since_a_group_became_empty_restarts_after_a_gap() -> None:
-    """The group could have had members during the gap, so the time since it became Empty is a lower bound."""
+def test_time_that_a_group_has_been_empty_restarts_after_a_long_time_without_reads() -> None:
+    """The group was not read for 990 s. It could have had members then, so only the time after the gap is certain."""
     seen = watch([offsets((1, 1))] * 3, description=described("Empty"))
     seen.add(T0 + 1000, described("Empty"), offsets((1, 1)))
     seen.add(T0 + 1005, described("Empty"), offsets((1, 1)))
@@ -156,7 +156,7 @@ def test_rebalances_of_a_classic_group_are_counted_from_its_states() -> None:
 def test_rebalances_between_two_reads_of_a_classic_group_are_inferred_from_its_members() -> None:
     """A change of the members between two reads means that the group has rebalanced in between.
 
-    During a rebalance, the broker reports incomplete members. They do not count as another rebalance.
+    During a rebalance, the broker reports an incomplete list of members, which does not count as a further rebalance.
     """
     log = RebalanceLog()
     reads = [("Stable", 1), ("Stable", 2), ("Stable", 2), ("PreparingRebalance", 3), ("Stable", 4), ("Stable", 5)]
@@ -167,7 +167,7 @@ def test_rebalances_between_two_reads_of_a_classic_group_are_inferred_from_its_m
     assert rate.rebalances == 3
 
 
-def test_rebalance_rate_ignores_gaps_and_reads_older_than_an_hour() -> None:
+def test_rebalance_rate_ignores_long_times_without_reads_and_reads_older_than_an_hour() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", 1, None)
     log.add(10.0, "Assigning", 2, 10.0)
@@ -216,7 +216,7 @@ def test_read_history_ignores_a_read_that_is_older_than_the_newest_read() -> Non
     assert (seen.reads, seen.read_at, seen.rows["t", 0].position) == (2, T0 + 5, 1)
 
 
-def test_health_of_a_group_without_reads_is_unknown() -> None:
+def test_health_of_a_group_without_a_successful_read_is_unknown() -> None:
     health = health_of(watch([None, None]))
     assert (health.reads, health.failed, health.lag, health.state, health.time_lag) == (0, 2, None, None, None)
     assert (health.rebalances, health.empty, health.lost, health.loss, health.trend) == (None,) * 5
@@ -232,7 +232,7 @@ def test_failed_describe_request_does_not_interrupt_the_lag_trend() -> None:
     assert health.rebalances is None
 
 
-def test_failed_read_of_offsets_counts_as_a_gap() -> None:
+def test_failed_read_of_the_offsets_interrupts_the_lag_trend() -> None:
     seen = watch([offsets((1, 5))] * 3)
     assert seen.steady_since == T0
     seen.add(T0 + 15, described(), None, fault=True)
@@ -247,7 +247,7 @@ def test_time_until_zero_lag_is_unknown_if_a_partition_has_an_unknown_lag() -> N
     assert health.drain is None
 
 
-def test_pause_between_reads_is_a_gap_only_if_longer_than_the_configured_time() -> None:
+def test_lag_trend_is_interrupted_only_by_pauses_longer_than_the_configured_time() -> None:
     seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(gap_after=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)
     assert health_of(watch([offsets((1, 5 + n)) for n in range(4)], 100.0)).trend is None
@@ -269,7 +269,7 @@ def test_text_of_a_duration_has_at_most_two_units(seconds: float, text: str) -> 
     assert duration(seconds) == text
 
 
-def test_lag_and_time_lag_are_lower_bounds_if_the_broker_may_hide_topics() -> None:
+def test_lag_and_time_lag_are_lower_bounds_if_the_broker_possibly_hides_topics() -> None:
     healthy = health_of(watch([offsets((10 * n, 900)) for n in range(12)]))
     assert (healthy.drain is None, healthy.time_lag is None) == (False, False)
     hidden = with_hidden_offsets(healthy, none_visible=False)

@@ -1,4 +1,4 @@
-"""Tests of the judgment that follows from the exact health verdict on a group."""
+"""Tests of the judgment on a group (OK or a problem), which is derived from the group's health verdict."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_start_of_a_stop_counts_as_observed_only_if_the_group_was_watched_before
 ) -> None:
     """The group was watched for 3 s or for 30 s before it stopped.
 
-    3 s are not enough, because some seconds may pass between the start of the watch and the first read of the offsets.
+    3 s are not enough, because some seconds can pass between the start of the watch and the first read of the offsets.
     """
     health = health_of(watch([offsets((1000, 1100 + 10 * number)) for number in range(12)]))
     assert health.worst is not None
@@ -32,7 +32,10 @@ def test_start_of_a_stop_counts_as_observed_only_if_the_group_was_watched_before
 
 
 def steady_lag(*lags: int) -> GroupHealth:
-    """Return the health of a group that commits before each read. `lags` has the lag at each read, every 5 s."""
+    """Return the health of a group that commits a higher offset before each read. The reads are 5 s apart.
+
+    Item n of `lags` is the lag of the group at read n, as a number of records.
+    """
     return health_of(watch([offsets((1000 + 100 * n, 1000 + 100 * n + lag)) for n, lag in enumerate(lags)]))
 
 
@@ -44,9 +47,9 @@ def test_group_whose_lag_stays_the_same_is_not_falling_behind() -> None:
 
 
 def test_group_whose_lag_grows_unevenly_is_falling_behind_although_burrow_says_ok() -> None:
-    """By Burrow's rules, a group is OK if its lag fell once in the window of commits.
+    """By Burrow's rules, a group is OK if its lag fell at least once during its last ten commits.
 
-    If the lag grows anyway, kgtui keeps the problem BEHIND that screening (the check of all groups) found.
+    If the lag grows nevertheless, kgtui keeps the problem BEHIND that screening (the check of all groups) found.
     """
     health = steady_lag(*(600 + 50 * n + 40 * (n % 3) for n in range(40)))
     assert (health.status, health.lag_grows) == (Status.OK, True)

@@ -1,4 +1,7 @@
-"""Tests of health verdicts from polled offsets: when each of Burrow's rules applies, and when it is undecided."""
+"""Tests of health verdicts that are computed from polled offsets by Burrow's rules.
+
+A verdict is undecided as long as too little was read to apply a rule.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ from tests.unit.model.health.reads import T0, described, kinds, offsets, samples
 
 
 def stuck(reads: int) -> list[GroupOffsets]:
-    """Return reads of a group whose offset does not change while its log grows by 10 records per read."""
+    """Return reads of a group whose committed offset does not change while its log grows by 10 records per read."""
     return [offsets((1000, 1100 + 10 * n)) for n in range(reads)]
 
 
 def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> None:
-    """Burrow's window has ten commits. With one commit per 5 s, they span 45 s.
+    """Burrow judges a group by its last ten commits. With one commit per 5 s, these commits span 45 s.
 
     The status becomes STOP when the time since the last commit is longer than this span.
     """
@@ -126,7 +129,7 @@ def test_a_stopped_partition_keeps_the_status_stop_for_hours(length: int, commit
 
 
 def test_new_records_in_an_idle_topic_do_not_immediately_cause_status_stop() -> None:
-    """The log end offsets of the last 100 s show that the group had read all records before new records arrived."""
+    """Burrow reports no STOP as long as the log end offsets of the last 100 s show that the group had no lag."""
     quiet = [offsets((1000, 1000))] * 12 + [offsets((1000, 1001))] * 12
     health = health_of(watch(quiet))
     assert (health.status, kinds(health)) == (Status.OK, [("STOP", "time")])
@@ -142,7 +145,7 @@ def test_verdict_is_undecided_if_the_lag_is_unknown() -> None:
     assert (health.lag.lag if health.lag else 0) is None
 
 
-def test_partition_without_commit_or_with_deleted_topic_is_ok() -> None:
+def test_partition_without_a_commit_or_of_a_deleted_topic_is_ok() -> None:
     gone = GroupOffsets((CommittedOffset("t", 0, 5),), (), {("t", 0): PartitionBounds(None, None, 3)})
     for found in (gone, offsets((None, 50))):
         health = health_of(watch([found] * 20))
@@ -154,7 +157,7 @@ def test_verdict_is_undecided_if_the_newest_read_lacks_a_log_end_offset() -> Non
     assert kinds(health) == [("ERR", "lag")]
 
 
-def test_stopped_partition_with_the_most_lag_is_the_worst() -> None:
+def test_worst_partition_of_a_group_is_the_stopped_partition_with_the_most_lag() -> None:
     reads = [offsets((10, 15), (10, 200 + n), (10, 300 + n), (400, 400)) for n in range(20)]
     health = health_of(watch(reads))
     assert (health.affected, health.worst.partition if health.worst else None) == (3, 2)
@@ -167,7 +170,7 @@ def test_stopped_partition_with_the_most_lag_is_the_worst() -> None:
 def test_undecided_verdicts_are_omitted_if_the_group_already_has_status_err() -> None:
     """The first partition has the status STOP, so the group has the status ERR, which is the worst status of a group.
 
-    The second partition may also get the status STOP later, but this would not change the status of the group.
+    The second partition could also get the status STOP later, but this would not change the status of the group.
     """
     reads = [offsets((1000, 2000), (5, 6 + n)) if n > 15 else offsets((1000, 2000)) for n in range(18)]
     health = health_of(watch(reads))
@@ -175,7 +178,7 @@ def test_undecided_verdicts_are_omitted_if_the_group_already_has_status_err() ->
     assert [one.status.name for one in health.partitions["t", 1].undecided] == ["STOP"]
 
 
-def test_reason_for_stop_says_that_the_group_is_empty_or_nobody_subscribes() -> None:
+def test_reason_for_stop_says_that_the_group_is_empty_or_no_member_subscribes_to_the_topic() -> None:
     left = [offsets((10, 200), topic="left")] * 20
     assert reason(health_of(watch(left))).endswith("190 unread; no member subscribes to the topic")
     assert reason(health_of(watch(left, description=described("Empty", members=())))).endswith("; the group is Empty")
@@ -210,9 +213,9 @@ def test_lag_at_an_observed_commit_is_computed_from_an_older_log_end_offset() ->
     st.integers(1, 4),
 )
 def test_frequent_reads_observe_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
-    """The window computed from the reads contains each of the last ten committed offsets.
+    """The commit window (the last ten commits) that is computed from the reads contains the offset of each real commit.
 
-    The observed time of a commit is less than one read interval later than the real time.
+    The observed time of a commit is less than one read interval later than the real time of the commit.
     """
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:
@@ -269,7 +272,7 @@ def test_group_gets_a_status_other_than_ok_only_if_the_reads_suffice(
 
 
 def test_partition_with_a_lag_but_without_a_committed_offset_is_ok() -> None:
-    """If the group was a share group before, the broker may report a lag for a partition without a committed offset."""
+    """If the group was a share group before, the broker can report a lag for a partition without a committed offset."""
     row = PartitionLag("t", 0, None, 0, 90, 5, None, None)
     verdict, health = judge_observed(row, [Sample(1_000, None, 90, 0, 5)], Watching(Options(minimum_complete=0.0)))
     assert (verdict.status, verdict.first, health.still) == (Status.OK, None, 0.0)

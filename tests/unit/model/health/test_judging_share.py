@@ -1,4 +1,4 @@
-"""Tests of health verdicts on share groups. They are computed from share-partition start offsets and lag."""
+"""Tests of health verdicts on share groups, which are computed from share-partition start offsets and lags."""
 
 from __future__ import annotations
 
@@ -87,14 +87,17 @@ def test_share_group_whose_start_offset_decreased_gets_status_rewind() -> None:
     assert health_of(read_history(rows)).kind is Status.REWIND
 
 
-def test_unknown_share_lag_is_undecided_but_an_uninitialized_partition_is_ok() -> None:
+def test_verdict_on_a_share_group_is_undecided_if_a_lag_is_unknown_but_ok_if_nothing_was_read() -> None:
     assert kinds(health_of(read_history([(100, None, 500)] * 20))) == [("ERR", "lag")]
     untouched = health_of(read_history([(None, None, 500)] * 20))
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
 
 
 def test_share_group_without_progress_gets_status_stall_if_members_are_hidden() -> None:
-    """The broker hides the members from a user who lacks DESCRIBE on the topics of the members."""
+    """The broker hides the members from a user who lacks DESCRIBE on the topics of the members.
+
+    kgtui then assumes that the group has members. If it had no members, its status would be STOP.
+    """
     withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
     assert health_of(withheld).kind is Status.STALL
     some = described("Stable", "share", members=(member("a"), member("b")))

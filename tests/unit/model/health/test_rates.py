@@ -1,4 +1,4 @@
-"""Tests of estimates: lag trend, time until the lag is 0, record age, and time until unread records are deleted.
+"""Tests of estimates: lag trend, time until the lag is 0, age of a record, and time until unread records are deleted.
 
 Without enough data, an estimate is None.
 """
@@ -29,7 +29,7 @@ def test_slope_of_fewer_than_three_samples_is_none() -> None:
     assert slope([], []) is None
 
 
-def test_time_until_zero_lag_is_none_unless_the_lag_clearly_falls() -> None:
+def test_time_until_zero_lag_is_known_only_if_the_lag_is_zero_or_clearly_falls() -> None:
     assert drain(1000, Slope(-10.0, 0.5, 60)) == 100
     assert drain(0, None) == 0
     assert drain(1000, Slope(-10.0, 6.0, 60)) is None
@@ -94,7 +94,7 @@ def test_record_loss_is_expected_when_the_log_start_reaches_the_committed_offset
 
 
 def test_expected_loss_is_the_earlier_of_two_estimates() -> None:
-    """The movement of the log start offset may predict an earlier loss than the topic's retention time."""
+    """The movement of the log start offset can predict an earlier loss than the topic's retention time does."""
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(5000, 11_400, 400))
     found = {retention: loss_to_come(row, rows, retention=retention) for retention in (3600.0, 600.0)}

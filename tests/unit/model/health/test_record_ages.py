@@ -29,7 +29,7 @@ LAST = T0 + 24 * 5
 
 
 def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules: TopicRules = RULES) -> RecordTime:
-    """Return the record times at a committed offset.
+    """Return the times at which the records before and after a committed offset were written.
 
     The first unread record was written 0 to `width` seconds after `written`. The last consumed record was written 4 to
     5 seconds before `written`.
@@ -90,12 +90,12 @@ def test_time_lag_after_progress_is_estimated_from_an_earlier_record_time() -> N
     assert found.seconds == pytest.approx(LAST - T0 + 1_500, abs=10)
 
 
-def test_exact_time_lag_becomes_a_lower_bound_if_the_broker_may_hide_topics() -> None:
+def test_exact_time_lag_becomes_a_lower_bound_if_the_broker_possibly_hides_topics() -> None:
     health = with_hidden_offsets(judged(stopped(), {0: searched(1000)}), none_visible=False)
     assert health.time_lag == TimeLag(LAST - WRITTEN, at_least=True)
 
 
-def test_predicted_loss_of_a_stopped_group_is_when_its_first_unread_record_expires() -> None:
+def test_stopped_group_is_predicted_to_lose_records_when_its_first_unread_record_expires() -> None:
     health = judged(stopped(), {0: searched(1000, width=20.0)})
     expected = WRITTEN + 7_200
     assert health.loss == Loss("t", 0, expected - LAST, "retention", 1000, at=expected, exact=True)
@@ -114,14 +114,14 @@ def test_loss_of_a_slow_group_is_estimated_from_the_exact_record_age() -> None:
     assert loss_when(loss) == "in about 2 h 16 min"
 
 
-def test_records_may_be_lost_at_any_time_if_their_topic_deletes_by_size() -> None:
+def test_unread_records_can_be_lost_at_any_time_if_the_topic_has_a_maximum_size() -> None:
     rules = TopicRules(7_200.0, by_size=True)
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert health.loss == Loss("t", 0, 0.0, "size", 1000)
     assert loss_when(health.loss, local_clock(LAST)) == "at any time"
 
 
-def test_missing_permission_explains_why_the_expiry_for_a_stopped_group_is_unknown() -> None:
+def test_missing_permission_is_the_reason_for_an_unknown_record_expiry_only_of_a_stopped_group() -> None:
     rules = TopicRules(fault="grant DESCRIBE_CONFIGS on the topic to this user")
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert (health.loss, health.expiry_reason) == (None, rules.fault)
@@ -129,7 +129,7 @@ def test_missing_permission_explains_why_the_expiry_for_a_stopped_group_is_unkno
     assert judged(fine, {0: searched(2240, rules=rules)}, Retention(rules={"t": rules})).expiry_reason == ""
 
 
-def test_expiry_of_an_old_record_is_predicted_before_the_verdict_is_final() -> None:
+def test_expiry_of_an_old_unread_record_is_predicted_before_the_health_verdict_is_final() -> None:
     first = stopped()[:3]
     assert judged(first, {0: searched(1000)}).loss is None
     old = judged(first, {0: searched(1000, T0 - 5_000)})
@@ -138,7 +138,7 @@ def test_expiry_of_an_old_record_is_predicted_before_the_verdict_is_final() -> N
     assert old.loss.at == T0 - 5_000 + 7_200
 
 
-def test_unobserved_stop_of_a_group_is_dated_after_its_last_consumed_record() -> None:
+def test_stop_that_was_not_observed_began_after_the_last_consumed_record_was_written() -> None:
     reads = [offsets((1000, 2000 + n), (1000, 2000 + n)) for n in range(25)]
     health = judged(reads, {0: searched(1000), 1: searched(1000, WRITTEN + 60)})
     assert health.kind is Status.STOP
@@ -156,11 +156,11 @@ def test_unobserved_stop_of_a_group_is_dated_after_its_last_consumed_record() ->
         (TimeLag(7_200.0, at_most=7_800.0, exact=True), "2 h to 2 h 10 min"),
     ],
 )
-def test_record_age_is_formatted_as_a_value_a_lower_bound_or_a_range(time_lag: TimeLag, expected: str) -> None:
+def test_text_of_a_time_lag_is_a_single_time_or_a_lower_bound_or_a_range(time_lag: TimeLag, expected: str) -> None:
     assert age(time_lag) == expected
 
 
-def test_local_time_has_a_date_only_if_it_is_at_least_half_a_day_away() -> None:
+def test_text_of_a_local_time_has_a_date_only_if_the_time_is_at_least_half_a_day_away() -> None:
     clock = local_clock(T0)
     assert len(clock(T0 + 3_600)) == len("01:18")
     assert len(clock(T0 + 3_600, seconds=True)) == len("01:18:04")
