@@ -39,7 +39,7 @@ BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): PartitionBounds(Non
 def consumer(group: str = "g") -> GroupData:
     """Return the data of a consumer group with one config.
 
-    The group has a committed offset, a partition without committed offset, and an offset in a deleted topic.
+    The group has a committed offset, a partition without a committed offset, and an offset in a deleted topic.
     """
     described = GroupDescription(
         group, "consumer", "consumer", "Empty", 1, "uniform", 4, 4, operations=frozenset({"READ", "DELETE"})
@@ -134,7 +134,7 @@ def test_truncated_backup_file_is_reported_as_incomplete(folder: StateFolder) ->
 
 
 def test_list_backups_reports_files_that_are_not_backups(folder: StateFolder) -> None:
-    """`list_backups` returns the valid backups, and one message for each other file."""
+    """`list_backups` returns the valid backups, and one message for each file that is not a valid backup."""
     path = write_a_backup(folder, consumer())
     header = json.loads(path.read_text().splitlines()[0])
     newer = path.with_name("a-newer.jsonl")

@@ -70,7 +70,7 @@ async def delete(admin: ScriptedAdmin, folder: StateFolder, *groups: str) -> Res
 async def test_empty_group_is_deleted_after_a_backup_and_a_second_check(
     admin: ScriptedAdmin, folder: StateFolder, type_: str
 ) -> None:
-    """kgtui describes the group for the plan, directly before the deletion, and after the deletion to verify it.
+    """kgtui describes the group for the plan, directly before the deletion, and after the deletion to verify that it no longer exists.
 
     kgtui then logs the outcome of the deletion.
     """
@@ -217,7 +217,7 @@ async def test_deletion_fails_if_the_broker_responds_that_it_is_not_the_coordina
 async def test_deletion_succeeds_if_the_coordinator_changed_after_the_plan(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """A group remains the same group when it moves to another coordinator."""
+    """A group remains the same group when a different broker becomes its coordinator."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.add("g", state="Empty", lag=5, coordinator=2)
@@ -227,7 +227,7 @@ async def test_deletion_succeeds_if_the_coordinator_changed_after_the_plan(
 async def test_deletion_whose_request_gets_no_response_succeeds_if_the_group_is_gone(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """kgtui does not send the request again. It describes the group, and finds that it no longer exists."""
+    """kgtui does not send the request again. It describes the group, and finds that the group no longer exists."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
 

@@ -55,7 +55,7 @@ async def test_deletion_plan_says_what_a_backup_of_the_group_cannot_restore(
     assert line.loss.positions == 1000
 
 
-async def test_deletion_of_a_group_without_offsets_loses_no_data(admin: ScriptedAdmin) -> None:
+async def test_deletion_plan_of_a_group_without_offsets_predicts_no_data_loss(admin: ScriptedAdmin) -> None:
     admin.add("g", state="Empty")
     (line,) = (await plan(admin, ["g"])).allowed
     assert (line.loss.undo, line.loss.partitions, line.loss.not_restored) == (Undo.RESTORABLE, 0, ())
@@ -128,7 +128,7 @@ async def test_deletion_plan_names_the_missing_acl_operation_of_a_refused_group(
 
 @pytest.mark.parametrize(("any_topic", "mentioned"), [(True, False), (False, True)])
 @pytest.mark.parametrize("lag", [None, 3])
-async def test_deletion_plan_says_that_some_offsets_may_be_hidden(
+async def test_deletion_plan_says_that_some_offsets_are_possibly_hidden(
     admin: ScriptedAdmin, any_topic: bool, mentioned: bool, lag: int | None
 ) -> None:
     """OffsetFetch omits the offsets in topics on which the user lacks DESCRIBE, and returns no error."""

@@ -1,6 +1,7 @@
 """Functions for tests that run kgtui commands.
 
-`kgtui` runs a command in another process. `runner` runs commands in this process, on the fake cluster `ScriptedAdmin`.
+`kgtui` runs a command in a separate process. `runner` runs commands in this process, on the fake cluster
+`ScriptedAdmin`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def kgtui(*words: str, timeout: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run `kgtui` in another process, and return the completed process.
+    """Run `kgtui` in a separate process, and return the completed process.
 
     Args:
         words: the command line arguments.

@@ -31,7 +31,7 @@ class Script:
 
     Attributes:
         steps: for each call of `sleep_until`, by how many seconds the call advances the time.
-        happens: functions that change the cluster. `sleep_until` calls them with the number of its calls so far.
+        happens: functions that change the cluster. Each call of `sleep_until` calls them with its own number, from 1.
     """
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ def test_kgtui_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable
 def test_kgtui_check_fails_if_records_of_a_group_were_lost(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """By Burrow's rules, the verdict on the group would be OK, because the group makes progress."""
+    """By Burrow's rules alone, the verdict on the group would be OK, because the group makes progress."""
 
     def expire(step: int) -> None:
         admin.commits["fine"] = (CommittedOffset("t-fine", 0, 1000 + 20 * step, 0),)
@@ -126,7 +126,7 @@ def test_kgtui_check_with_the_option_all_also_prints_healthy_groups(run: Callabl
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_kgtui_check_reports_how_soon_unread_records_expire(
+def test_kgtui_check_reports_the_time_until_unread_records_expire(
     admin: ScriptedAdmin, run: Callable[..., Completed]
 ) -> None:
     admin.topic_retention = Retention({"t-stuck": 7_200.0}, 86_400.0)
@@ -160,7 +160,7 @@ def test_kgtui_check_shows_exact_record_ages_of_unhealthy_groups(
     assert stuck["partitions"][0]["age"]["exact"] is True
 
 
-def test_kgtui_check_says_why_exact_record_ages_and_expiry_are_unknown(
+def test_kgtui_check_prints_the_reasons_for_unknown_record_ages_and_expiry_times(
     admin: ScriptedAdmin, run: Callable[..., Completed]
 ) -> None:
     admin.times = {("t-stuck", 0): RecordTime(1000, reason=FORBIDDEN_TOPIC)}
@@ -173,7 +173,7 @@ def test_kgtui_check_says_why_exact_record_ages_and_expiry_are_unknown(
     assert (stuck["time_lag"]["reason"], stuck["expiry_reason"]) == (FORBIDDEN_TOPIC, fault)
 
 
-def test_kgtui_check_reports_how_soon_offsets_of_an_empty_group_expire(
+def test_kgtui_check_reports_the_time_until_offsets_of_an_empty_group_expire(
     admin: ScriptedAdmin, run: Callable[..., Completed]
 ) -> None:
     admin.add("left", "consumer", state="Empty", lag=0)
@@ -230,7 +230,9 @@ def test_kgtui_check_reads_groups_once_per_interval_and_at_the_end(
     assert asked == [("fine",)] * 4
 
 
-def test_rounding_errors_cause_no_additional_read_of_kgtui_check(run: Callable[..., Completed], script: Script) -> None:
+def test_rounding_errors_do_not_make_kgtui_check_read_once_too_often(
+    run: Callable[..., Completed], script: Script
+) -> None:
     """3.6 s are 12 intervals of 0.3 s. Rounding errors of the times must not cause a thirteenth interval."""
     run("check", "fine", "--for", "3.6s", "--interval", "0.3s")
     assert len(script.steps) == 12
@@ -288,7 +290,7 @@ def test_kgtui_check_json_has_counts_and_the_verdict_and_cause_of_each_group(run
     assert [connect[name] for name in ("verdict", "lag", "time_lag", "trend", "drain", "loss")] == ["OK", *[None] * 5]
 
 
-def test_kgtui_check_json_says_which_watch_duration_gives_final_verdicts(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_json_has_the_watch_duration_that_a_final_verdict_needs(run: Callable[..., Completed]) -> None:
     ran = run("check", "stuck", "--format", "json", "--for", "20s", "--all")
     assert objects(ran)["stuck"]["undecided"] == [
         {"verdict": "STOP", "lacks": "time", "partitions": 1, "needs": 45.0, "has": 20.0,
@@ -456,7 +458,7 @@ def test_kgtui_check_of_a_cluster_without_groups_exits_with_0(
     assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
 
 
-def test_kgtui_check_on_a_terminal_prints_its_duration_and_counts_of_verdicts(
+def test_kgtui_check_on_a_terminal_prints_the_watch_duration_and_counts_of_verdicts(
     run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

@@ -1,6 +1,6 @@
 """Tests of `kgtui check` on simulated clusters. The tests advance the clock of the cluster.
 
-Most tests call the command in this process. The last tests run `kgtui check` in another process.
+Most tests call the command in this process. The last two tests run `kgtui check` in a separate process.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedClock:
-    """The clock of a simulated cluster. `sleep_until` advances it immediately, without waiting."""
+    """The clock of a simulated cluster. `sleep_until` advances the clock immediately, without waiting."""
 
     def __init__(self, cluster: Simulator) -> None:
         self._cluster = cluster
@@ -79,7 +79,7 @@ async def checked(
     capfd.readouterr()
     async with connect(cluster.bootstrap.split(",")) as admin:
         with pytest.MonkeyPatch.context() as patch:
-            # The search for record times depends on the age of the records, which the simulated time decides.
+            # kgtui compares the timestamps of records with the current time, so it must use the simulated time here.
             patch.setattr(record_times, "time", SimpleNamespace(time=clock.now))
             code = await check(args, admin, parse(" ".join(expr)), Watching(), typed)
     out, err = capfd.readouterr()
@@ -94,7 +94,7 @@ async def company() -> AsyncIterator[Simulator]:
         yield cluster
 
 
-async def test_kgtui_check_gives_no_final_verdict_if_all_topics_are_forbidden(
+async def test_kgtui_check_gives_no_final_verdict_on_simple_groups_if_all_topics_are_forbidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     company.faults.forbid_topics(["*"])
@@ -108,7 +108,7 @@ async def test_kgtui_check_gives_no_final_verdict_if_all_topics_are_forbidden(
     assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
 
 
-async def test_kgtui_check_gives_no_group_the_verdict_ok_if_all_topics_are_forbidden(
+async def test_kgtui_check_gives_no_consumer_group_the_final_verdict_ok_if_all_topics_are_forbidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     company.faults.forbid_topics(["*"])
@@ -121,7 +121,7 @@ async def test_kgtui_check_gives_no_group_the_verdict_ok_if_all_topics_are_forbi
 async def test_kgtui_check_gives_no_final_verdict_if_some_topics_are_forbidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The group may have offsets in the forbidden topics. The exit code is 0 although the verdict is not final."""
+    """The group might have offsets in the forbidden topics. The exit code is 0 although the verdict is not final."""
     company.faults.forbid_topics(["unrelated"])
     found = await checked(company, capfd, "web.sessions")
     (row,) = found["groups"]
@@ -278,7 +278,7 @@ class SimulatedRecording:
 async def test_kgtui_check_gives_the_same_verdicts_for_a_recording_and_its_cluster(
     company: Simulator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The recording has a poll every 5 s for two minutes. `kgtui check` reads a running cluster at the same times."""
+    """The recording has a poll every 5 s for two minutes. The expected verdicts are those for a running cluster."""
     options, clock = RecorderOptions(interval=5.0, flush=30.0, describe=5.0), company.clock.now
     async with connect(company.bootstrap.split(",")) as admin:
         recording = SimulatedRecording(company, admin, polls=25)

@@ -32,7 +32,7 @@ STOPS = 12
 
 
 def state_at(poll: int, **more: Any) -> PollResult:
-    """Return the recorded result of poll number `poll`. `more` sets other attributes of the `PollResult`."""
+    """Return the recorded result of poll number `poll`. `more` sets further attributes of the `PollResult`."""
     offsets = {"fine": 1000 + 200 * poll, "slow": 1000 + 100 * poll, "stuck": 1000 + 100 * min(poll, STOPS)}
     ends = {"fine": 1005 + 200 * poll, "slow": 1900 + 140 * poll, "stuck": 1010 + 100 * poll}
     return PollResult(
@@ -87,7 +87,9 @@ def at(poll: int) -> str:
     return datetime.fromtimestamp(START / 1000 + poll * 10, UTC).isoformat()
 
 
-def test_kgtui_check_gives_verdicts_for_the_end_of_a_recording_by_default(check: Callable[..., Completed]) -> None:
+def test_kgtui_check_of_a_recording_gives_verdicts_for_the_end_of_the_recording_by_default(
+    check: Callable[..., Completed],
+) -> None:
     ran = check()
     assert (ran.code, ran.err) == (1, "")
     assert ran.verdicts == {"slow": "WARN", "stuck": "STOP"}
@@ -95,10 +97,10 @@ def test_kgtui_check_gives_verdicts_for_the_end_of_a_recording_by_default(check:
     assert check("--all").verdicts == {"fine": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_kgtui_check_at_a_recorded_time_uses_only_polls_before_that_time(
+def test_kgtui_check_at_a_recorded_time_uses_only_polls_up_to_that_time(
     check: Callable[..., Completed],
 ) -> None:
-    """The recording has several keyframes and some compacted files, so kgtui reads different files for each time."""
+    """The recording has keyframes (complete polls) and compacted files, so kgtui reads different files for each time."""
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 
@@ -151,7 +153,7 @@ def test_kgtui_check_reports_that_only_a_part_of_the_period_was_recorded(check: 
     assert (ran.code, ran.err) == (0, "kgtui: only 5 min of the requested 1 h were recorded\n")
 
 
-def test_kgtui_check_predicts_when_records_expire_from_recorded_retention_times(
+def test_kgtui_check_predicts_the_expiry_of_records_from_recorded_retention_times(
     check: Callable[..., Completed], tmp_path: Path
 ) -> None:
     (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]

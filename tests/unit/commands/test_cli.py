@@ -1,4 +1,4 @@
-"""Tests of the command `kgtui` itself: exit codes, error messages of one line, crash reports, and few imports."""
+"""Tests of the command `kgtui` itself: exit codes, error messages of one line, crash reports, and imported modules."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_command_exits_silently_with_141_if_its_output_pipe_is_closed() -> None:
     assert (process.returncode, err) == (128 + signal.SIGPIPE, b"")
 
 
-def test_symbols_are_replaced_by_ascii_text_if_stdout_is_ascii() -> None:
+def test_symbols_are_replaced_by_ascii_text_if_the_encoding_of_stdout_is_ascii() -> None:
     env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     code = "from kgtui.commands.printing import print_text, notify; print_text('≥ 5 – é\\n'); notify('– 東')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env, check=True)
@@ -284,7 +284,7 @@ def test_error_for_an_unknown_option_says_how_to_show_help(
 def test_an_empty_name_is_rejected_for_a_cluster_a_group_and_a_file(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A script may pass an unset variable as the name. If kgtui used a default, it could select a wrong cluster."""
+    """A script can pass an unset variable as the name. If kgtui then used a default, it could select a wrong cluster."""
     assert cli.main(words) == 2
     assert "the value is empty" in capsys.readouterr().err
 

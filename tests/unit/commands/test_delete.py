@@ -130,7 +130,7 @@ def test_kgtui_delete_on_a_read_only_cluster_is_refused_without_a_request(
     assert admin.calls == []
 
 
-def test_dry_run_of_delete_prints_the_requests_and_sends_nothing(
+def test_dry_run_of_kgtui_delete_prints_the_delete_requests_without_sending_them(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The exit code is 4 if kgtui would refuse to delete one of the groups."""
@@ -160,7 +160,7 @@ def test_kgtui_delete_exits_with_1_if_a_deletion_fails(admin: ScriptedAdmin) -> 
 def test_kgtui_delete_with_the_option_group_deletes_exactly_the_given_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An id that looks like a filter term is not parsed as a filter. A missing group does not count for --expect."""
+    """An id that looks like a filter term is not parsed as a filter. --expect counts only existing groups."""
     admin.add("type:share", state="Empty")
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["type:share"]
@@ -239,7 +239,7 @@ def test_kgtui_delete_rejects_several_words_that_look_like_group_ids(
     assert admin.calls == []
 
 
-def test_deletion_of_one_group_is_confirmed_by_typing_its_id(admin: ScriptedAdmin, terminal: Any) -> None:
+def test_deletion_of_one_group_is_confirmed_by_typing_the_group_id(admin: ScriptedAdmin, terminal: Any) -> None:
     screen = terminal("idle-a")
     assert cli.main(["delete", "idle-a"]) == 0
     assert "To confirm, type the group id: idle-a\n> " in screen.getvalue()
@@ -258,8 +258,10 @@ def test_deletion_is_refused_if_the_typed_confirmation_is_wrong(
     assert sent(admin) == []
 
 
-def test_deletion_of_several_groups_is_confirmed_by_typing_their_number(admin: ScriptedAdmin, terminal: Any) -> None:
-    """Two of three groups may be deleted, so the number is 2. The third group is refused, so the exit code is 4."""
+def test_deletion_of_several_groups_is_confirmed_by_typing_the_number_of_groups(
+    admin: ScriptedAdmin, terminal: Any
+) -> None:
+    """Two of three groups can be deleted, so the number is 2. The third group is refused, so the exit code is 4."""
     terminal("2")
     assert cli.main(["delete", "/./"]) == 4
     assert sent(admin) == ["idle-a", "idle-b"]
@@ -315,7 +317,7 @@ def test_commands_delete_backups_and_audit_escape_control_characters_in_ids(
     assert output.out.count(r"\x1b[31mred\n") >= 4
 
 
-def test_kgtui_delete_first_determines_unknown_outcomes_of_earlier_deletions(
+def test_kgtui_delete_first_finds_out_whether_earlier_deletions_succeeded(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("NO_ANSWER", "lost", group="idle-a"), uncertain=True)
@@ -385,7 +387,7 @@ def test_audit_command_lists_the_entries_and_counts_damaged_lines(
 def test_kgtui_delete_opens_only_one_connection_to_the_cluster(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A second connection would print the warnings about client properties again."""
+    """A second connection would print the warnings about client properties a second time."""
     opened = []
 
     @asynccontextmanager
@@ -399,7 +401,7 @@ def test_kgtui_delete_opens_only_one_connection_to_the_cluster(
     assert opened == ["warned"]
 
 
-def test_ctrl_c_at_the_confirmation_of_a_deletion_exits_immediately(
+def test_ctrl_c_at_the_confirmation_of_a_deletion_ends_kgtui_immediately(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command does not wait for the line that the user has not finished, and sends no request."""

@@ -94,7 +94,7 @@ async def test_kgtui_events_prints_each_event_when_it_happens(
 async def test_kgtui_events_says_that_no_groups_are_visible_to_the_user(
     capfd: pytest.CaptureFixture[str], operations: frozenset[str]
 ) -> None:
-    """The message is also printed if the cluster really has no groups, unless the user may list all groups."""
+    """The message is also printed for a cluster without groups, unless the user is allowed to list all groups."""
     admin = ScriptedAdmin(user_access=Access(operations, any_topic=True))
     watched = Watched(admin, capfd)
     await watched.until(lambda: sum(call == "poll" for call, _ in admin.calls) > 2 * len(admin.brokers))
@@ -103,7 +103,7 @@ async def test_kgtui_events_says_that_no_groups_are_visible_to_the_user(
 
 
 @pytest.mark.parametrize("words", [["ordesr"], ["--group", "ordesr"]])
-async def test_kgtui_events_says_that_no_group_matches_and_waits_for_one(
+async def test_kgtui_events_says_that_no_group_matches_and_waits_for_a_matching_group(
     capfd: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     admin = ScriptedAdmin()
@@ -116,7 +116,7 @@ async def test_kgtui_events_says_that_no_group_matches_and_waits_for_one(
     await run.end()
 
 
-async def test_events_json_has_one_object_per_event_with_all_its_values(
+async def test_events_json_has_one_object_with_all_values_of_an_event(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
 ) -> None:
     watched = Watched(admin, capfd, "--format", "json", "--kind", "joined")
@@ -244,7 +244,9 @@ WAITING = (
 )
 
 
-def test_kgtui_events_exits_with_0_after_its_duration_and_3_without_a_broker(cluster: SimulatorProcess) -> None:
+def test_kgtui_events_exits_with_0_after_the_duration_and_with_3_if_no_broker_responds(
+    cluster: SimulatorProcess,
+) -> None:
     done = kgtui("events", "nobody", "--for", "1s", "--bootstrap-server", cluster.bootstrap)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.encode() in (b"", WAITING)
@@ -252,10 +254,10 @@ def test_kgtui_events_exits_with_0_after_its_duration_and_3_without_a_broker(clu
 
 
 @pytest.mark.parametrize("close", [False, True], ids=["Ctrl-C", "closed pipe"])
-def test_kgtui_events_ends_silently_on_ctrl_c_and_when_its_pipe_is_closed(
+def test_kgtui_events_ends_silently_on_ctrl_c_and_when_its_output_pipe_is_closed(
     cluster: SimulatorProcess, close: bool
 ) -> None:
-    """The command prints nothing in this test, so it must notice a closed pipe without writing to it."""
+    """The command prints nothing in this test, so it must notice the closed pipe without writing to the pipe."""
     words = ["events", "nobody", "--bootstrap-server", cluster.bootstrap]
     with subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE

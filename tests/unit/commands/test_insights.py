@@ -27,7 +27,7 @@ def lake(tmp_path: Path) -> Path:
     return write(tmp_path / "lake", rows_with_problems())
 
 
-def test_kgtui_insights_prints_findings_with_advice_and_the_most_urgent_first(
+def test_kgtui_insights_prints_findings_with_advice_beginning_with_the_most_urgent(
     lake: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights", "--lake", str(lake)]) == 0
@@ -46,7 +46,7 @@ def test_kgtui_insights_prints_findings_with_advice_and_the_most_urgent_first(
     assert " ago; the tables were computed " in out.splitlines()[-1]
 
 
-def test_kgtui_insights_with_the_option_since_says_when_past_problems_ended(
+def test_kgtui_insights_with_the_option_since_prints_past_problems_and_what_ended_them(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     began = NOW - 6 * HOUR

@@ -1,4 +1,4 @@
-"""Tests of `kgtui ls --watch` on simulated clusters: it keeps the rows of a broker that stops responding."""
+"""Tests of `kgtui ls --watch` on simulated clusters: the list keeps the groups of a broker that stops responding."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_TIMEOUT = 60.0
 
 @asynccontextmanager
 async def watched(cluster: Simulator, interval: float, filter_text: str = "", *, lag: bool) -> AsyncIterator[ListWatch]:
-    """Yield a `ListWatch` for the groups of `cluster` that match `filter_text`. Its `interval` is in seconds."""
+    """Yield a `ListWatch` that reads the matching groups of `cluster` every `interval` seconds."""
     query = parse(filter_text)
     async with connect(cluster.bootstrap.split(",")) as admin:
 
@@ -40,8 +40,10 @@ async def watched(cluster: Simulator, interval: float, filter_text: str = "", *,
 
 @pytest.mark.parametrize("lag", [False, True])
 @longer_if_busy(1)
-async def test_kgtui_ls_watch_still_shows_rows_of_a_silent_broker_with_their_age(lag: bool, timeout: float) -> None:
-    """While broker 2 does not respond, a read takes less than twice its timeout. Reads are `timeout` seconds apart."""
+async def test_kgtui_ls_watch_keeps_groups_of_a_silent_broker_and_shows_the_age_of_the_data(
+    lag: bool, timeout: float
+) -> None:
+    """While broker 2 does not respond, a read takes less than twice the timeout. Reads are `timeout` seconds apart."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, lag=lag) as watch,
@@ -83,7 +85,7 @@ async def test_kgtui_ls_watch_still_shows_rows_of_a_silent_broker_with_their_age
 
 @longer_if_busy(1)
 async def test_kgtui_ls_watch_removes_a_deleted_group_while_another_broker_is_silent(timeout: float) -> None:
-    """The coordinator of the deleted group responds. Earlier rows are kept only for groups of the silent broker."""
+    """The coordinator of the deleted group responds. The list keeps only groups whose coordinator is silent."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, lag=False) as watch,
@@ -97,7 +99,7 @@ async def test_kgtui_ls_watch_removes_a_deleted_group_while_another_broker_is_si
 
 
 @longer_if_busy(1)
-async def test_kgtui_ls_watch_applies_the_filter_to_the_rows_of_a_silent_broker(timeout: float) -> None:
+async def test_kgtui_ls_watch_applies_the_filter_to_the_groups_of_a_silent_broker(timeout: float) -> None:
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, "coordinator:1", lag=False) as watch,
@@ -108,7 +110,7 @@ async def test_kgtui_ls_watch_applies_the_filter_to_the_rows_of_a_silent_broker(
     assert (now.ids, earlier) == (before.ids, {})
 
 
-async def test_kgtui_ls_watch_keeps_all_rows_if_no_broker_responds() -> None:
+async def test_kgtui_ls_watch_keeps_all_groups_if_no_broker_responds() -> None:
     async with Simulator(brokers=2, scenario="plain", groups=10) as cluster, watched(cluster, 1, lag=True) as watch:
         before, _ = await watch.read()
         for node in (1, 2):

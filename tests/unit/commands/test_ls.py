@@ -56,7 +56,7 @@ def test_kgtui_ls_without_options_sends_only_list_requests(run: Callable[..., Co
     assert set(calls(admin)) == {"list_groups", "cluster"}
 
 
-def test_kgtui_ls_with_the_option_lag_reads_log_start_offsets_only_for_empty_groups(
+def test_kgtui_ls_with_the_option_lag_reads_log_start_offsets_only_of_empty_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     ran = run("ls", "--lag")
@@ -199,7 +199,7 @@ def test_kgtui_ls_reports_a_partial_result_if_a_broker_does_not_respond(
     assert found["faults"][0]["broker"] == 2
 
 
-def test_kgtui_ls_shows_no_lag_for_a_group_that_the_user_may_not_describe(
+def test_kgtui_ls_shows_no_lag_for_a_group_that_the_user_is_not_allowed_to_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken["pay"] = Fault(
@@ -220,7 +220,7 @@ def test_kgtui_ls_shows_no_lag_for_a_group_that_the_user_may_not_describe(
 def test_kgtui_ls_reports_an_empty_group_with_day_old_unread_records_as_unused(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The verdict on a group whose first unread record is newer is `empty`, because its members may have just left."""
+    """If the first unread record is newer, the verdict is `empty`, because the members might have left just now."""
     admin.add("recent", state="Empty", lag=5)
     for group, age in (("idle", 90_000.0), ("recent", 80_000.0)):
         written = time.time() - age
@@ -237,7 +237,7 @@ RESTRICTED = Access(frozenset({"DESCRIBE"}), any_topic=False)
 def test_lags_in_ls_are_lower_bounds_if_some_topics_are_forbidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The exit code is 1 only if the user sees no offset of a group."""
+    """The exit code is 1 only if there is a group of which the user sees no offset."""
     admin.add("quiet", "consumer")
     admin.user_access = RESTRICTED
     ran = run("ls", "--lag")
@@ -262,7 +262,7 @@ def test_lags_in_ls_are_lower_bounds_if_some_topics_are_forbidden(
     assert (ran.code, ran.err) == (0, "")
 
 
-def test_kgtui_ls_json_and_wide_format_show_that_offsets_may_be_hidden(
+def test_kgtui_ls_json_and_wide_format_show_that_offsets_are_possibly_hidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     for access, hidden, cells in ((RESTRICTED, True, "empty ≥ 5 ≥ 1"), (Access(any_topic=True), False, "empty 5 1")):
@@ -304,7 +304,7 @@ def test_kgtui_ls_names_a_forbidden_topic_to_which_a_member_subscribes(
     assert run("ls", "--lag", "--members", "pay").err == ""
 
 
-def test_kgtui_ls_reports_no_hidden_offsets_if_the_user_may_describe_every_topic(
+def test_kgtui_ls_reports_no_hidden_offsets_if_the_user_is_allowed_to_describe_every_topic(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")

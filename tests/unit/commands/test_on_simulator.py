@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def company() -> Iterator[SimulatorProcess]:
-    """Run a simulated cluster with 150 groups in another process."""
+    """Run a simulated cluster with 150 groups in a separate process."""
     with spawn(Options(groups=150)) as cluster:
         yield cluster
 
@@ -137,7 +137,9 @@ async def test_kgtui_doctor_reports_a_broker_that_does_not_respond(timeout: floa
 
 
 @longer_if_busy(1)
-async def test_selecting_groups_returns_groups_of_other_brokers_if_one_is_silent(timeout: float) -> None:
+async def test_selecting_groups_returns_only_groups_of_responding_brokers_if_one_broker_is_silent(
+    timeout: float,
+) -> None:
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")) as admin, counting_waits() as waited:
@@ -165,7 +167,7 @@ async def test_kgtui_doctor_says_why_a_named_group_is_not_listed(timeout: float)
         assert "It may be on broker 2" in as_text(diagnosis)
 
 
-def test_kgtui_doctor_says_which_permission_describing_a_group_needs() -> None:
+def test_kgtui_doctor_names_the_permission_that_is_needed_to_describe_a_group() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "describe: Group authorization failed.", 30, group="pay")
     line = cannot_be_described(fault)
     assert line.startswith("The group cannot be described: Group authorization failed. Ask for: kafka-acls.sh")

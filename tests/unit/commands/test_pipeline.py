@@ -1,4 +1,4 @@
-"""Tests of what `kgtui pipeline` checks before it starts Spark: options, the lake, and the topic __consumer_offsets."""
+"""Tests of what `kgtui pipeline` checks before it starts Spark: its options, the lake, and `__consumer_offsets`."""
 
 from __future__ import annotations
 
@@ -115,10 +115,10 @@ def test_pipeline_reports_a_lake_that_cannot_be_written(
     assert "cannot be written: Permission denied" in error_of(capsys, 2, "watch", "--lake", tmp_path / "lake")
 
 
-def test_pipeline_rejects_a_lake_with_data_of_another_cluster(
+def test_pipeline_rejects_a_lake_with_data_of_a_different_cluster(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The tables of a lake have no column for the cluster, so rows of two clusters could not be told apart."""
+    """The tables of a lake have no column for the cluster, so rows of two clusters could not be distinguished."""
 
     async def found(_: object) -> OffsetsTopic:
         return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="staging")
@@ -136,7 +136,7 @@ def test_pipeline_rejects_a_lake_with_data_of_another_cluster(
 def test_pipeline_rejects_a_lake_with_records_of_a_deleted_offsets_topic(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """After the topic `__consumer_offsets` was deleted and created again, its offsets belong to other records."""
+    """If the topic `__consumer_offsets` is deleted and created again, the same offsets belong to different records."""
 
     async def found(_: object) -> OffsetsTopic:
         return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="prod", topic_id="new")

@@ -28,7 +28,11 @@ OPTIONS = {
 
 
 def printed(capsys: pytest.CaptureFixture[str], words: Sequence[str]) -> tuple[list[str], dict[str, str], list[str]]:
-    """Print the command. Return its options, the values of `--conf`, and the program with its arguments."""
+    """Run `kgtui pipeline submit --print`, and parse the `spark-submit` command that it prints.
+
+    Returns:
+        The options except `--conf`, a dict from configuration key to value, and the program with its arguments.
+    """
     assert main(["pipeline", "submit", "--print", *words]) == 0
     command, *rest = shlex.split(capsys.readouterr().out)
     assert command == "spark-submit"

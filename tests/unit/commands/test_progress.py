@@ -1,4 +1,7 @@
-"""Tests of `Progress`: on a terminal, one line is redrawn; elsewhere, a line is printed every 10 s."""
+"""Tests of `Progress`, which shows the progress of a command.
+
+On a terminal, it redraws one line. Without a terminal, it prints a line every 10 s.
+"""
 
 from __future__ import annotations
 

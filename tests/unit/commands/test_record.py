@@ -41,7 +41,7 @@ def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def recorder(cluster: SimulatorProcess, lake: Path, *more: str) -> subprocess.Popen[str]:
-    """Start `kgtui record` in another process, with a poll every 0.5 s. `more` are additional options."""
+    """Start `kgtui record` in a separate process, with a poll every 0.5 s. `more` are additional options."""
     words = ["record", str(lake), "--bootstrap-server", cluster.bootstrap, "--interval", "0.5", *more]
     return subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -176,7 +176,9 @@ def test_durations_are_parsed_to_seconds_and_invalid_durations_are_rejected() ->
             parse_duration("--for", text)
 
 
-def test_time_options_accept_absolute_and_relative_times_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_options_accept_absolute_and_relative_times_and_reject_other_texts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("TZ", "Europe/Berlin")
     time.tzset()
     try:

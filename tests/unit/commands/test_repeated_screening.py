@@ -1,7 +1,7 @@
 """Tests of screening in `kgtui ls --watch`.
 
-Screening compares the offsets of the groups in successive lists, so the verdict column can have verdicts from the
-second list onwards.
+Screening finds problems by comparing the offsets of each group in successive lists. Therefore, the first list has no
+verdicts of screening.
 """
 
 from __future__ import annotations

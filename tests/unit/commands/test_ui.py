@@ -176,7 +176,7 @@ async def test_ui_session_can_open_an_unreachable_cluster_from_the_configuration
 async def test_the_option_command_config_applies_only_to_the_first_cluster(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file of this option may contain passwords, which must not be sent to other clusters.
+    """The file of this option can contain passwords, which must not be sent to other clusters.
 
     The option `--read-only` applies to all clusters.
     """

@@ -84,13 +84,13 @@ def test_unused_groups_have_only_findings_of_kind_unused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("hidden", [True, False, None])
-def test_finding_says_that_an_unused_group_with_hidden_offsets_may_be_in_use(hidden: bool | None) -> None:
+def test_finding_says_that_an_unused_group_with_hidden_offsets_is_possibly_in_use(hidden: bool | None) -> None:
     rows = [row(CLEANUP, kind="group", name="tmp", groups=1, quiet_since=NOW, offsets_may_be_hidden=hidden)]
     (finding,) = unused(rows)
     assert ("it may be in use" in finding.what) is (hidden is True)
 
 
-def test_command_for_many_unused_groups_deletes_them_by_their_common_prefix() -> None:
+def test_command_that_deletes_many_unused_groups_selects_them_by_their_common_prefix() -> None:
     rows = [row(CLEANUP, kind="family", name="a.b.*", groups=20, quiet_since=NOW)]
     rows += [row(CLEANUP, kind="group", name=f"a.b.{i}", family="a.b.*", groups=1, quiet_since=NOW) for i in range(20)]
     (finding,) = unused(rows)
@@ -113,14 +113,18 @@ def test_command_for_many_unused_groups_deletes_them_by_their_common_prefix() ->
         ({"lost": 0, "at_risk": True}, "unread records expire, before they are read"),
     ],
 )
-def test_finding_about_records_at_risk_says_which_records_expire_and_when(values: dict[str, Any], what: str) -> None:
+def test_finding_about_records_at_risk_has_the_lost_records_and_the_time_until_the_next_loss(
+    values: dict[str, Any], what: str
+) -> None:
     (finding,) = at_risk([row(FORECAST, group="g", hour=NOW, lag=1, **values)])
     assert finding.what == what
     assert finding.severity is Severity.ERROR
 
 
 @pytest.mark.parametrize(("hours", "severity"), [(1, Severity.ERROR), (48, Severity.WARN), (160, Severity.NOTE)])
-def test_finding_about_records_at_risk_is_more_severe_if_they_expire_sooner(hours: int, severity: Severity) -> None:
+def test_finding_about_records_at_risk_is_more_severe_if_the_records_expire_sooner(
+    hours: int, severity: Severity
+) -> None:
     (finding,) = at_risk(
         [row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=True, loss_seconds=hours * 3_600.0)]
     )
@@ -156,7 +160,7 @@ def test_lag_forecast_without_expiring_records_gives_no_finding() -> None:
     assert at_risk([row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=risk) for risk in (False, None)]) == []
 
 
-def test_finding_about_expired_records_is_more_urgent_than_one_about_expiring_records() -> None:
+def test_finding_about_lost_records_is_more_urgent_than_findings_about_records_that_expire_soon() -> None:
     rows = [
         row(FORECAST, group=name, hour=NOW, lag=1, lost=lost, at_risk=True, loss_seconds=seconds)
         for name, lost, seconds in (("later", 0, 900.0), ("lost", 1, 900.0), ("soon", 0, 9.0))
@@ -246,7 +250,7 @@ def test_past_problem_is_reported_with_the_cause_of_its_end(tmp_path: Path) -> N
         ("STALL", 2, None, "it is not known what ended the problem"),
     ],
 )
-def test_reason_why_a_problem_ended_depends_on_its_status_and_on_members(
+def test_cause_that_ended_a_problem_depends_on_the_status_and_on_members_that_joined(
     tmp_path: Path, worst: str, members: int, after: dict[str, Any] | None, ended: str
 ) -> None:
     times = {"window_start": NOW - 2 * HOUR, "covered_to": NOW - 2 * HOUR}
@@ -292,7 +296,7 @@ def test_problem_is_not_past_if_the_group_still_has_the_same_backlog(tmp_path: P
     assert [finding.subject for finding in found.past] == ["again"]
 
 
-def test_forecast_of_a_backlog_has_a_time_range_and_the_start_of_the_backlog() -> None:
+def test_finding_about_a_shrinking_backlog_has_its_start_and_the_time_range_of_its_end() -> None:
     values = {"group": "g", "hour": NOW, "lag": 9, "drain_seconds": 7_200.0, "trend": -1.0, "at_risk": False}
     times = {"behind_since": NOW - 5 * HOUR, "behind_since_at_least": True}
 
@@ -372,7 +376,7 @@ def test_error_for_missing_gold_tables_says_how_to_create_them(tmp_path: Path) -
         read_insights(tmp_path)
 
 
-def test_ages_of_unreadable_gold_tables_contain_the_reason(tmp_path: Path) -> None:
+def test_status_of_an_unreadable_gold_table_contains_the_reason(tmp_path: Path) -> None:
     folder = LakeFolder.of(tmp_path)
     folder.prepare()
     rows = pa.table({"day": [NOW.date()], "group": ["g"]})

@@ -44,7 +44,7 @@ TABLES = {"table", "thead", "tbody", "tr", "th", "td"}
 PLOTS = {"figure", "figcaption", "svg", "g", "path", "text"}
 
 ALLOWED = PAGE | TEXT | TABLES | PLOTS
-"""HTML and SVG elements that the report may contain. None of them can run a script or load a resource."""
+"""HTML and SVG elements that the report is allowed to contain. None of them can run a script or load a resource."""
 
 
 class Reader(HTMLParser):
@@ -170,7 +170,9 @@ def test_episodes_in_a_report_are_times_in_which_a_group_was_unhealthy(tmp_path:
     ]  # fmt: skip
     rows[HEALTH].append(row(HEALTH, group="tmp", window_start=NOW, status="ERR", worst="STOP", affected=1, lag=1))
     made = build_report(write(tmp_path, rows), MADE)
-    assert "tmp" not in {one.group for one in made.episodes}, "unused groups have a finding already"
+    assert "tmp" not in {one.group for one in made.episodes}, (
+        "an unused group already has a finding, so it has no episodes"
+    )
     pay = next(one for one in made.episodes if one.group == "pay")
     assert (pay.ongoing, pay.worst, pay.since, pay.max_lag) == (True, "STOP", (NOW - 4 * HOUR).timestamp(), 1_000)
     longest = max((one for one in made.episodes if one.group == "was-ill"), key=lambda one: one.until - one.since)
@@ -235,7 +237,7 @@ def test_time_axis_of_any_plot_has_two_to_ten_labels(days: float) -> None:
 
 
 def test_plots_of_two_weeks_in_a_report_take_less_than_four_megabytes() -> None:
-    """The limit leaves one megabyte for the texts of the page, which must take less than five megabytes."""
+    """The whole page must take less than five megabytes, so one megabyte is left for its texts."""
     minutes = tuple(float(minute) for minute in range(0, 14 * 86_400, 60))
     noise = tuple(number * 7_919 % 1_000 for number in range(len(minutes)))
     svg = plot_lag_history(LagHistory(minutes, noise, noise, noise, noise, noise), 0.0, minutes[-1], 1_000.0)
@@ -257,8 +259,8 @@ def many_findings(number: int, kinds: list[Kind]) -> list[Finding]:
     ]  # fmt: skip
 
 
-def test_report_of_100_000_findings_is_small_and_says_what_it_leaves_out(report: Report) -> None:
-    """The page may have five megabytes. If its plots need four, one megabyte is left for all texts."""
+def test_report_of_100_000_findings_has_less_than_one_megabyte_and_counts_what_it_leaves_out(report: Report) -> None:
+    """The page may have at most five megabytes. Its plots can need four, so all texts must fit into one megabyte."""
     past = tuple(
         replace(one, until=NOW.timestamp(), ended="the group committed again")
         for one in many_findings(20_000, [Kind.UNHEALTHY])
@@ -312,7 +314,7 @@ def test_report_leaves_out_commands_that_are_too_long(report: Report) -> None:
     assert "The command is too long for this page; kgtui insights prints it." in page.words
 
 
-def test_error_of_a_report_without_the_jinja2_package_has_the_install_command(
+def test_error_for_a_missing_jinja2_package_has_the_command_that_installs_it(
     report: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report_module._environment.cache_clear()

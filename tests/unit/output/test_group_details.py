@@ -77,7 +77,7 @@ async def test_json_of_kgtui_show_has_epochs_operations_members_and_lag_of_a_gro
     assert (found["lag"], found["lag_unknown"]) == (5, 2)
 
 
-async def test_json_of_kgtui_show_says_for_each_partition_why_its_lag_is_unknown() -> None:
+async def test_json_of_kgtui_show_has_the_reason_for_each_unknown_lag() -> None:
     _, data = await shown("pay")
     partitions = {(p["topic"], p["partition"]): p for p in data["groups"][0]["partitions"]}
     why = {key: (row["lag"], row["reason"]) for key, row in partitions.items()}
