@@ -56,7 +56,7 @@ def test_groups_with_similar_ids_need_different_confirmation_texts(one: str, oth
 
 @given(names, names)
 def test_confirmation_text_of_a_deletion_is_short_and_in_ascii(one: str, other: str) -> None:
-    """The text for one id is not accepted for a different id, except for long ids with the same end and the same length."""
+    """The text for one id is not accepted for a different id, except for long ids with the same end and length."""
     expected = challenge([one], irreversible=False)
     assert expected.asked.isascii()
     assert expected.asked.isprintable()

@@ -70,7 +70,7 @@ async def delete(admin: ScriptedAdmin, folder: StateFolder, *groups: str) -> Res
 async def test_empty_group_is_deleted_after_a_backup_and_a_second_check(
     admin: ScriptedAdmin, folder: StateFolder, type_: str
 ) -> None:
-    """kgtui describes the group for the plan, directly before the deletion, and after the deletion to verify that it no longer exists.
+    """kgtui describes the group for the plan, directly before the deletion, and after the deletion to verify it.
 
     kgtui then logs the outcome of the deletion.
     """

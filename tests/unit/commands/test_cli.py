@@ -284,7 +284,7 @@ def test_error_for_an_unknown_option_says_how_to_show_help(
 def test_an_empty_name_is_rejected_for_a_cluster_a_group_and_a_file(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A script can pass an unset variable as the name. If kgtui then used a default, it could select a wrong cluster."""
+    """A script can pass an unset variable as the name. If kgtui then used a default, it could use a wrong cluster."""
     assert cli.main(words) == 2
     assert "the value is empty" in capsys.readouterr().err
 

@@ -110,7 +110,7 @@ def test_gold_reader_selects_20_000_groups_with_any_ids_in_one_query(tmp_path: P
 
 
 def test_findings_are_computed_without_importing_pandas(tmp_path: Path) -> None:
-    """Importing pandas takes more than a second of CPU time. Some functions of PyArrow import it, so kgtui avoids these functions."""
+    """Importing pandas takes over a second of CPU time. kgtui must not call functions of PyArrow that import pandas."""
     lake = write(tmp_path, rows_with_problems())
     program = (
         "import sys; from kgtui.insights.apply_rules import read_insights; "

@@ -127,7 +127,7 @@ def test_filter_term_marked_selects_the_marked_groups() -> None:
 
 
 def test_filter_treats_a_partly_known_lag_as_a_lower_bound() -> None:
-    """A lag of at least 700 is certainly above 500. It could be above 1,000, so `lag:1k+` and its negation do not match."""
+    """A lag of at least 700 could be above 1,000, so neither `lag:1k+` nor `not:lag:1k+` matches the group."""
     snap = snapshot({"g": CONSUMER}, {"g": summary(1, 700, 2)})
     assert chosen("lag:500+", snap) == {"g"}
     assert chosen("lag:1k+", snap) == set()

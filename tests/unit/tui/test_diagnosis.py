@@ -75,7 +75,7 @@ def test_diagnosis_of_a_stopped_group_names_the_owner_of_the_partition() -> None
 
 
 def test_diagnosis_of_a_simple_group_does_not_say_that_members_left() -> None:
-    """Offsets of a simple group are committed without members, so that no member can have left.
+    """Offsets of a simple group are committed without members, so no member can have left.
 
     The advice is to check the application that commits the offsets.
     """
@@ -100,7 +100,7 @@ def test_diagnosis_of_a_simple_group_does_not_say_that_members_left() -> None:
 
 
 def test_diagnosis_of_lost_records_says_that_the_group_has_stopped() -> None:
-    """The group loses records because it has stopped. The advice is to start it, not to make consumers faster."""
+    """The group loses records because it has stopped. The advice is to start it, not to make its consumers faster."""
     judgment = Judgment(
         GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, reason="5 records expired", others=(Problem.STOP,)
     )
@@ -115,8 +115,8 @@ def test_diagnosis_of_lost_records_says_that_the_group_has_stopped() -> None:
     assert diagnose(screened(sample_snapshot(), Problem.DATA_LOST), GROUP, clock).also == ""
 
 
-def test_diagnosis_names_the_owner_before_detailed_reads_confirm_a_stop() -> None:
-    """The background read of all groups reports STOP. The detailed reads of the group are too few to confirm it."""
+def test_diagnosis_names_the_owner_of_the_partition_before_detailed_reads_confirm_a_stop() -> None:
+    """The background read of all groups reports STOP. The detailed reads are too few to confirm the stop."""
     member = Member("m-2", "billing", "/10.0.0.8", assignment=((f"{GROUP}-topic", (0,)),))
     snapshot = screened(described(stopped(), member), Problem.STOP, GroupStatus.ERR)
     pending = (Undecided(Status.ERR, Lack.TIME),)
@@ -127,7 +127,7 @@ def test_diagnosis_names_the_owner_before_detailed_reads_confirm_a_stop() -> Non
 
 
 def test_diagnosis_says_that_no_member_owns_the_stopped_partition() -> None:
-    """If the assignment of a member is not known, the diagnosis does not say this."""
+    """If the assignment of a member is unknown, that member could own the partition, so the diagnosis does not say this."""
     member = Member("m-1", "billing", "/10.0.0.7", assignment=())
     assert diagnose(described(stopped(), member), GROUP, clock).who == f"no member owns {GROUP}-topic-0"
     unknown = Member("m-1", "billing", "/10.0.0.7", assignment=None)
@@ -149,7 +149,7 @@ def test_diagnosis_names_the_members_that_delay_a_rebalance() -> None:
     assert diagnose(snapshot, GROUP, clock).who == "billing at /10.0.0.7 is 2 epochs behind, m-2 has left"
 
 
-def test_diagnosis_of_imminent_data_loss_says_when_the_data_is_lost() -> None:
+def test_diagnosis_of_imminent_data_loss_has_the_time_of_the_loss() -> None:
     snapshot = with_health(sample_snapshot(), GROUP, "new")
     for exact, when in ((True, "from 00:53, in 6 min 24 s"), (False, "in about 6 min 24 s, 00:53")):
         loss = Loss("audit", 0, 384.0, "retention", None, at=1_000.0, exact=exact)
@@ -206,7 +206,7 @@ def test_errors_of_a_group_are_explained_between_its_verdict_and_its_state() -> 
 
 
 def test_diagnosis_of_a_flapping_group_names_members_that_joined_or_left() -> None:
-    """It says how often each of these members joined or left in the last ten minutes."""
+    """The diagnosis says how often each of these members joined or left in the last ten minutes."""
     snapshot = described(screened(sample_snapshot(), Problem.FLAPPING), Member("m-1", "billing", "/10.0.0.7"))
     at, listing = snapshot.taken_at, snapshot.groups[GROUP]
     kinds = [EventKind.LEFT, EventKind.JOINED, EventKind.LEFT]

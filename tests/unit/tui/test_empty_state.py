@@ -41,8 +41,8 @@ def test_tree_of_a_cluster_without_groups_says_how_many_brokers_responded() -> N
 
 
 @pytest.mark.parametrize("any_topic", [True, False])
-def test_empty_tree_says_that_lags_are_lower_bounds_if_topics_may_be_hidden(any_topic: bool) -> None:
-    """The filter `lag:1+` selects no group. If topics may be hidden from the user, each lag is only a lower bound."""
+def test_empty_tree_says_that_lags_are_lower_bounds_if_topics_are_possibly_hidden(any_topic: bool) -> None:
+    """The filter `lag:1+` selects no group. If topics are possibly hidden, each lag is a lower bound."""
     listing = Listing("consumer", "consumer", "Empty", 1)
     snapshot = Snapshot(1, 1000.0, ClusterInfo("test"), {"a": listing}, access=Access(any_topic=any_topic))
     lines = empty_state(snapshot, ClusterLabel("test"), query=parse("lag:1+"), interval=2.0)
@@ -58,7 +58,7 @@ def _utc() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_utc")
-def test_empty_tree_names_the_last_matching_groups_and_when_they_disappeared() -> None:
+def test_empty_tree_names_the_last_deleted_groups_that_match_the_filter() -> None:
     """At most three groups are named. Groups that exist again, and groups that the filter excludes, are not named.
 
     Without a filter, no group is named.

@@ -163,7 +163,7 @@ def test_placeholder_for_no_problems_says_how_many_groups_were_read() -> None:
     assert no_problem_placeholder(GroupSetSummary(groups=3, read=3)) == "no group needs attention"
 
 
-def test_since_column_shows_after_which_time_an_unobserved_stop_began() -> None:
+def test_since_column_of_an_unobserved_stop_shows_the_earliest_possible_start() -> None:
     """If kgtui did not observe when the stop began, the column has `after` and the time given in `Judgment.after`."""
     now = display_settings().now()
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, since=now, after=now - 1_500)

@@ -24,7 +24,7 @@ def rows_of(offsets: GroupOffsets) -> list[offset_bars.OffsetRow]:
 def test_offset_rows_show_lag_and_distance_to_data_loss_as_bars() -> None:
     """A full lag bar stands for the largest lag, rounded up.
 
-    The lead bar shows the distance from the log start offset to the committed offset. It is empty if both are equal.
+    The lead bar shows the distance from the log start offset to the committed offset. It is empty if these two offsets are equal.
     """
     offsets = GroupOffsets(
         tuple(CommittedOffset("t", number, offset) for number, offset in enumerate((1_000, 500, 990, 100, 0, None))),
@@ -125,7 +125,9 @@ def test_offset_row_with_unknown_lag_has_a_note_with_the_reason() -> None:
     }
 
 
-def test_offset_row_shows_the_age_and_expiry_of_its_first_unread_record(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offset_row_shows_the_age_and_the_expiry_time_of_the_first_unread_record(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(display.display_settings(), "now", lambda: 10_000.0)
     monkeypatch.setattr(display.display_settings(), "utc", True)
     found = RecordTime(100, TimeRange(6_400.0, 6_400.0), expires_at=13_600.0)

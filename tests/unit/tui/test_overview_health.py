@@ -106,7 +106,7 @@ def test_overview_shows_each_health_value_in_its_own_field(fields: dict[str, Any
     ],
 )
 def test_overview_leaves_out_health_fields_without_a_value(fields: dict[str, Any]) -> None:
-    """It also leaves out counts of 0, and a data loss that is still days away."""
+    """The pane also leaves out counts of 0, and a data loss that is still days away."""
     nothing = {"trend": None, "time_lag": None, "lost": None, "rebalances": None}
     assert fields_by_label(snapshot_with(**(nothing | fields))).keys() == {"verdict"}
 
@@ -154,7 +154,7 @@ def test_overview_without_detailed_reads_shows_the_lag_trend_of_background_reads
     assert "trend" not in fields_by_label(snapshot)
 
 
-def test_overview_computes_the_lag_trend_from_samples_until_the_monitor_reports_one() -> None:
+def test_overview_computes_the_lag_trend_from_samples_until_the_monitor_reports_a_trend() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)

@@ -106,7 +106,7 @@ STEPS: list[Callable[[Store, str, int], None]] = [
 @given(
     st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(GROUPS), st.integers(0, 3), st.booleans()), max_size=30)
 )
-def test_problem_index_after_random_changes_equals_a_new_computation(
+def test_problem_index_after_random_changes_equals_a_new_computation_from_all_groups(
     steps: list[tuple[Callable[[Store, str, int], None], str, int, bool]],
 ) -> None:
     store, index = asyncio.run(store_with(GROUPS[:4])), ProblemIndex()

@@ -27,7 +27,7 @@ class Cell(NamedTuple):
 
 
 class Terminal:
-    """A minimal terminal emulator, which stores the cells written so far and the current style."""
+    """A minimal terminal emulator, which stores all written cells and the current style."""
 
     def __init__(self) -> None:
         self.cells: dict[tuple[int, int], Cell] = {}

@@ -42,7 +42,7 @@ def messages_for(*typed: bytes, driver_class: type[Any] | None = None) -> list[M
         thread.start()
         for chunk in typed:
             os.write(writable, chunk)
-        # The key `q` ends the thread. It is sent repeatedly, because the first `q` may be read as part of an unfinished
+        # The key `q` ends the thread. It is sent repeatedly, because the first `q` can be read as part of an unfinished
         # escape sequence or paste.
         for _ in range(100):
             os.write(writable, b"\x1b[201~q")

@@ -125,10 +125,10 @@ def test_times_are_shown_in_local_time_or_utc(fixed_settings: text.DisplaySettin
 
 
 @pytest.mark.parametrize("seconds", [-(2.0**63), -62_135_596_800.0, 253_402_300_800.0, 2.0**63])
-def test_times_outside_the_calendar_are_shown_as_its_first_or_last_date(
+def test_times_outside_the_supported_calendar_are_shown_as_the_first_or_last_supported_date(
     fixed_settings: text.DisplaySettings, seconds: float
 ) -> None:
-    """The timestamp of a Kafka record can be any 64-bit number."""
+    """The timestamp of a Kafka record can be any 64-bit number, so it can be outside the calendar."""
     shown = text.date(seconds)
     assert shown[:10] == ("1000-01-02" if seconds < 0 else "9999-01-02")
     assert rfc3339(seconds).startswith(shown[:10])

@@ -150,7 +150,9 @@ def test_tree_node_has_the_total_lag_and_the_number_of_unknown_lags() -> None:
 
 
 @pytest.mark.parametrize(("any_topic", "lags"), [(True, ["5", "–", "–"]), (False, ["≥ 5", "?", "–"])])
-def test_tree_says_that_lags_are_lower_bounds_if_topics_may_be_forbidden(any_topic: bool, lags: list[str]) -> None:
+def test_tree_says_that_lags_are_lower_bounds_if_topics_are_possibly_forbidden(
+    any_topic: bool, lags: list[str]
+) -> None:
     """The lag of a Connect group is always `–`, because such a group has no offsets that could be hidden."""
     rows: list[Row] = [
         ("a", "consumer", "consumer", "Stable", 1),
@@ -281,7 +283,7 @@ def test_tree_layout_finds_the_row_of_a_group_among_100_000_rows() -> None:
 STOPPED = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
 
 
-def test_tree_node_shows_its_worst_status_and_how_many_groups_have_it() -> None:
+def test_tree_node_shows_the_worst_status_of_its_groups_and_how_many_groups_have_it() -> None:
     warn = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1) for name, state in zip("abcd", ["Stable"] * 3 + ["Empty"], strict=True)
@@ -313,7 +315,7 @@ def test_a_stable_node_has_a_check_mark_only_if_all_groups_are_ok(total: NodeTot
     assert "".join(piece for piece, _ in line.pieces).split()[1:3] == [mark, "Stable"]
 
 
-def test_unused_groups_do_not_hide_the_problem_of_another_group_in_a_node() -> None:
+def test_tree_node_shows_the_problem_of_a_used_group_instead_of_the_problem_of_unused_groups() -> None:
     """A node shows its most severe problem, and the problem of unused groups is the least severe problem."""
     rows: list[Row] = [(name, "consumer", "consumer", "Empty", 1) for name in "abc"]
     empty, unused = (Judgment(GroupStatus.WARN, kind, Basis.SCREENED) for kind in (Problem.EMPTY, Problem.UNUSED))
@@ -432,7 +434,7 @@ def test_tree_row_shows_the_age_of_a_lag_after_a_failed_read() -> None:
     assert line.split()[-3:] == ["7", "<10", "s"]
 
 
-def test_lag_of_a_group_that_became_forbidden_is_shown_with_its_age_everywhere() -> None:
+def test_lag_of_a_group_that_became_forbidden_is_shown_with_the_age_of_the_last_read() -> None:
     """The tree, the Overview pane and the table of problems show the lag of the last successful read."""
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="orders")
     kept = replace(summary(lag=7), at=NOW - 3, lag_at=NOW - 3, fault=fault)
