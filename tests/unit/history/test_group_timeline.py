@@ -127,7 +127,7 @@ def test_group_timeline_reports_new_members_new_owners_and_rewound_offsets(tmp_p
     assert (gone.now.listed, gone.now.left) == (False, ("m-2",))
 
 
-def test_group_timeline_reports_how_long_a_rebalance_lasted(tmp_path: Path) -> None:
+def test_group_timeline_reports_the_duration_of_a_rebalance(tmp_path: Path) -> None:
     def poll(state: str, epoch: int) -> PollResult:
         reported = GroupDescription("pay", "consumer", "consumer", state, 1, group_epoch=epoch, members=(MEMBER,))
         return PollResult({"pay": Listing("consumer", "consumer", state, 1)}, {"pay": reported})
@@ -147,7 +147,7 @@ MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
 def test_group_timeline_has_no_rates_after_a_poll_that_could_not_read_offsets(tmp_path: Path) -> None:
-    """A rate needs the offsets of two consecutive polls, so the failed poll and the poll after it have no rates.
+    """A rate needs the offsets of two consecutive polls, so a failed poll and the poll after the failed poll have no rates.
 
     Faults of brokers that are not the coordinator of the group do not affect the rates.
     """
@@ -183,7 +183,7 @@ def test_group_timeline_and_next_change_accept_special_characters_in_ids(tmp_pat
     assert recording.next_change(group, recording.first) == recording.polls()[1]
 
 
-def test_kgtui_show_reports_when_a_recorded_group_and_its_state_began(
+def test_kgtui_show_prints_the_start_times_of_a_recorded_group_and_its_state(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """In the recording, the last rebalance ends at poll 92, and the group `late` appears at poll 60."""

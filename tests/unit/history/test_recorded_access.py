@@ -49,7 +49,7 @@ async def test_replay_returns_the_permissions_of_the_user_who_made_the_recording
         (Access(frozenset(), any_topic=False), "leave out the groups and topics that"),
     ],
 )
-async def test_recorder_reports_only_once_which_offsets_the_recording_may_lack(
+async def test_recorder_reports_only_once_which_offsets_the_recording_possibly_lacks(
     tmp_path: Path, access: Access, lacks: str | None
 ) -> None:
     admin = scripted()
@@ -87,7 +87,7 @@ async def test_recorder_reads_permissions_again_if_the_first_read_failed(tmp_pat
     assert load_access(folder) == ONLY_GROUPS
 
 
-def test_commands_say_that_a_recording_may_lack_offsets_of_forbidden_topics(
+def test_commands_say_that_a_recording_possibly_lacks_offsets_of_forbidden_topics(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     asyncio.run(record(tmp_path / "lake", ONLY_GROUPS))

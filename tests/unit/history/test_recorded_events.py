@@ -1,4 +1,4 @@
-"""Tests of `recorded_events`, which finds the same events in a recording as the monitor finds in a live cluster."""
+"""Tests of `recorded_events`, which finds the same events in a recording as the monitor finds in a running cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording marks each group whose offsets brokers may have left out because of missing permissions."""
+"""Tests that a recording marks each group of which brokers possibly left out offsets because of missing permissions."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_recorded_offsets_are_marked_as_incomplete_if_the_topic_of_a_membe
 async def test_permissions_in_a_replay_agree_with_the_marks_for_incomplete_offsets(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
-    """The lake stores only the newest permissions of the user, which may differ from the permissions at the poll.
+    """The lake stores only the newest permissions of the user, which can differ from the permissions at the poll.
 
     Therefore, the mark of the group decides whether `any_topic` is true in the replay.
     """
@@ -93,7 +93,7 @@ def test_comparison_and_timeline_of_a_recording_say_that_lags_are_lower_bounds(t
 def test_kgtui_ls_says_that_a_recorded_group_has_no_visible_offsets(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """No offsets are recorded for either group. Brokers may have left out offsets of `pay`, but `ship` has none."""
+    """No offsets are recorded for either group. Brokers could have left out offsets of `pay`, but `ship` has none."""
     poll = poll_of(groups=("pay", "ship"), hidden=HIDDEN)
     write(tmp_path, replace(poll, committed={"pay": (), "ship": ()}))
     assert main(["ls", "--lag", "--lake", str(tmp_path)]) == 1

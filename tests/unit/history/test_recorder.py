@@ -101,7 +101,7 @@ async def wait_for_new_poll(recorder: Recorder) -> None:
 def check_polls(path: Path | str) -> set[int]:
     """Assert that each poll in the table `polls` has all its rows in the other tables.
 
-    Return the times of polls whose flush was interrupted. They have rows in the other tables, but not in `polls`.
+    Return the times of polls whose flush was interrupted. These polls have rows in the other tables, but not in `polls`.
     """
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()
@@ -220,7 +220,7 @@ async def test_recorder_reports_a_full_disk_and_continues_later(
     assert {poll.gap for poll in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
-async def test_recorder_drops_rows_and_records_a_gap_if_too_many_are_unwritten(
+async def test_recorder_drops_rows_and_records_a_gap_if_too_many_rows_are_unwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the disk is full, the recorder keeps unwritten rows in memory, but no more than `MAX_WAITING_ROWS`."""

@@ -248,7 +248,7 @@ def test_refresh_of_a_recording_reader_finds_new_polls(tmp_path: Path) -> None:
 
 
 def test_next_change_of_a_group_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
-    """A change means that a group appears, disappears, or gets another state or assignment.
+    """A change means that a group appears, disappears, or gets a different state or assignment.
 
     A new offset is not a change.
     """
@@ -317,7 +317,7 @@ def test_open_recording_reader_still_works_after_a_compaction(tmp_path: Path) ->
     assert lake.at(lake.first).offsets("pay").committed[0].offset == 100
 
 
-def test_reader_finds_when_a_group_disappeared(tmp_path: Path) -> None:
+def test_recording_reader_returns_the_time_at_which_a_group_disappeared(tmp_path: Path) -> None:
     """A group disappears at the poll that records its removal, or at the first keyframe without the group."""
     pay, both = PollResult({"pay": STABLE}), PollResult({"pay": STABLE, "old": STABLE})
     write(tmp_path / "poll", both, both, pay, pay)

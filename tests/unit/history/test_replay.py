@@ -139,7 +139,7 @@ async def test_replay_returns_the_recorded_faults(tmp_path: Path) -> None:
 async def test_monitor_of_a_replay_notices_each_step_and_seek(tmp_path: Path) -> None:
     """A step moves the replay to the next poll, and a seek moves it to a given time.
 
-    The terminal UI uses the same class `Monitor` for a replay and for a live cluster.
+    The terminal UI uses the same class `Monitor` for a replay and for a running cluster.
     """
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, poll_of(100), poll_of(120, groups=("pay", "new")), poll_of(140, listing=empty))
@@ -163,7 +163,7 @@ async def test_monitor_of_a_replay_notices_each_step_and_seek(tmp_path: Path) ->
 
 
 async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_path: Path) -> None:
-    """A replay returns the same offsets until it moves to another poll.
+    """A replay returns the same offsets until it moves to a different poll.
 
     If each of these reads counted, the group would seem to have stopped reading.
     """

@@ -51,7 +51,7 @@ def test_state_of_each_group_begins_at_the_same_time_as_in_the_timeline(
             assert found.since.get(group) == expected, group
 
 
-def test_starts_of_states_are_searched_only_in_the_newest_part_of_a_long_recording(
+def test_start_times_of_group_states_are_searched_only_in_the_newest_part_of_a_long_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_times, "MOST_ROWS", 2)
@@ -79,7 +79,7 @@ async def test_replay_judges_an_empty_group_by_the_recorded_time_of_its_state(tm
         task.cancel()
 
 
-def test_kgtui_ls_and_show_report_since_when_a_recorded_group_is_empty(
+def test_kgtui_ls_and_show_print_the_time_since_which_a_recorded_group_is_empty(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))

@@ -1,4 +1,4 @@
-"""The monitor reads the permissions of the user repeatedly, and marks lags that may be incomplete."""
+"""Tests that the monitor reads the permissions of the user repeatedly, and marks lags that are possibly incomplete."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ async def test_permissions_are_read_after_the_first_list_of_groups(admin: Script
     assert called.index("list_groups" if "list_groups" in called else "poll") < called.index("access")
 
 
-async def test_lags_are_marked_as_incomplete_while_the_user_may_describe_only_some_topics(admin: ScriptedAdmin) -> None:
+async def test_lags_are_marked_as_incomplete_while_the_user_has_no_permission_to_describe_some_topics(
+    admin: ScriptedAdmin,
+) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda snapshot: snapshot.access is not None and snapshot.swept == 1)
         assert not facts.may_hide_topics(monitor.snapshot, "orders")
@@ -48,7 +50,7 @@ async def test_lags_are_marked_as_incomplete_while_the_user_may_describe_only_so
 
 
 @pytest.mark.parametrize("selected", ["orders", None])
-async def test_after_a_grant_the_lag_is_marked_as_incomplete_until_offsets_are_read(
+async def test_lag_is_marked_as_incomplete_until_offsets_are_read_with_a_newly_granted_permission(
     admin: ScriptedAdmin, selected: str | None
 ) -> None:
     """The user now has DESCRIBE on all topics, but the group's offsets were read before this permission was granted."""

@@ -26,7 +26,7 @@ DAY = 86_400.0
 
 @pytest.fixture(autouse=True)
 def searching_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Search Empty groups every 0.02 s, so that the tests take less time."""
+    """Search the times of unread records of Empty groups every 0.02 s, so that the tests take less time."""
     monkeypatch.setattr("kgtui.monitor.empty_groups.EMPTY_SEARCH_PAUSE", 0.02)
     monkeypatch.setattr("kgtui.monitor.empty_groups.EMPTY_SEARCH_LOAD", 1.0)
 
@@ -79,7 +79,7 @@ async def test_a_group_is_unused_if_all_its_unread_records_are_older_than_a_day(
 
 
 async def test_an_empty_group_is_not_searched_again_soon_after_a_search() -> None:
-    """One search has found the time of the first unread record, and one has not. Neither is repeated soon."""
+    """The search finds the time of the first unread record of the group `old`, but not of the group `unknown`."""
     admin = cluster({"old": (3.0,), "unknown": (None,)})
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.judgment("old").kind is Problem.UNUSED)
@@ -98,7 +98,7 @@ async def test_an_unused_group_keeps_its_judgment_while_it_is_selected() -> None
     assert snapshot.judgment("old").kind is Problem.UNUSED
 
 
-async def test_the_monitor_knows_since_when_each_broker_has_responded() -> None:
+async def test_the_monitor_stores_the_time_since_which_a_broker_has_responded() -> None:
     admin = cluster({"old": (3.0,)})
     async with watching(admin) as monitor:
         first = await until(monitor, lambda s: any(one.answered_at is not None for one in s.brokers.values()))

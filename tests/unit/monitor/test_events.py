@@ -45,7 +45,7 @@ async def until(monitor: Monitor, holds: Callable[[], bool]) -> None:
 
 @asynccontextmanager
 async def watching(admin: ScriptedAdmin) -> AsyncIterator[Monitor]:
-    """Run a monitor, and wait until its first lists and its first sweep are complete."""
+    """Run a monitor, and wait until it has listed all groups and has read each group once."""
     monitor = Monitor(admin, FAST)
     task = asyncio.create_task(monitor.run())
     try:
@@ -57,7 +57,7 @@ async def watching(admin: ScriptedAdmin) -> AsyncIterator[Monitor]:
 
 
 async def events(monitor: Monitor, *texts: str) -> None:
-    """Wait until the log has an event with each of these texts."""
+    """Wait until the event log of the monitor has an event with each of these texts."""
     await until(monitor, lambda: set(texts) <= {event.text for event in monitor.events.kept()})
 
 
@@ -106,7 +106,7 @@ async def test_the_monitor_reports_when_a_broker_stops_responding_and_responds_a
 
 
 async def test_a_replay_causes_no_events() -> None:
-    """Moving to another time in the recording is not a change in the cluster."""
+    """Moving to a different time in the recording is not a change in the cluster."""
     admin = ScriptedAdmin()
     monitor = Monitor(admin, FAST, recorded_at=lambda: 1.0)
     task = asyncio.create_task(monitor.run())
@@ -148,7 +148,7 @@ def test_the_limit_on_remembered_members_does_not_apply_to_groups_read_in_full()
     assert log.kept()[-1].group == "g4"
 
 
-async def test_the_event_log_keeps_its_limit_when_100_000_groups_change_at_once(
+async def test_the_event_log_keeps_its_limit_when_one_list_changes_100_000_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """When all groups are removed in one step, only as many `Event` objects are created as the log keeps."""
@@ -172,7 +172,7 @@ async def test_the_event_log_keeps_its_limit_when_100_000_groups_change_at_once(
 
 
 def judged(store: Store, tracker: EventTracker, judgment: Judgment | None) -> list[str]:
-    """Store `judgment` as the result of screening group `g`. Return the texts of all events so far."""
+    """Store `judgment` as the result of screening group `g`. Return the texts of all events in the log."""
     store.put_screened("g", judgment)
     tracker.compare_verdicts(store.snapshot())
     return [event.text for event in tracker.log.kept()]
@@ -222,7 +222,7 @@ async def test_the_time_at_which_lost_records_were_found_does_not_change() -> No
     assert store.snapshot().judgment("g").since_text(str) == "since before 280.0"
 
 
-async def test_the_judgment_on_an_unreadable_group_says_when_it_was_last_read() -> None:
+async def test_the_judgment_on_an_unreadable_group_has_the_time_of_the_last_successful_read() -> None:
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)

@@ -1,4 +1,4 @@
-"""`GcTuning` delays garbage collections in clusters with many groups, and can restore the original settings."""
+"""Tests that `GcTuning` delays garbage collections in clusters with many groups, and can restore the original settings."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_collection_waits_until_most_of_very_many_new_objects_are_freed(
     assert collections == [1]
 
 
-def test_many_new_objects_that_stay_alive_are_frozen_after_30_calls_of_tidy(
+def test_many_new_objects_that_remain_in_use_are_frozen_after_30_calls_of_tidy(
     tuning: GcTuning, collections: list[int]
 ) -> None:
     tuning.freeze_once(10_000)
@@ -137,7 +137,7 @@ def test_many_new_objects_that_stay_alive_are_frozen_after_30_calls_of_tidy(
 
 
 def test_the_next_paused_block_turns_collection_off_again_after_gc_enable(tuning: GcTuning) -> None:
-    """kgtui calls `gc.enable` shortly after its start, when `GcTuning` may already have turned off the collection."""
+    """kgtui calls `gc.enable` shortly after its start, when `GcTuning` can already have turned off the collection."""
     gc.disable()
     tuning.freeze_once(10_000)
     gc.enable()

@@ -49,7 +49,7 @@ class HealthSetup:
     def take(
         self, position: int, end: int, group: str = "g", *, state: str = "Stable", partitions: int = 1
     ) -> None:  # fmt: skip
-        """Pass one read of a group to the tier. All partitions have committed offset `position` and log end `end`."""
+        """Pass one read of a group to the health tier. All partitions have committed offset `position` and log end `end`."""
         description = GroupDescription(group, "consumer", "consumer", state, 1, members=())
         offsets = GroupOffsets(
             tuple(CommittedOffset("t", number, position, 0) for number in range(partitions)),
@@ -119,7 +119,7 @@ async def test_the_lag_trend_is_unknown_after_a_gap_without_reads() -> None:
 
 
 async def test_the_lag_trend_is_known_with_a_polling_interval_of_60_s() -> None:
-    """With a longer polling interval, a longer time without a read is allowed until it counts as a gap."""
+    """With a longer polling interval, a longer time without a read is allowed before this time counts as a gap."""
     setup = HealthSetup()
     setup.clock.set_interval(60)
     for number in range(6):
@@ -237,7 +237,7 @@ async def test_the_time_in_state_empty_begins_when_a_list_first_shows_this_state
 
 
 async def test_the_time_in_state_empty_is_a_lower_bound_if_its_beginning_is_unknown() -> None:
-    """The first list already shows the group as Empty. Its broker has responded since 240 s before the first read."""
+    """The first list already shows the group as Empty. The coordinator has responded for 240 s before the first read."""
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
     setup.store.set_broker(LISTING.coordinator, answered_since=T0 - 240)
@@ -258,7 +258,7 @@ async def test_after_a_failed_read_the_verdict_is_kept_but_the_lag_trend_is_unkn
 
 
 async def test_going_back_in_a_replay_discards_all_stored_reads() -> None:
-    """After a minute of reads, the next read has a time before all of them. The verdict begins again with that read."""
+    """After a minute of reads, the next read has an earlier time. The verdict is based only on reads from then on."""
     setup = HealthSetup()
     await setup.watch(60, position=500)
     assert setup.health().status is Status.ERR
@@ -317,7 +317,7 @@ async def test_known_retention_times_are_kept_after_an_empty_response(setup_with
 async def test_known_retention_times_are_kept_after_a_partial_response(
     setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A response with a fault may lack topics. If a response without a fault lacks a topic, its time is dropped."""
+    """The stored time of a topic is dropped only if the topic is missing in a response without a fault."""
     answers = [
         Answer(Retention({"t": 3600.0, "u": 60.0}, 86_400.0)),
         Answer(Retention({"u": 120.0}), (Fault("REQUEST_TIMED_OUT", "no answer", broker=2),)),

@@ -68,7 +68,7 @@ async def test_a_group_near_the_log_start_gets_a_health_verdict_even_without_a_p
 
 
 async def test_a_read_that_lacks_some_partitions_is_not_compared_with_log_starts() -> None:
-    """A broker may have left out the partitions by mistake, so the first read without them is ignored."""
+    """A broker could have left out the partitions by mistake, so the first read without them is ignored."""
     admin, trail = ScriptedAdmin(), Trail()
     for partition in (0, 1):
         admin.bounds["t", partition] = PartitionBounds(0, 1_000)

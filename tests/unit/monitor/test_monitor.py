@@ -81,7 +81,7 @@ def admin() -> ScriptedAdmin:
 
 
 def three_groups() -> ScriptedAdmin:
-    """Return a cluster with three brokers and three groups, each of which has another coordinator."""
+    """Return a cluster with three brokers and three groups. Each broker is the coordinator of one group."""
     admin = ScriptedAdmin()
     admin.add("orders", "consumer", members=(member(topics=("t-orders",)),), lag=7)
     admin.add("billing", "classic", "connect", coordinator=2)
@@ -113,7 +113,7 @@ async def test_garbage_is_collected_only_after_a_snapshot_was_drawn(monkeypatch:
 
 
 async def test_the_first_snapshot_is_published_as_soon_as_all_groups_are_listed(admin: ScriptedAdmin) -> None:
-    """When every broker has sent its first list, the monitor publishes without waiting for `publish_interval`."""
+    """When every broker has sent its first list, the monitor publishes it without waiting for `publish_interval`."""
     async with watching(admin, replace(FAST, publish_interval=3_600.0)) as monitor:
         snapshot = await until(monitor, lambda s: s.brokers)
     assert snapshot.groups.keys() == {"orders", "billing", "tasks"}
@@ -285,7 +285,7 @@ async def test_the_method_forget_removes_a_group_before_the_next_list(admin: Scr
 
 
 @longer_if_busy(module._LIST_DELAY)
-async def test_group_lists_that_arrive_together_are_published_in_one_snapshot(
+async def test_group_lists_that_arrive_within_a_short_time_are_published_in_one_snapshot(
     monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
     """After a list, the monitor waits up to `timeout` seconds for the lists of other brokers."""
@@ -321,7 +321,7 @@ async def test_groups_of_a_removed_broker_disappear_if_no_other_broker_lists_the
         await until(monitor, lambda s: set(s.brokers) == {1, 3})
 
 
-async def test_a_broker_that_left_the_cluster_counts_as_failed_for_a_while(
+async def test_a_broker_that_left_the_cluster_counts_as_failed_for_some_time(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A crashed broker loses its registration after some seconds.
@@ -467,7 +467,7 @@ async def test_an_unexpected_exception_in_a_poll_loop_ends_the_monitor(
 
 
 async def test_a_broker_that_responds_again_is_noticed_within_ten_seconds(admin: ScriptedAdmin) -> None:
-    """The pauses after failures must stay below 10 s, because the UI shows the broker as failed until the next poll."""
+    """The pauses between polls of a failed broker must be below 10 s, because the UI shows it as failed until it responds."""
     async with watching(admin, MonitorOptions()) as monitor:
         pauses = [monitor._lists._pause(1, 0.0, failures) for failures in range(1, 50)]
     assert max(pauses) < 10
@@ -475,7 +475,7 @@ async def test_a_broker_that_responds_again_is_noticed_within_ten_seconds(admin:
 
 
 class MovingCoordinator(ScriptedAdmin):
-    """A cluster whose coordinators move while `moves` is set: every request for offsets returns NOT_COORDINATOR."""
+    """A cluster in which every request for offsets returns NOT_COORDINATOR while `moves` is True."""
 
     moves = False
 
@@ -538,8 +538,8 @@ async def test_the_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admi
     assert facts.lag_total(snapshot, "orders") is None
 
 
-def test_metadata_is_read_more_often_while_a_failed_broker_may_return() -> None:
-    """After a restart, a broker is polled again only when the metadata contains it."""
+def test_metadata_is_read_more_often_after_a_failure_or_after_a_broker_has_left() -> None:
+    """A restarted broker is polled again only when the metadata contains this broker."""
     options = MonitorOptions()
     assert metadata_pause(options, failures=0, left=0) == 30.0
     assert metadata_pause(options, failures=0, left=1) <= 5.0

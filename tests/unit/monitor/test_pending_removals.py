@@ -1,4 +1,7 @@
-"""A missing group is removed only after every other broker that may coordinate it has sent a list without it."""
+"""Tests of the removal of groups that are missing in the list of their broker.
+
+Such a group is removed only after every broker that could be its new coordinator has sent a list without it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def test_a_missing_group_is_removed_after_all_other_brokers_have_sent_a_list(sto
     removals.add(1, ["a"], {2, 3})
     removals.broker_listed(2, (), asked_before)
     removals.broker_listed(2, (), removals.pending())
-    assert "a" in store.groups, "broker 3 may coordinate the group"
+    assert "a" in store.groups, "broker 3 could be the coordinator of the group"
     removals.broker_listed(3, (), removals.pending())
     assert store.groups.keys() == {"b"}
 

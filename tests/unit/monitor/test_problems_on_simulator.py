@@ -1,4 +1,4 @@
-"""The monitor finds all misbehaving groups of a simulated cluster, and suspects almost no other group."""
+"""Tests that the monitor finds all misbehaving groups of a simulated cluster, and suspects almost no healthy group."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Rewound:
     """A commit pattern: the group keeps up for 60 s. Then its offsets are set back once, and its lag stays constant."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the log end offsets while `t` is at most 60 s, and afterwards offsets that are lower by 5,000."""
+        """Return the log end offsets of 1 s ago while `t` is below 60 s, and afterwards offsets that are 5,000 lower."""
         ends = topic.log_ends(t - 1)
         return ends if t < 60 else [max(0, end - 5_000) for end in ends]
 

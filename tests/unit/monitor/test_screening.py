@@ -1,6 +1,6 @@
 """Tests of the screening, which checks each read of a group by simple rules.
 
-A group that matches a rule may have a problem. A healthy group must match no rule.
+A group that matches a rule possibly has a problem. A healthy group must match no rule.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ async def test_a_group_that_was_empty_when_kgtui_started_gets_only_a_warning() -
 
 @pytest.mark.parametrize(("observed", "expected"), [(86_399, Problem.UNUSED), (86_400, Problem.ABANDONED)])
 async def test_an_unused_group_is_abandoned_only_after_a_day_of_observation(observed: int, expected: Problem) -> None:
-    """The members of a group that was more than a day behind may have left a minute before kgtui started."""
+    """The members of a group that was more than a day behind could have left a minute before kgtui started."""
     sweep = Sweep()
     await sweep.list(EMPTY)
     sweep.store.set_broker(1, answered_since=T0)
@@ -254,7 +254,7 @@ async def test_an_unused_group_is_abandoned_only_after_a_day_of_observation(obse
 
 
 async def test_a_group_near_the_log_start_is_read_in_full_until_no_loss_is_predicted(sweep: Sweep) -> None:
-    """The groups in `near_log_start` are read in full, because retention may soon delete records they have not read."""
+    """The groups in `near_log_start` are read in full, because their unread records could soon be deleted."""
     sweep.read(rows((5, 9)))
     sweep.screening.judge("g", compared=LogStartCheck(0, near=True))
     assert sweep.screening.near_log_start == {"g"}
@@ -292,7 +292,7 @@ async def test_a_group_without_members_that_still_commits_gets_the_status_ok() -
 
 
 async def test_a_refuted_problem_is_reported_again_only_after_new_evidence(sweep: Sweep) -> None:
-    """An exact verdict has shown that the group is healthy. It is suspected again only after several more reads."""
+    """An exact verdict has shown that the group is healthy. The group is suspected again only after several more reads."""
     for _ in range(6):
         sweep.read(rows((100, 105)))
     assert sweep.judgment().kind is Problem.STOP

@@ -1,4 +1,4 @@
-"""Tests of choosing the groups that are read in full because they may have a problem ("suspects").
+"""Tests of choosing the groups that are read in full because they possibly have a problem ("suspects").
 
 The last test is about groups that cannot be read.
 """
@@ -52,7 +52,7 @@ async def tier_with(
     Args:
         screened: group id → judgment from the background reads.
         most: maximum number of groups that are read in full at the same time.
-        others: ids of groups that may be read in full although they have no known problem.
+        others: ids of groups without a known problem that are read in full if fewer than `most` groups have a problem.
     """
     store = Store(10)
     await store.take_list(1, ListingDelta(dict.fromkeys(screened, LISTING), [], len(screened), 1.0), first=True)

@@ -24,7 +24,8 @@ def rows_of(offsets: GroupOffsets) -> list[offset_bars.OffsetRow]:
 def test_offset_rows_show_lag_and_distance_to_data_loss_as_bars() -> None:
     """A full lag bar stands for the largest lag, rounded up.
 
-    The lead bar shows the distance from the log start offset to the committed offset. It is empty if these two offsets are equal.
+    The lead bar shows the distance from the log start offset to the committed offset. It is empty if the distance
+    is 0.
     """
     offsets = GroupOffsets(
         tuple(CommittedOffset("t", number, offset) for number, offset in enumerate((1_000, 500, 990, 100, 0, None))),

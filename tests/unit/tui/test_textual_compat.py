@@ -253,7 +253,7 @@ async def test_textual_still_sends_a_key_to_all_ancestor_widgets_before_its_acti
 
 
 async def test_textual_still_causes_a_warning_for_a_completion_that_never_begins() -> None:
-    """Textual creates a coroutine when the text changes. It is never awaited if its worker is canceled before it starts."""
+    """Textual creates a coroutine when the text changes, and never awaits it if its worker is canceled immediately."""
 
     class Completing(App[None]):
         def compose(self) -> ComposeResult:
