@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import TreeNodes
 
 _FIRST_VIEW = frozenset({"test_tree", "test_main_screen"})
-"""Test modules in which fixture `open_tree` has no effect, because they test which nodes are open at the start."""
+"""Test modules in which the fixture `open_tree` has no effect, because they test which nodes are open at the start."""
 
 
 @pytest.fixture(autouse=True)

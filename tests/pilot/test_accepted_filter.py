@@ -93,7 +93,7 @@ async def test_a_key_after_an_accepted_filter_waits_until_the_match_is_shown(
 async def test_clearing_a_filter_before_its_match_is_shown_keeps_the_cursor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The cursor stays on the row of the cluster, so that no group is selected."""
+    """The cursor stays on the row of the cluster, so no group is selected."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

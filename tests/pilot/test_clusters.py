@@ -1,4 +1,4 @@
-"""Tests of switching to another cluster, with the key `c` and with the command palette."""
+"""Tests of switching to a different cluster, with the key `c` and with the command palette."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ async def test_the_cluster_dialog_shows_settings_of_each_cluster_and_marks_the_o
 
 
 async def test_control_characters_in_cluster_names_are_escaped(tmp_path: Path) -> None:
-    """The user may have copied the configuration from somebody else, so the names in it may contain anything.
+    """Users can copy a configuration from other people, so the names in it can contain any characters.
 
     Each name takes one line.
     """

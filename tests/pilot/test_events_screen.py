@@ -49,7 +49,7 @@ def kinds(screen: EventsScreen) -> list[str]:
 
 
 async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(tmp_path: Path) -> None:
-    """While the cursor is on the newest event, it moves to each newer event. Otherwise, it stays on its event."""
+    """If the cursor is on the newest event, it moves to each newer event. On an older event, it stays on this event."""
     app, monitor = app_on(sample_snapshot(events=EVENTS, events_since=NOW - 30_000), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot, app)
@@ -139,7 +139,7 @@ async def test_replay_lists_only_events_up_to_the_shown_poll(tmp_path: Path, mon
         assert {"always", sample_history.GROUP} <= {row.event.group for row in screen.table.rows}
 
 
-async def test_a_filter_for_a_deleted_group_says_when_the_group_disappeared(tmp_path: Path) -> None:
+async def test_a_filter_for_a_deleted_group_shows_the_time_at_which_the_group_disappeared(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(events=EVENTS), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

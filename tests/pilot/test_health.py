@@ -54,7 +54,7 @@ async def test_a_narrow_tree_shows_health_verdicts_as_symbols_instead_of_a_colum
         assert "stopped" not in "".join(rows(app))
 
 
-async def test_a_health_verdict_is_marked_as_stale_if_its_last_read_is_old(tmp_path: Path) -> None:
+async def test_a_health_verdict_is_marked_as_stale_if_the_group_was_not_read_recently(tmp_path: Path) -> None:
     app, monitor = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -1,4 +1,4 @@
-"""Tests of keys that arrive all at once, as they do over a slow connection."""
+"""Tests of several keys that arrive without a pause between them, as they can over a slow connection."""
 
 from __future__ import annotations
 

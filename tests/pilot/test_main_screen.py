@@ -62,7 +62,7 @@ def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
 
 
 async def test_the_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """Brokers respond at different times. On a slow connection to the terminal, one write per response takes long."""
+    """Brokers respond at different times. On a slow connection, one write per response would take long."""
     first = sample_snapshot()
     app, monitor = app_on(first, tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

@@ -1,4 +1,4 @@
-"""Tests of the page on the right side, which is shown if the tree cursor is on the cluster or on another node."""
+"""Tests of the page on the right side, which is shown if the tree cursor is on the cluster or on a node of groups."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ async def test_an_acknowledged_group_is_listed_again_when_its_problem_changes(tm
         await until(pilot, lambda: listed(app) == ["orders.enrich"])
 
 
-async def test_the_page_of_a_tree_node_shows_only_its_groups_and_their_changes(tmp_path: Path) -> None:
+async def test_the_page_of_a_tree_node_shows_only_the_groups_of_the_node_and_their_changes(tmp_path: Path) -> None:
     events = tuple(
         Event(NOW - age, EventKind.STATE, group, before="Stable", after="Empty")
         for age, group in ((9, "share-mailer"), (5, "orders.enrich"))

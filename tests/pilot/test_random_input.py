@@ -1,4 +1,4 @@
-"""Tests with random keys, pastes, clicks and resizes. Only a quit key may end the app."""
+"""Tests with random keys, pastes, clicks and resizes. Only a quit key is allowed to end the app."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tm
 
 
 @pytest.mark.parametrize("keys", SCREENS, ids=" ".join)
-async def test_the_app_survives_every_terminal_size_on_every_screen(tmp_path: Path, keys: tuple[str, ...]) -> None:
+async def test_no_screen_crashes_the_app_at_any_terminal_size(tmp_path: Path, keys: tuple[str, ...]) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
-    """Return the app with its start screen, and a list to which each address is added when the app connects to it.
+    """Return the app with its start screen, and a list that receives each address to which the app connects.
 
     Only connections to `good:9092` succeed.
     """

@@ -154,7 +154,7 @@ async def test_no_cursor_is_drawn_after_the_selected_group_was_deleted(tmp_path:
 
 
 async def test_a_new_grouping_opens_the_node_of_the_selected_group(tmp_path: Path) -> None:
-    """The cursor stays on the selected group when the tree is grouped in another way, for example by coordinator."""
+    """The cursor stays on the selected group when the tree is grouped differently, for example by coordinator."""
     app, _ = app_on(snapshot_of(many_groups(500)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -422,7 +422,7 @@ async def test_the_tree_of_a_large_cluster_starts_with_closed_nodes(tmp_path: Pa
 async def test_inserting_rows_above_the_visible_area_does_not_redraw_the_whole_tree(tmp_path: Path) -> None:
     """Seven groups are added above the visible area, and a visible group is removed.
 
-    The tree redraws at least each line that shows another row than before, but not the whole visible area.
+    The tree redraws at least each line that shows a different row than before, but not the whole visible area.
     """
     before = many_groups(3_000)
     app, monitor = app_on(snapshot_of(before), tmp_path)

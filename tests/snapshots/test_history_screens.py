@@ -124,7 +124,7 @@ COMPARISON = Comparison(
 
 
 def show_comparison(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that opens the comparison screen and presses `presses`."""
+    """Return a function that opens the comparison screen and presses the keys `presses`."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)

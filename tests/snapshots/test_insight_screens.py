@@ -81,7 +81,7 @@ def test_insights_screen_with_details_of_the_first_finding(snap_compare: Compare
 
     The table has one line per finding, and the most urgent finding comes first. For this finding, the screen shows a
     description with a command, a plot of lag and rates, and the partitions with the problem as evidence. A vertical
-    line in the plot shows when the problem began.
+    line in the plot marks the time at which the problem began.
     """
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(120, 40), run_before=open_insights())
 
@@ -108,7 +108,7 @@ def test_insights_screen_shows_a_findings_evidence_on_an_80_by_24_terminal(snap_
 def test_insights_screen_with_marked_unused_groups(snap_compare: Compare) -> None:
     """The last two findings are marked.
 
-    The selected one of them is about two groups, and its evidence has a row for each group.
+    The selected finding, which is one of the two, is about two groups, and its evidence has a row for each group.
     """
     presses = ("end", "space", "up", "space", "up")
     assert snap_compare(

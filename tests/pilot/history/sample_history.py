@@ -1,4 +1,4 @@
-"""The history of an example group, as time series of a live session and as a recording with two rebalances."""
+"""The history of an example group, as time series that the app keeps in memory, and as a recording."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def offsets(poll: int) -> GroupOffsets:
 
 
 def live_samples(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
-    """Return the time series that a live session would have stored for the example group.
+    """Return the time series that the app would have in memory after it has watched the example group.
 
     Args:
         samples: number of samples.

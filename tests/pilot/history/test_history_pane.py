@@ -1,4 +1,4 @@
-"""Tests of the History pane with a live session and with a recording, with and without the package plotext."""
+"""Tests of the History pane on a running cluster and on a recording, with and without the package plotext."""
 
 from __future__ import annotations
 
@@ -87,10 +87,10 @@ async def test_history_pane_of_a_live_session_has_plots_and_a_log(tmp_path: Path
         assert "2 rebalances" in screen_text(app)
 
 
-async def test_history_pane_shows_when_the_state_began_and_when_progress_was_made(tmp_path: Path) -> None:
-    """The pane shows when the current state began, when the group last made progress, and when it was first read.
+async def test_history_pane_shows_the_times_of_the_last_state_change_and_the_last_progress(tmp_path: Path) -> None:
+    """The pane shows the times of the last state change, the last progress and the first read of the group.
 
-    The times are the same as in the Overview pane and in the JSON of `kgtui ls --watch`.
+    These times are the same as in the Overview pane and in the JSON of `kgtui ls --watch`.
     """
     trail, group = Trail(), sample_history.GROUP
     for seconds in (300, 60):

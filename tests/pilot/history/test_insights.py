@@ -172,7 +172,7 @@ async def test_enter_on_an_evidence_row_goes_to_its_group(tmp_path: Path, lake: 
         await until(pilot, lambda: main_screen(app).group == "perf.b")
 
 
-async def test_space_on_a_finding_about_another_cluster_marks_nothing(
+async def test_space_on_a_finding_about_a_different_cluster_marks_nothing(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.lake.tables.recorded_cluster_id", lambda _: "other-[/id]")

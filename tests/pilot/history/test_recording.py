@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def live(tmp_path: Path) -> KgtuiApp:
-    """Return the app on a live cluster with one group."""
+    """Return the app on a scripted cluster with one group."""
     admin = ScriptedAdmin()
     admin.add("payment", lag=5)
     session = Session(ClusterLabel("prod [/eu]", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)
@@ -98,7 +98,7 @@ async def test_quitting_the_app_finishes_the_recording(tmp_path: Path) -> None:
 async def test_recording_into_a_lake_that_another_process_writes_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The dialog stays open and names the process that already records. There is no second message about it."""
+    """The dialog stays open and names the process that already records. No further message is shown."""
     folder = LakeFolder.of(tmp_path / "in-use")
     folder.prepare()
     lock = recorder_lock(folder.lock)
@@ -128,7 +128,7 @@ async def test_recording_into_a_nonempty_folder_that_is_not_a_lake_is_refused(tm
 
 
 async def test_recording_continues_after_the_disk_was_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the disk is full, the header says so. Later, the recording contains the groups of the cluster."""
+    """While the disk is full, the header says that the recording cannot be written. Later, the recording contains the groups of the cluster."""
 
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")

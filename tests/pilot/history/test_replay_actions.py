@@ -44,9 +44,9 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
 async def test_a_playing_recording_stops_on_a_key_and_at_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the recording is playing, the header shows the speed. Keys `p` and `[` stop it.
+    """While the recording is playing, the header shows the speed. Keys `p` and `[` stop the recording.
 
-    When the end of the recording is reached, it also stops, and a message says so.
+    The recording also stops at its end, and a message says that the end is reached.
     """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setattr(replay, "PLAY_INTERVAL", 0.02)

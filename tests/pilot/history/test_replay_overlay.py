@@ -1,4 +1,7 @@
-"""Tests of key `t`, which opens a recording on a screen above the live screen. The live screen is still updated."""
+"""Tests of key `t`, which opens a recording on a new screen.
+
+The new screen covers the screen of the running cluster (the "live screen"), which is still updated.
+"""
 
 from __future__ import annotations
 
@@ -158,7 +161,7 @@ async def test_a_recording_reopens_at_the_time_that_was_shown_last(tmp_path: Pat
 async def test_the_open_recording_dialog_suggests_the_default_lake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The default lake is the folder in `KGTUI_LAKE`, or the default folder for recordings if it is not set."""
+    """The default lake is the folder in `KGTUI_LAKE`, or the default folder if this variable is not set."""
     usual = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
         for expected in (usual, tmp_path / "other"):
@@ -174,7 +177,7 @@ async def test_the_open_recording_dialog_suggests_the_default_lake(
 
 
 async def test_the_open_recording_dialog_explains_invalid_input(tmp_path: Path) -> None:
-    """The dialog shows an error if the folder is empty or missing, or the time is invalid or before the first poll."""
+    """The user types no folder, a folder that does not exist, an invalid time, and a time before the first poll."""
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, _, pilot):
         await pilot.press("t")

@@ -1,4 +1,4 @@
-"""An app for tests of a single pane. To the left of the pane, there may be an empty area."""
+"""An app for tests of a single pane. To the left of the pane, there can be an empty area."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLOURS = {
 class PaneApp(App[None], Generic[PaneT]):
     """An app that shows one pane, with an empty area of `gap` terminal cells to the left of the pane.
 
-    If there is a snapshot, the pane shows the group with the id `group` in it.
+    If `snapshot` is not None, the pane shows the group with the id `group` from this snapshot.
     """
 
     CSS = """

@@ -77,7 +77,7 @@ async def test_table_rows_are_reused_if_the_group_has_not_changed() -> None:
         assert pane.table.rows is rows
 
 
-async def test_showing_another_group_moves_the_table_cursor_to_the_first_row() -> None:
+async def test_showing_a_different_group_moves_the_table_cursor_to_the_first_row() -> None:
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
     app = PaneApp(pane, snapshot, "payments.settle")
@@ -143,7 +143,7 @@ async def test_a_narrow_members_pane_shows_only_the_essential_columns(
         (None, "no offsets that you may see"),
     ],
 )
-async def test_panes_without_offsets_say_whether_the_user_may_lack_permission(
+async def test_panes_without_offsets_say_whether_the_user_possibly_lacks_permissions(
     access: Access | None, expected: str
 ) -> None:
     """The brokers report no offsets. They also leave out offsets in topics that the user has no permission to describe.

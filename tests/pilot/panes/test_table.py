@@ -124,7 +124,7 @@ async def test_the_next_row_is_selected_if_the_row_under_the_cursor_is_removed()
         assert app.table.cursor == 0
 
 
-async def test_setting_the_rows_of_another_group_moves_the_cursor_to_the_top() -> None:
+async def test_setting_the_rows_of_a_different_group_moves_the_cursor_to_the_top() -> None:
     app = TableApp(many(100))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("end")
@@ -145,7 +145,7 @@ async def test_the_table_draws_only_its_visible_rows() -> None:
 
 
 async def test_a_refresh_redraws_only_changed_rows() -> None:
-    """The row under the cursor may be redrawn, too. New rows that are equal to the old rows cause no drawing."""
+    """Redrawing the row under the cursor is also allowed. New rows that are equal to the old rows cause no drawing."""
     app = TableApp(many(1_000))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down")

@@ -147,7 +147,7 @@ MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
 def test_group_timeline_has_no_rates_after_a_poll_that_could_not_read_offsets(tmp_path: Path) -> None:
-    """A rate needs the offsets of two consecutive polls, so a failed poll and the poll after the failed poll have no rates.
+    """A rate needs the offsets of two consecutive polls, so a failed poll and the following poll have no rates.
 
     Faults of brokers that are not the coordinator of the group do not affect the rates.
     """

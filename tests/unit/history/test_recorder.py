@@ -101,7 +101,7 @@ async def wait_for_new_poll(recorder: Recorder) -> None:
 def check_polls(path: Path | str) -> set[int]:
     """Assert that each poll in the table `polls` has all its rows in the other tables.
 
-    Return the times of polls whose flush was interrupted. These polls have rows in the other tables, but not in `polls`.
+    Return the times of polls whose flush was interrupted. These polls have rows in other tables, but not in `polls`.
     """
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()

@@ -1,4 +1,4 @@
-"""Tests that `GcTuning` delays garbage collections in clusters with many groups, and can restore the original settings."""
+"""Tests that `GcTuning` delays garbage collections if there are many groups, and can restore the original settings."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class HealthSetup:
     def take(
         self, position: int, end: int, group: str = "g", *, state: str = "Stable", partitions: int = 1
     ) -> None:  # fmt: skip
-        """Pass one read of a group to the health tier. All partitions have committed offset `position` and log end `end`."""
+        """Pass one read of a group to the tier. In all partitions, the committed offset is `position`, the log end `end`."""
         description = GroupDescription(group, "consumer", "consumer", state, 1, members=())
         offsets = GroupOffsets(
             tuple(CommittedOffset("t", number, position, 0) for number in range(partitions)),
@@ -237,7 +237,7 @@ async def test_the_time_in_state_empty_begins_when_a_list_first_shows_this_state
 
 
 async def test_the_time_in_state_empty_is_a_lower_bound_if_its_beginning_is_unknown() -> None:
-    """The first list already shows the group as Empty. The coordinator has responded for 240 s before the first read."""
+    """The first list already shows the group as Empty. The coordinator responded for 240 s before the first read."""
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
     setup.store.set_broker(LISTING.coordinator, answered_since=T0 - 240)

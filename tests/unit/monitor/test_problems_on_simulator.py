@@ -33,7 +33,7 @@ class Rewound:
     """A commit pattern: the group keeps up for 60 s. Then its offsets are set back once, and its lag stays constant."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the log end offsets of 1 s ago while `t` is below 60 s, and afterwards offsets that are 5,000 lower."""
+        """Return the log end offsets of 1 s ago while `t` is below 60 s, and later offsets that are 5,000 lower."""
         ends = topic.log_ends(t - 1)
         return ends if t < 60 else [max(0, end - 5_000) for end in ends]
 

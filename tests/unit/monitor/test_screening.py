@@ -292,7 +292,7 @@ async def test_a_group_without_members_that_still_commits_gets_the_status_ok() -
 
 
 async def test_a_refuted_problem_is_reported_again_only_after_new_evidence(sweep: Sweep) -> None:
-    """An exact verdict has shown that the group is healthy. The group is suspected again only after several more reads."""
+    """An exact verdict has shown that the group is healthy. Only several more reads can make it suspected again."""
     for _ in range(6):
         sweep.read(rows((100, 105)))
     assert sweep.judgment().kind is Problem.STOP

@@ -75,7 +75,7 @@ def _check(store: Store) -> Snapshot:
 
 
 def _changed_ids(old: Snapshot, new: Snapshot) -> set[str]:
-    """Return the ids of the groups whose listing, summary, details or faults are different objects in the new snapshot."""
+    """Return the ids of groups whose listing, summary, details or faults are different objects in the new snapshot."""
     changed: set[str] = set()
     for part in ("groups", "summaries", "details", "offsets", "configs", "group_faults"):
         before, after = getattr(old, part), getattr(new, part)

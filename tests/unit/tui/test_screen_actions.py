@@ -62,7 +62,7 @@ def test_keys_in_the_keymap_replace_the_default_keys_of_an_action() -> None:
 
 
 def test_footer_of_a_recording_shows_replay_keys_but_no_delete_key() -> None:
-    """If the user opened the recording while viewing a cluster, the footer also has a key that returns to the cluster."""
+    """If the recording was opened while a cluster was shown, the footer also has a key that returns to the cluster."""
     position = cast("ReplayPosition", object())
     live_session = Session(ClusterLabel("live"))
     recorded_session = Session(ClusterLabel("recording"), replay_position=position, read_only=True)
