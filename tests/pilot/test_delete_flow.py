@@ -141,7 +141,7 @@ async def test_letters_typed_in_one_burst_reach_the_text_field_in_order(admin: S
 
 
 async def test_keys_that_arrive_at_the_same_time_have_their_usual_effects(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """The keys slash, a filter, enter, space and `d` arrive without a pause. Each has the same effect as if typed slowly."""
+    """The keys slash, a filter, enter, space and `d` arrive without a pause, but work as if they were typed slowly."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "third")
         for key in ("slash", *"third", "enter", "space", "d"):

@@ -81,7 +81,7 @@ def test_main_screen_with_overview_of_a_group(shows: Callable[..., bool]) -> Non
 
 
 def test_main_screen_with_health_verdicts_in_the_tree_and_the_overview(shows: Callable[..., bool]) -> None:
-    """Symbols in front of two groups show the verdicts on these groups. Each node shows the symbol of its worst verdict.
+    """Symbols in front of two groups show verdicts on these groups. Each node shows the symbol of its worst verdict.
 
     The Overview shows the verdict of the selected group with its reason, the lag trend, and the time lag.
     """

@@ -128,7 +128,7 @@ async def test_recording_into_a_nonempty_folder_that_is_not_a_lake_is_refused(tm
 
 
 async def test_recording_continues_after_the_disk_was_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the disk is full, the header says that the recording cannot be written. Later, the recording contains the groups of the cluster."""
+    """While the disk is full, the header says `REC: cannot write`. Later, the recording contains the group."""
 
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")

@@ -89,7 +89,7 @@ async def test_keys_left_and_right_scroll_the_grid_to_hidden_members() -> None:
 
 
 async def test_column_titles_of_the_grid_are_numbers_if_client_ids_have_equal_endings() -> None:
-    """If the endings differ, the title of a member's column is the ending of the client id, such as `39` for `worker-39`."""
+    """If the endings differ, the title of a column is the ending of the client id, such as `39` for `worker-39`."""
     snapshot = group_of_many_members(12)
     description = snapshot.details["orders.enrich"].value
     assert description.members is not None

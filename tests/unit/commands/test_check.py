@@ -31,7 +31,7 @@ class Script:
 
     Attributes:
         steps: for each call of `sleep_until`, by how many seconds the call advances the time.
-        happens: functions that change the cluster. Each call of `sleep_until` calls them with its own number, from 1.
+        happens: functions that change the cluster. Call number n of `sleep_until` calls them with n as the argument.
     """
 
     def __init__(self) -> None:

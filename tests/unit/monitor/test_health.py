@@ -49,7 +49,7 @@ class HealthSetup:
     def take(
         self, position: int, end: int, group: str = "g", *, state: str = "Stable", partitions: int = 1
     ) -> None:  # fmt: skip
-        """Pass one read of a group to the tier. In all partitions, the committed offset is `position`, the log end `end`."""
+        """Pass one read of a group to the tier. The offsets of all partitions are `position` and `end`."""
         description = GroupDescription(group, "consumer", "consumer", state, 1, members=())
         offsets = GroupOffsets(
             tuple(CommittedOffset("t", number, position, 0) for number in range(partitions)),
