@@ -44,7 +44,7 @@ def snapshot_of(
         summaries: group id → summary of the group, for tests that need more than the lag.
         faults: node id of a broker → error of the last request to this broker.
         serial: number of the snapshot. Newer snapshots have higher numbers.
-        fields: values for other attributes of the `Snapshot`.
+        fields: values for further attributes of the `Snapshot`.
     """
     groups: dict[str, Listing] = {}
     shared: dict[Listing, Listing] = {}

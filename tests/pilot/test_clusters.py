@@ -102,7 +102,7 @@ async def choose(pilot: Pilot[int], *presses: str) -> None:
     await settled(pilot)
 
 
-async def test_choosing_another_cluster_closes_the_old_session_and_shows_the_new_cluster(tmp_path: Path) -> None:
+async def test_choosing_a_different_cluster_closes_the_old_session_and_shows_the_new_cluster(tmp_path: Path) -> None:
     """The screen shows the groups and the header of the new cluster. The theme is kept.
 
     Marks and filter are not kept, and the session of the old cluster is closed.

@@ -1,4 +1,4 @@
-"""Tests of the delete dialog."""
+"""Tests of the delete dialog, which shows what a deletion loses and asks for a confirmation."""
 
 from __future__ import annotations
 
@@ -416,7 +416,7 @@ async def test_a_delete_dialog_for_10000_groups_has_few_widgets(admin: ScriptedA
 
 
 async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, group: str) -> None:
-    """Delete a group whose deletion stays unfinished: the broker deletes it, but the response never arrives."""
+    """Delete a group without recording an outcome: the broker deletes it, but the response never arrives."""
     lost = Fault("NO_ANSWER", "no answer", group=group)
     admin.delete_outcomes[group] = Outcome(group, lost, uncertain=True)
     await execute(admin, await plan(admin, [group]), folder)

@@ -1,4 +1,4 @@
-"""Tests of the Events screen, which lists the changes in a live cluster or a recording, newest first."""
+"""Tests of the Events screen, which lists the changes in a running cluster or a recording, newest first."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class SlowPrompt(TextPrompt[None]):
 
 
 async def start_slow_action(pilot: Pilot[Any], app: KgtuiApp, *keys: str) -> SlowPrompt:
-    """Open a dialog, start its slow action with enter, press `keys` while the action is running, return the dialog."""
+    """Open a dialog, start its slow action with enter, press `keys` while it is running, and return the dialog."""
     await settled(pilot)
     dialog = SlowPrompt()
     await app.push_screen(dialog)

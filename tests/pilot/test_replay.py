@@ -82,7 +82,7 @@ async def test_the_cluster_page_of_a_recording_lists_the_recorded_changes(
 ) -> None:
     """At the poll before the recorded change, the page says that the recording has no changes.
 
-    Unlike the page of a live cluster, it does not mention the time when kgtui started.
+    Unlike the page of a running cluster, it does not mention the time when kgtui started.
     """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))

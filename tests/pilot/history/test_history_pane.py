@@ -67,7 +67,7 @@ def app_with_history(tmp_path: Path) -> tuple[KgtuiApp, ScriptedMonitor]:
     return app, monitor
 
 
-async def test_history_pane_of_a_live_session_has_plots_and_a_log(tmp_path: Path) -> None:
+async def test_history_pane_of_a_running_cluster_has_plots_and_a_log(tmp_path: Path) -> None:
     """The log lists both rebalances, newest first, with the members that joined.
 
     The label of each plot contains the newest value of the plot.

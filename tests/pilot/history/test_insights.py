@@ -139,7 +139,7 @@ async def test_enter_on_a_finding_about_a_deleted_group_shows_a_message(tmp_path
 
 
 async def test_space_marks_the_unused_groups_of_a_finding(tmp_path: Path, lake: Path) -> None:
-    """Space marks the groups of the finding, except groups that are in use or no longer exist. It deletes nothing."""
+    """Space marks the groups of the finding, except groups that are in use or no longer exist. Nothing is deleted."""
     app, _ = app_on(cluster(), tmp_path, admin=ScriptedAdmin())
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         screen = await open_insights(pilot, app)

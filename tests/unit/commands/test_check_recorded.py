@@ -100,7 +100,10 @@ def test_kgtui_check_of_a_recording_gives_verdicts_for_the_end_of_the_recording_
 def test_kgtui_check_at_a_recorded_time_uses_only_polls_up_to_that_time(
     check: Callable[..., Completed],
 ) -> None:
-    """The recording has keyframes (complete polls) and compacted files, so each time is read from different files."""
+    """The recording has keyframes, which store all groups, and compacted files.
+
+    For each time, kgtui must therefore read different files.
+    """
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 

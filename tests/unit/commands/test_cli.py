@@ -72,7 +72,7 @@ def test_connecting_to_a_cluster_imports_only_the_connection_module_of_aiokafka(
     assert not loaded & {"aiokafka.client", "aiokafka.cluster", "aiokafka.consumer", "aiokafka.producer"}
 
 
-def test_running_a_command_creates_no_parsers_of_other_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_a_command_creates_no_argument_parsers_of_other_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     init = parser.CommandParser.__init__
 
@@ -309,7 +309,7 @@ def test_an_empty_filter_matches_all_groups() -> None:
 
 @pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
 @pytest.mark.parametrize("command", ["--version", "--help", "ls --help", "groups --version", "clusters --format json"])
-def test_a_command_that_cannot_write_to_stdout_reports_why_and_exits_with_1(
+def test_a_command_that_cannot_write_to_stdout_reports_the_reason_and_exits_with_1(
     command: str, redirection: str, tmp_path: Path
 ) -> None:
     ran = shell(f"{sys.executable} -m kgtui {command} {redirection}", tmp_path)

@@ -85,7 +85,7 @@ async def test_kgtui_ls_watch_keeps_groups_of_a_silent_broker_and_shows_the_age_
 
 @longer_if_busy(1)
 async def test_kgtui_ls_watch_removes_a_deleted_group_while_another_broker_is_silent(timeout: float) -> None:
-    """The coordinator of the deleted group responds. The list keeps only groups whose coordinator is silent."""
+    """The coordinator of the deleted group responds. Only groups of a silent broker keep their earlier rows."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, lag=False) as watch,

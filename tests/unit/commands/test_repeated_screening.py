@@ -40,7 +40,7 @@ async def test_repeated_screening_finds_a_stopped_group_after_several_lists(
     clock = {"now": 1_700_000_000.0}
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
     # The test advances `time.time`, but not `time.monotonic`. `check_clock` would report a jump of the clock, so the
-    # test disables it.
+    # test disables this check.
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     tables, selected = [], []
@@ -134,7 +134,7 @@ async def test_repeated_screening_finds_lost_records_and_unused_groups(monkeypat
         admin.times[f"t-{group}", 0] = RecordTime(1_000, written)
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
     # The test advances `time.time`, but not `time.monotonic`. `check_clock` would report a jump of the clock, so the
-    # test disables it.
+    # test disables this check.
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     for log_start in (900, 900, 1_004):

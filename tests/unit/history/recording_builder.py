@@ -1,4 +1,4 @@
-"""Write recordings for tests from given polls, without a cluster and without a recorder."""
+"""A class that writes recordings for tests from given polls, without a cluster and without a recorder."""
 
 from __future__ import annotations
 

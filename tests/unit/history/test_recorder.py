@@ -72,7 +72,7 @@ async def recording(
         path: path or URI of the lake.
         admin: the cluster; None for the result of `scripted`.
         options: options of the recorder.
-        changes: other arguments of `Recorder`.
+        changes: further arguments of `Recorder`.
     """
     messages: list[str] = []
     watch, admin = ScriptedMonitor(admin or scripted()), admin or scripted()

@@ -118,7 +118,7 @@ def poll_of(
         end: log end offset of the partition.
         owner: id of the member.
         groups: ids of the groups.
-        more: other attributes of `PollResult`, and optionally `listing`, the row of each group in the list of groups
+        more: further attributes of `PollResult`, and optionally `listing`, the row of each group in the list of groups
             (`STABLE` by default).
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))

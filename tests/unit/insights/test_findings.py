@@ -113,7 +113,7 @@ def test_command_that_deletes_many_unused_groups_selects_them_by_their_common_pr
         ({"lost": 0, "at_risk": True}, "unread records expire, before they are read"),
     ],
 )
-def test_finding_about_records_at_risk_has_the_lost_records_and_the_time_until_the_next_loss(
+def test_finding_about_records_at_risk_has_the_number_of_lost_records_and_the_time_until_more_are_lost(
     values: dict[str, Any], what: str
 ) -> None:
     (finding,) = at_risk([row(FORECAST, group="g", hour=NOW, lag=1, **values)])
@@ -131,7 +131,7 @@ def test_finding_about_records_at_risk_is_more_severe_if_the_records_expire_soon
     assert finding.severity is severity
 
 
-def test_forecast_without_a_trend_is_replaced_by_the_forecast_of_the_hour_before(tmp_path: Path) -> None:
+def test_lag_forecast_without_a_trend_is_replaced_by_the_forecast_of_the_hour_before(tmp_path: Path) -> None:
     """If there is no forecast of the hour before, the forecast without a trend is used.
 
     A group without a forecast in the newest hour has no finding.
@@ -250,7 +250,7 @@ def test_past_problem_is_reported_with_the_cause_of_its_end(tmp_path: Path) -> N
         ("STALL", 2, None, "it is not known what ended the problem"),
     ],
 )
-def test_cause_that_ended_a_problem_depends_on_the_status_and_on_members_that_joined(
+def test_text_about_the_end_of_a_problem_depends_on_the_status_and_on_members_that_joined(
     tmp_path: Path, worst: str, members: int, after: dict[str, Any] | None, ended: str
 ) -> None:
     times = {"window_start": NOW - 2 * HOUR, "covered_to": NOW - 2 * HOUR}
@@ -281,7 +281,7 @@ def test_two_unhealthy_periods_with_a_short_pause_are_one_past_problem(tmp_path:
     assert [(finding.since, finding.until) for finding in past] == spans
 
 
-def test_problem_is_not_past_if_the_group_still_has_the_same_backlog(tmp_path: Path) -> None:
+def test_problem_is_not_listed_as_past_if_the_group_still_has_the_same_backlog(tmp_path: Path) -> None:
     time = NOW - 5 * HOUR
     fell = {"window_start": time, "covered_to": time, "bad_since": NOW - 6 * HOUR, "status": "WARN", "worst": "WARN"}
     backlog = {"hour": NOW, "lag": 9, "trend": 5.0, "trend_error": 1.0, "lost": 0, "at_risk": False}

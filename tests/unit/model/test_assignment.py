@@ -63,7 +63,7 @@ def test_partition_move_waits_for_the_owner_that_must_give_up_the_partition() ->
     assert found.idle == (), "b owns nothing yet but has a target assignment"
 
 
-def test_partition_without_owner_waits_for_members_with_an_older_epoch() -> None:
+def test_partition_without_an_owner_waits_for_members_with_an_older_epoch() -> None:
     """While a member is still giving up a partition, the broker reports no owner of this partition.
 
     The member has not reached the assignment epoch of the group yet, so kgtui assumes that this member still has the
@@ -80,7 +80,7 @@ def test_partition_without_owner_waits_for_members_with_an_older_epoch() -> None
     assert [one.member_id for one in found.blockers] == ["slow"]
 
 
-def test_partition_without_owner_waits_for_its_target_owner_if_all_epochs_are_current() -> None:
+def test_partition_without_an_owner_waits_for_its_target_owner_if_all_epochs_are_current() -> None:
     found = made(member("new", assignment=(), target=(("t", (0,)),), epoch=4), group_epoch=4, assignment_epoch=4)
     assert found.placements[0].waits_for == ("new",)
 
@@ -96,7 +96,7 @@ def test_partition_waits_for_a_static_member_that_has_left_temporarily() -> None
     assert found.blockers[0].behind is None
 
 
-def test_partition_with_committed_offset_but_no_owner_is_unowned_or_unsubscribed() -> None:
+def test_partition_with_a_committed_offset_but_no_owner_is_unowned_or_unsubscribed() -> None:
     """The partition is `UNSUBSCRIBED` if no member subscribes to its topic, otherwise `UNOWNED`."""
     offsets = GroupOffsets((CommittedOffset("t", 4, 1), CommittedOffset("old", 0, 1)))
     found = made(member("a", assignment=(("t", (0, 1, 2, 3)),), topics=("t",)), offsets=offsets, type="classic")

@@ -86,7 +86,7 @@ def test_all_members_of_a_group_that_has_just_appeared_are_reported_as_joined() 
     assert texts(found) == ["client at /127.0.0.1 joined", "2 partitions assigned to client: orders-0, orders-1"]
 
 
-def test_many_members_that_join_together_are_reported_in_one_event() -> None:
+def test_many_members_that_join_at_the_same_time_are_reported_in_one_event() -> None:
     last = LastDescription(appeared=True)
     members = [member(f"m-{number:02}", client_id=f"c-{number:02}") for number in range(MOST_MEMBERS + 1)]
     (found,) = last.update(described(*members), STABLE, 1.0)

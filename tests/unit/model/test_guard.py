@@ -121,7 +121,9 @@ def snapshot(
 
     Args:
         at: time at which the description was read, in seconds.
+        listing: row of `g` in the list of groups; None for the row that fits `EMPTY_GROUP`.
         stale: error of a later read of the description; None if no later read failed.
+        faults: group id → error of the newest read of the group.
         interval: interval between polls of the group's broker, in seconds.
     """
     return Snapshot(
@@ -175,7 +177,7 @@ def test_deletion_is_not_offered_without_a_listed_group_or_in_read_only_mode() -
 def test_deletion_accepts_an_older_description_if_the_poll_interval_is_long() -> None:
     """With 30 s between polls, a description that is 12 s old is accepted.
 
-    With 2 s between polls, a description that is 100 s old is refused, because polling may have been paused.
+    With 2 s between polls, a description that is 100 s old is refused, because polling could have been paused.
     """
     assert delete_availability(snapshot(at=88.0, interval=30.0), "g") is None
     assert (

@@ -1,4 +1,7 @@
-"""Tests of lag, lead and lost records of a partition. An unknown value is None, not zero."""
+"""Tests of lag, lead and lost records of a partition. An unknown value is None, not zero.
+
+The lead is the distance from the log start offset to the committed offset.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def test_records_deleted_before_the_group_read_them_count_as_lost() -> None:
         (CommittedOffset("t", 0, 5), None, "pending"),
     ],
 )
-def test_partition_with_unknown_lag_has_a_reason(
+def test_unknown_lag_of_a_partition_has_a_reason(
     commit: CommittedOffset, bounds: PartitionBounds | None, reason: str
 ) -> None:
     row = lag_of_commit(commit, bounds)

@@ -59,7 +59,7 @@ def test_trail_of_reads_accepts_any_offsets_that_a_broker_can_send(
     assert len(lag_samples(trail.encode())) == len(trail.samples)
 
 
-def test_waiting_time_counts_only_while_a_group_reads_none_of_its_unread_records() -> None:
+def test_waiting_time_of_a_partition_counts_only_while_none_of_its_unread_records_are_read() -> None:
     """The waiting time of a partition is the time for which it has had unread records without progress.
 
     The stored number is the waiting time in seconds plus 1; 0 means that the partition has no unread records.
@@ -73,7 +73,7 @@ def test_waiting_time_begins_at_the_first_read_that_finds_unread_records() -> No
     assert list(trail.waited) == [16]
 
 
-def test_waiting_time_of_a_group_is_limited_to_18_hours() -> None:
+def test_waiting_time_of_a_partition_is_limited_to_18_hours() -> None:
     assert list(trail_of(*[rows((5, 9))] * 3, seconds=40_000).waited) == [WAITED_MAX]
 
 

@@ -79,7 +79,10 @@ async def test_a_group_is_unused_if_all_its_unread_records_are_older_than_a_day(
 
 
 async def test_an_empty_group_is_not_searched_again_soon_after_a_search() -> None:
-    """The search finds the time of the first unread record of the group `old`, but not of the group `unknown`."""
+    """The search finds the time of the first unread record of the group `old`, but not of the group `unknown`.
+
+    Neither group is searched again soon.
+    """
     admin = cluster({"old": (3.0,), "unknown": (None,)})
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.judgment("old").kind is Problem.UNUSED)

@@ -110,7 +110,7 @@ def test_reference_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> 
     assert reference() is None
 
 
-def test_a_collection_waits_until_most_of_very_many_new_objects_are_freed(
+def test_garbage_collection_waits_until_most_of_very_many_new_objects_are_freed(
     tuning: GcTuning, collections: list[int]
 ) -> None:
     """A collection of 60,000 objects would take long. After 52,000 of them are freed, the rest is collected."""
@@ -136,7 +136,7 @@ def test_many_new_objects_that_remain_in_use_are_frozen_after_30_calls_of_tidy(
     assert (collections, len(groups)) == ([], 60_000)
 
 
-def test_the_next_paused_block_turns_collection_off_again_after_gc_enable(tuning: GcTuning) -> None:
+def test_the_next_paused_block_turns_garbage_collection_off_again_after_gc_enable(tuning: GcTuning) -> None:
     """kgtui calls `gc.enable` shortly after its start, when `GcTuning` can already have turned off the collection."""
     gc.disable()
     tuning.freeze_once(10_000)
@@ -175,7 +175,7 @@ class Cycle:
         self.itself = self
 
 
-def test_cycles_that_survived_a_collection_are_freed_while_the_user_is_away(tuning: GcTuning) -> None:
+def test_cycles_that_survived_a_garbage_collection_are_freed_while_the_user_is_away(tuning: GcTuning) -> None:
     tuning.freeze_once(10_000)
     cycle = Cycle()
     reference, kept = weakref.ref(cycle), [[number] for number in range(8_000)]

@@ -1,4 +1,7 @@
-"""`HealthTier` computes verdicts with limited memory and CPU time, and `RetentionTier` reads retention times rarely."""
+"""Tests of `HealthTier` and `RetentionTier`.
+
+`HealthTier` computes verdicts with limited memory and CPU time, and `RetentionTier` reads retention times rarely.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,10 @@ class HealthSetup:
     def take(
         self, position: int, end: int, group: str = "g", *, state: str = "Stable", partitions: int = 1
     ) -> None:  # fmt: skip
-        """Pass one read of a group to the tier. The offsets of all partitions are `position` and `end`."""
+        """Pass one read of a group to the tier.
+
+        Each partition has the committed offset `position` and the log end offset `end`.
+        """
         description = GroupDescription(group, "consumer", "consumer", state, 1, members=())
         offsets = GroupOffsets(
             tuple(CommittedOffset("t", number, position, 0) for number in range(partitions)),
@@ -237,7 +243,7 @@ async def test_the_time_in_state_empty_begins_when_a_list_first_shows_this_state
 
 
 async def test_the_time_in_state_empty_is_a_lower_bound_if_its_beginning_is_unknown() -> None:
-    """The first list already shows the group as Empty. The coordinator responded for 240 s before the first read."""
+    """The coordinator's first response, 240 s before the first read, already listed the group as Empty."""
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
     setup.store.set_broker(LISTING.coordinator, answered_since=T0 - 240)

@@ -1,4 +1,4 @@
-"""`Monitor` reads a cluster in several polling loops, continues after partial failures, and can be paused.
+"""Tests that `Monitor` reads a cluster in several loops, continues after partial failures, and can be paused.
 
 The cluster is a `ScriptedAdmin`, which returns data that the test has set.
 """
@@ -113,7 +113,7 @@ async def test_garbage_is_collected_only_after_a_snapshot_was_drawn(monkeypatch:
 
 
 async def test_the_first_snapshot_is_published_as_soon_as_all_groups_are_listed(admin: ScriptedAdmin) -> None:
-    """When every broker has sent its first list, the monitor publishes it without waiting for `publish_interval`."""
+    """When every broker has sent its first list, the monitor publishes without waiting for `publish_interval`."""
     async with watching(admin, replace(FAST, publish_interval=3_600.0)) as monitor:
         snapshot = await until(monitor, lambda s: s.brokers)
     assert snapshot.groups.keys() == {"orders", "billing", "tasks"}
@@ -345,7 +345,7 @@ async def test_a_broker_that_left_the_cluster_counts_as_failed_for_some_time(
         await until(monitor, lambda s: set(s.brokers) == {1, 3})
 
 
-async def test_a_group_that_moves_to_another_broker_never_disappears(
+async def test_a_group_that_moves_to_a_different_broker_never_disappears(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 0.0)
@@ -467,7 +467,7 @@ async def test_an_unexpected_exception_in_a_poll_loop_ends_the_monitor(
 
 
 async def test_a_broker_that_responds_again_is_noticed_within_ten_seconds(admin: ScriptedAdmin) -> None:
-    """The pauses between polls of a failed broker are below 10 s, so that the UI soon shows that it responds again."""
+    """The pauses between polls of a failed broker are below 10 s, so that kgtui soon shows its next response."""
     async with watching(admin, MonitorOptions()) as monitor:
         pauses = [monitor._lists._pause(1, 0.0, failures) for failures in range(1, 50)]
     assert max(pauses) < 10

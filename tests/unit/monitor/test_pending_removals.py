@@ -35,7 +35,7 @@ def test_a_missing_group_is_removed_after_all_other_brokers_have_sent_a_list(sto
     assert store.groups.keys() == {"b"}
 
 
-async def test_a_group_that_moves_to_another_broker_is_not_removed(store: Store) -> None:
+async def test_a_group_that_moves_to_a_different_broker_is_not_removed(store: Store) -> None:
     removals = PendingRemovals(store.drop, lambda: 0.0)
     removals.add(1, ["a"], {2})
     assert "a" in store.groups

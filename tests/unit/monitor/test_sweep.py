@@ -85,7 +85,7 @@ async def test_slow_batches_and_clock_changes_cause_no_long_pauses_between_batch
 async def test_reads_of_groups_with_a_changed_state_count_towards_the_rate_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """If they did not count, many changes of states would increase the CPU time of the background reads."""
+    """If these reads did not count, many changes of states would increase the CPU time of the background reads."""
     admin, pauses = ScriptedAdmin(), []
     for number in range(6):
         admin.add(f"g-{number}")

@@ -127,7 +127,7 @@ def test_diagnosis_names_the_owner_of_the_partition_before_detailed_reads_confir
 
 
 def test_diagnosis_says_that_no_member_owns_the_stopped_partition() -> None:
-    """If a member has an unknown assignment, the diagnosis does not say this, because it could own the partition."""
+    """If a member with an unknown assignment could own the partition, the diagnosis does not say this."""
     member = Member("m-1", "billing", "/10.0.0.7", assignment=())
     assert diagnose(described(stopped(), member), GROUP, clock).who == f"no member owns {GROUP}-topic-0"
     unknown = Member("m-1", "billing", "/10.0.0.7", assignment=None)

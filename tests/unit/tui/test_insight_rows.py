@@ -113,7 +113,7 @@ def test_findings_summary_shows_the_number_per_severity_and_the_age_of_the_data(
 
 
 def test_warnings_name_missing_unreadable_and_outdated_gold_tables() -> None:
-    """Each warning is followed by the command that updates the tables. Current tables cause no warning."""
+    """Each warning is followed by the command that updates the tables. Up-to-date tables cause no warning."""
     path = Path("/lake with blanks")
     assert table_warnings(Insights((), ages(), NOW - 60), path, NOW) == []
     (old,) = words(table_warnings(Insights((), ages(), NOW - 2 * HOUR), path, NOW))

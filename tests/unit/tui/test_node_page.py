@@ -90,7 +90,9 @@ def test_updating_the_problems_of_a_summary_does_not_recompute_its_sums() -> Non
     assert earlier.problems == []
 
 
-def test_page_adds_up_the_lags_of_a_large_cluster_at_most_every_20_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster_page_adds_up_the_lags_of_a_large_cluster_at_most_every_20_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The cluster has 100,000 groups. For a cluster with 20,000 groups, the page always adds up the newest lags."""
     page, cluster, node = NodePage(), PageSubject(None, "", []), PageSubject(("consumer",), "", [])
     now = 1_000.0
@@ -105,7 +107,7 @@ def test_page_adds_up_the_lags_of_a_large_cluster_at_most_every_20_seconds(monke
     assert page._earlier_summary(cluster) is None
 
 
-def test_summary_of_the_page_breaks_lines_only_between_values() -> None:
+def test_summary_on_the_cluster_page_breaks_lines_only_between_values() -> None:
     page, snapshot = NodePage(), snapshot_of(ROWS)
     page._sums[None] = _Sums(lag=deque((1.0, 2.0)), written=deque((3.0, 4.0)), consumed=deque((5.0, 6.0)))
     summary = GroupSetSummary(problem_counts={Problem.STOP: 2}, lag=165_000, written=1.0, consumed=200.0)

@@ -315,7 +315,7 @@ def test_a_stable_node_has_a_check_mark_only_if_all_groups_are_ok(total: NodeTot
     assert "".join(piece for piece, _ in line.pieces).split()[1:3] == [mark, "Stable"]
 
 
-def test_tree_node_shows_the_problem_of_a_used_group_instead_of_the_problem_of_unused_groups() -> None:
+def test_tree_node_shows_a_more_severe_problem_instead_of_the_problem_of_unused_groups() -> None:
     """A node shows its most severe problem, and the problem of unused groups is the least severe problem."""
     rows: list[Row] = [(name, "consumer", "consumer", "Empty", 1) for name in "abc"]
     empty, unused = (Judgment(GroupStatus.WARN, kind, Basis.SCREENED) for kind in (Problem.EMPTY, Problem.UNUSED))

@@ -109,7 +109,7 @@ def test_status_rewind_keeps_the_time_at_which_the_offset_first_went_back() -> N
 @pytest.mark.parametrize("length", [30, 60, 120])
 @pytest.mark.parametrize(("commit_every", "read_every"), [(5, 2), (5, 5), (1, 2), (30, 2), (5, 10), (60, 15)])
 def test_a_stopped_partition_keeps_the_status_stop_for_hours(length: int, commit_every: int, read_every: int) -> None:
-    """During the stop, older samples are thinned out. The time since the last commit must remain correct."""
+    """During the stop, kgtui removes some of the older samples. The time since the last commit must remain correct."""
     stops, kept, statuses = 1_800, Samples(), []
     for second in range(0, stops + 7_200, read_every):
         position = 10 * (min(second, stops) // commit_every) * commit_every
@@ -244,7 +244,7 @@ reads = st.lists(
 
 
 @given(reads, st.sampled_from([1.0, 5.0, 20.0]))
-def test_group_gets_a_status_other_than_ok_only_if_the_reads_suffice(
+def test_group_gets_a_status_other_than_ok_only_after_the_reads_that_the_status_requires(
     rows: list[tuple[int | None, int | None]], every: float
 ) -> None:
     """Every status except OK needs a lag above 0. STOP also needs reads without progress, and WARN needs five commits.

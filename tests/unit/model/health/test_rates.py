@@ -93,7 +93,7 @@ def test_record_loss_is_expected_when_the_log_start_reaches_the_committed_offset
     assert loss.seconds == pytest.approx(4600 / (100 / 30))
 
 
-def test_expected_loss_is_the_earlier_of_two_estimates() -> None:
+def test_expected_loss_of_records_is_the_earlier_of_two_estimates() -> None:
     """The movement of the log start offset can predict an earlier loss than the topic's retention time does."""
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(5000, 11_400, 400))
@@ -103,7 +103,7 @@ def test_expected_loss_is_the_earlier_of_two_estimates() -> None:
     }  # fmt: skip
 
 
-def test_loss_expected_by_retention_time_accounts_for_the_age_of_the_records() -> None:
+def test_loss_predicted_from_the_retention_time_takes_the_age_of_the_records_into_account() -> None:
     still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(9100, 11_400))
     loss = loss_to_come(row, still, retention=3600.0)
@@ -126,7 +126,7 @@ def test_loss_expected_by_retention_time_accounts_for_the_age_of_the_records() -
         pytest.param(9100, 0, 200.0, True, id="115 of 200 s"),
     ],
 )
-def test_loss_is_near_only_if_the_offset_is_in_the_older_half_of_the_log(
+def test_loss_of_records_counts_as_near_only_if_the_offset_is_in_the_older_half_of_the_log(
     position: int, log_start: int, retention: float, near: bool
 ) -> None:
     """If a topic keeps records for an hour, even a healthy group is always less than an hour away from losing records.
