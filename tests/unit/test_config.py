@@ -1,4 +1,4 @@
-"""Tests of settings, Java properties, secrets, and the choice of the cluster."""
+"""Tests of kgtui's settings, Java properties and secrets, and of how kgtui chooses the cluster."""
 
 from __future__ import annotations
 
@@ -204,10 +204,13 @@ CLUSTERS = """
 """
 
 
-def test_the_cluster_is_chosen_by_option_variable_default_and_then_localhost(
+def test_the_first_source_of_an_address_that_is_set_chooses_the_cluster(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first of these sources that is set chooses the cluster, and `Target.source` names this source."""
+    """The sources are, in this order: option, environment variable, default in the configuration file, localhost.
+
+    The first of these sources that is set chooses the cluster. `Target.source` names this source.
+    """
     assert config.resolve(config.load()) == config.Target("localhost:9092", ("localhost:9092",), source=ASSUMED)
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\nsecurity.protocol=SSL\n", encoding="latin-1")
@@ -242,7 +245,7 @@ def test_the_error_about_an_unknown_cluster_lists_the_configured_clusters(folder
         config.resolve(config.load(), Namespace(cluster="prd"))
 
 
-def test_options_and_variables_can_make_a_cluster_read_only_but_not_writable(
+def test_options_and_variables_can_make_a_cluster_read_only_but_never_writable(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(folder, CLUSTERS)

@@ -1,6 +1,6 @@
-"""Tests of references to Kafka's config providers, such as `${file:PATH:KEY}`, in Java properties.
+"""Tests of references to values of Kafka's config providers, such as `${file:PATH:KEY}`, in Java properties.
 
-The tests in `tests/contract` compare how kgtui and Kafka replace such references.
+The tests in `tests/contract` check that kgtui and Kafka replace such references in the same way.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DECLARED = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with `secrets.properties` and `word`; the environment variable `PASS` is set."""
+    """Return a folder that contains the files `secrets.properties` and `word`. Set the environment variable `PASS`."""
     (tmp_path / "secrets.properties").write_text("pass.word = hunter2\nother=x\n", encoding="utf-8")
     (tmp_path / "word").write_text("hunter2")
     monkeypatch.setenv("PASS", "hunter2")
@@ -36,7 +36,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def value(folder: Path, text: str, **more: str) -> str:
-    """Return the value of a property after the config providers in `DECLARED` have replaced its references."""
+    """Return the value of a property with the text `text`, after its references have been replaced.
+
+    The config providers are the ones in `DECLARED`.
+    """
     given = {**DECLARED, "client.id": text, **{key.replace("_", "."): more[key] for key in more}}
     filled = filled_in(given, "client.properties", folder)
     assert set(filled) == {"client.id"}
@@ -64,7 +67,7 @@ def test_references_to_declared_config_providers_are_replaced_with_values(
     assert value(folder, text) == expected
 
 
-def test_references_to_config_providers_are_left_unchanged_if_none_is_declared(folder: Path) -> None:
+def test_references_to_config_providers_are_left_unchanged_if_no_provider_is_declared(folder: Path) -> None:
     """kgtui's own reference `${NAME}` to an environment variable is replaced."""
     assert filled_in({"a": "${env:PASS}", "b": "${PASS}"}, "x", folder) == {"a": "${env:PASS}", "b": "hunter2"}
 
@@ -94,7 +97,7 @@ def test_the_error_about_an_invalid_reference_names_the_property_and_the_problem
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_parameters_of_a_config_provider_limit_the_files_and_variables_it_reads(folder: Path) -> None:
+def test_parameters_of_a_config_provider_limit_what_files_and_variables_it_can_read(folder: Path) -> None:
     allowed = {"config_providers_env_param_allowlist_pattern": "PA.*", "config_providers_file_param_allowed_paths": "."}
     allowed = {key.replace("allowlist_pattern", "allowlist.pattern"): text for key, text in allowed.items()}
     assert value(folder, "${env:PASS}${file:secrets.properties:other}", **allowed) == "hunter2x"
@@ -118,7 +121,7 @@ def test_parameters_of_a_config_provider_limit_the_files_and_variables_it_reads(
         ),
     ],
 )
-def test_the_error_names_the_config_provider_that_cannot_be_used(
+def test_the_error_about_an_unusable_config_provider_names_the_provider(
     folder: Path, properties: dict[str, str], says: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -34,7 +34,7 @@ def test_the_class_path_of_a_kafka_version_has_every_jar_in_its_folder(cache: Pa
 
 
 def test_an_interrupted_download_of_jars_leaves_no_incomplete_folder(cache: Path) -> None:
-    """A later run would use an incomplete folder as if it were complete."""
+    """A later test run would use an incomplete folder as if it were complete."""
 
     def stops_halfway(coordinates: object, into: Path, transitive: bool) -> None:
         (into / "half.jar").write_bytes(b"")
@@ -52,7 +52,7 @@ def test_an_interrupted_download_of_jars_leaves_no_incomplete_folder(cache: Path
     assert [path.name for path in cache.rglob("*.jar")] == ["all.jar"]
 
 
-def test_maven_and_ivy_files_name_the_same_jars_and_versions() -> None:
+def test_the_files_for_maven_and_ivy_contain_the_same_jars_and_versions() -> None:
     coordinates = fetch.broker_coordinates("3.9.2")
     project, module = fetch.pom(coordinates, transitive=True), fetch.ivy_module(coordinates, transitive=True)
     for group, artifact, version in coordinates:
@@ -61,7 +61,10 @@ def test_maven_and_ivy_files_name_the_same_jars_and_versions() -> None:
 
 
 def test_the_maven_file_excludes_all_dependencies_if_transitive_is_false() -> None:
-    """Only the named jars are fetched, because a Maven repository may lack their dependencies."""
+    """Only the named jars are fetched.
+
+    Their dependencies are excluded, because the Maven repository in use does not necessarily have them.
+    """
     coordinates = fetch.spark_coordinates()
     assert fetch.pom(coordinates, transitive=False).count("<exclusion><groupId>*</groupId>") == len(coordinates)
     assert "<exclusion>" not in fetch.pom(coordinates, transitive=True)
@@ -82,9 +85,9 @@ def test_the_error_of_a_failed_download_names_the_jar_that_does_not_exist(output
 
 
 def test_full_test_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A normal test run fetches two versions.
+    """A full run tests brokers of six Kafka versions; a normal run tests brokers of two versions.
 
-    Maven Central lacks the tools of Kafka 4.4.0, so only the broker of this version is fetched.
+    Maven Central lacks the command-line tools of Kafka 4.4.0, so only the broker of this version is fetched.
     """
 
     archives: list[str] = []
@@ -108,7 +111,7 @@ def test_full_test_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.Mo
     assert sorted(archives) == ["3.9.2", "3.9.2", "4.3.1", "4.3.1"]
 
 
-def test_the_error_about_missing_jars_names_the_option_full_if_needed() -> None:
+def test_the_error_about_jars_that_only_full_runs_fetch_names_the_option_full() -> None:
     with pytest.raises(jars.JarsMissingError, match="run tests/run --full once"):
         jars.classpath("4.4.0")
 

@@ -1,6 +1,6 @@
-"""Tests of imports: which modules a new process loads, and that there are no import cycles.
+"""Tests of imports: which modules a new process loads, and that modules do not import each other in cycles.
 
-The rules in `[tool.importlinter]` of `pyproject.toml` check which packages import which other packages.
+Which packages are allowed to import which other packages is checked by `[tool.importlinter]` in `pyproject.toml`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import pytest
 
 import kgtui
 
-# All tests of this module run in one xdist worker, because they share the cached results of `loaded_by`. Each call
-# without a cached result starts a process.
+# All tests of this module run in one xdist worker, because they use the same cache of the results of `loaded_by`. Each
+# call without a cached result starts a process.
 pytestmark = pytest.mark.xdist_group("layers")
 
 HEAVY = {
@@ -38,14 +38,17 @@ HEAVY = {
     "ssl",
     "textual",
 }
-"""Modules that take long to import. `kgtui --version` and `kgtui --help` must not import them, except rich."""
+"""Modules that take long to import.
+
+`kgtui --version` and `kgtui --help` must import none of them, except rich.
+"""
 
 PACKAGES = sorted(m.name for m in pkgutil.iter_modules(kgtui.__path__) if m.ispkg)
 
 
 @cache
 def loaded_by(program: str) -> frozenset[str]:
-    """Run Python source code in a new process, and return the names of all modules that it has loaded."""
+    """Run the Python source code `program` in a new process. Return the names of all modules that it has loaded."""
     code = f"{program}\nimport sys, json\nsys.stderr.write(json.dumps(list(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -61,7 +64,7 @@ def modules_of(package: str) -> list[str]:
 
 
 def loaded_by_package(package: str) -> frozenset[str]:
-    """Return the modules that are loaded by importing all modules of a package."""
+    """Return the names of all modules that are loaded if every module of a package of kgtui is imported."""
     return loaded_by("".join(f"import {name}\n" for name in modules_of(package)))
 
 
@@ -109,7 +112,10 @@ def test_only_the_packages_tui_and_commands_load_textual(package: str) -> None:
 
 @pytest.mark.parametrize("package", [package for package in PACKAGES if package not in ("client", "admin", "commands")])
 def test_only_the_packages_client_admin_and_commands_load_aiokafka(package: str) -> None:
-    """Other packages use Kafka through the interface `GroupAdmin`. The simulator handles its sockets itself."""
+    """Other packages use Kafka through the interface `GroupAdmin`, so they do not need aiokafka.
+
+    The simulator handles its sockets without aiokafka.
+    """
     assert "aiokafka" not in loaded_by_package(package)
 
 
@@ -126,9 +132,9 @@ def test_importing_kgtui_loads_no_package_of_an_extra_outside_the_pipeline() -> 
 
 
 def test_the_pipeline_loads_only_packages_that_spark_executors_have() -> None:
-    """Executors get kgtui's packages `pipeline`, `lake`, `protocol` and `model`, and two modules.
+    """Spark executors get kgtui's packages `pipeline`, `lake`, `protocol` and `model`, and two modules.
 
-    The only third-party packages that executors have are PySpark and Arrow.
+    The only third-party packages that executors have are PySpark and PyArrow.
     """
     loaded = loaded_by_package("pipeline")
     assert "pyspark" in loaded
@@ -162,7 +168,10 @@ def test_every_package_has_a_docstring(package: str) -> None:
 
 
 def imports_between_modules() -> dict[str, set[str]]:
-    """Return module → the modules of kgtui that it imports, also inside functions and only for type checking."""
+    """Return module → the modules of kgtui that it imports.
+
+    Imports inside functions and imports only for type checking are included.
+    """
     root = Path(kgtui.__file__).parent
     sources = {
         ".".join(("kgtui", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"): path

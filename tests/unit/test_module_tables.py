@@ -1,4 +1,4 @@
-"""The docstring of each package has a complete table of its modules, which says what each module contains."""
+"""Tests that the docstring of each package has a complete table of its modules, with what each module contains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import kgtui
 
 ROOT = Path(kgtui.__file__).parent
 MOST_WITHOUT_TABLE = 3
-"""A package with at most this number of modules and subpackages needs no table of them in its docstring."""
+"""A package with at most this number of modules and subpackages needs no table in its docstring."""
 
 HEADING = ["| module | contents |", "|---|---|"]
 ROW = re.compile(r"\| `(\w+)` \| .*\S \|")
@@ -41,7 +41,7 @@ def module_table(text: str) -> list[str] | None:
 
 
 PACKAGES = {".".join(path.parent.relative_to(ROOT).parts): path.parent for path in sorted(ROOT.rglob("__init__.py"))}
-del PACKAGES[""]  # The docstring of kgtui has no table, because CONTRIBUTING.md lists its packages.
+del PACKAGES[""]  # The docstring of the package `kgtui` has no table, because CONTRIBUTING.md lists its subpackages.
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -15,9 +15,9 @@ from kgtui.private_files import LARGEST_INPUT
 
 
 def test_properties_files_are_read_in_the_same_way_as_by_kafka(tmp_path: Path) -> None:
-    """As an exception, a key that cannot be the name of a property is replaced with the number of its line.
+    """There is one exception: a key that cannot be the name of a property is replaced with the number of its line.
 
-    The error about a file that cannot be read says what is wrong.
+    The error about a file that cannot be read says what is wrong with the file.
     """
     file = tmp_path / "client.properties"
     file.write_bytes(
@@ -70,15 +70,18 @@ def test_a_line_of_a_pem_file_in_properties_is_rejected_by_line_number(tmp_path:
 
 
 @pytest.mark.parametrize("name", ["bootstap.servers", "sals.mechanism", "securty.protocol", "schema.registry.urll"])
-def test_property_names_with_a_typo_are_kept(tmp_path: Path, name: str) -> None:
-    """Such names look like names of properties, so they are not replaced with line numbers. Warnings can show them."""
+def test_keys_that_look_like_misspelled_property_names_are_kept(tmp_path: Path, name: str) -> None:
+    """Such keys are not replaced with line numbers, because they are unlikely to be secrets. Warnings show them."""
     file = tmp_path / "client.properties"
     file.write_text(f"{name}=1\n")
     assert set(config.read_properties(file)) == {name}
 
 
 def test_properties_are_read_only_from_regular_files_and_shell_pipes(tmp_path: Path) -> None:
-    """A named pipe, `/dev/zero` and a file with more than 1,000,000 bytes are refused. `/dev/null` counts as empty."""
+    """A named pipe, `/dev/zero` and a file with more than 1,000,000 bytes are refused.
+
+    `/dev/null` counts as an empty file.
+    """
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, Path("/dev/zero")):
@@ -97,7 +100,7 @@ def test_properties_are_read_only_from_regular_files_and_shell_pipes(tmp_path: P
 
 
 def test_an_invalid_property_name_is_replaced_with_its_line_number(tmp_path: Path) -> None:
-    """Warnings show unknown keys. A key that cannot be a property name may be part of a secret.
+    """Warnings show the names of unknown properties. A key that cannot be a property name could be part of a secret.
 
     Such a key is therefore replaced with the number of its line.
     """
@@ -112,7 +115,7 @@ def test_an_invalid_property_name_is_replaced_with_its_line_number(tmp_path: Pat
 
 
 def filled(tmp_path: Path, text: str) -> dict[str, str]:
-    """Return the client properties in `text`, after kgtui has replaced references to variables and files."""
+    """Return the client properties in the file text `text`, after references to variables and files were replaced."""
     file = tmp_path / "client.properties"
     file.write_text(text, encoding="latin-1")
     return config.resolve(config.load(), Namespace(command_config=str(file))).properties
@@ -140,7 +143,7 @@ def test_the_url_of_a_token_file_is_not_replaced_with_the_token(tmp_path: Path) 
 
 
 def test_secrets_are_escaped_in_jaas_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A password with quotes and backslashes cannot end its option in `sasl.jaas.config`."""
+    """A secret with quotes and backslashes must not end the option of `sasl.jaas.config` that contains it."""
     from kgtui.client.properties import parse_jaas
 
     secret = tmp_path / "password"

@@ -1,4 +1,4 @@
-"""Tests that the README is correct: examples run, tables are up to date, commands can be parsed, and links exist."""
+"""Tests that the README is correct: examples run, tables are up to date, commands are valid, and link targets exist."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from tests.unit.insights import gold_rows
 
 TEXT = README.read_text(encoding="utf-8")
 LAKE = "/var/lib/kgtui/prod"
-"""Path of the lake in the README's examples."""
+"""Path of the lake in the examples of the README."""
 
 
 def commands_in_readme() -> list[list[str]]:
-    """Return the words after `kgtui` of every kgtui command line in the shell blocks of the README."""
+    """Return the arguments of every kgtui command line in the shell blocks of the README, without the word `kgtui`."""
     found = []
     for line in "\n".join(fenced(TEXT, "sh")).splitlines():
         words = shlex.split(line, comments=True)
@@ -122,7 +122,7 @@ def test_kgtui_accepts_the_options_and_filters_of_commands_in_the_readme(words: 
 
 
 def test_commands_in_the_readme_are_found_and_unknown_options_rejected() -> None:
-    """If no command were found or every option were accepted, the test of the commands in the README could not fail."""
+    """Without this test, a parser that finds no command or accepts every option would make the other test pass."""
     assert {"demo", "ls", "show", "delete", "backups", "audit", "doctor", "groups"} <= {
         w[0] for w in commands_in_readme()
     }
@@ -141,7 +141,7 @@ def test_configuration_examples_in_the_readme_are_valid(tmp_path: Path, monkeypa
 
 
 def test_the_readme_names_every_configuration_key_and_variable() -> None:
-    """The keys are in the configuration example, and the variables are anywhere in the README.
+    """The configuration example must contain all keys. Any part of the README can contain the environment variables.
 
     Keys with a dot are names of Java properties, and are not compared.
     """

@@ -1,4 +1,4 @@
-"""Tests of the functions with which other tests search output and files for secrets."""
+"""Tests of the functions with which other tests search outputs and files for secrets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MARKERS = Markers({"password": SECRET, "token": "0ther-secret"})
         base64.urlsafe_b64encode(f"claims {SECRET}".encode()).decode(),
     ],
 )
-def test_a_secret_is_found_in_every_encoding(text: str) -> None:
+def test_a_secret_is_found_in_all_usual_encodings(text: str) -> None:
     assert MARKERS.kinds_in(text.encode("latin-1") if "\0" in text else text) == {"password"}
 
 

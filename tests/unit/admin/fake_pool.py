@@ -39,7 +39,7 @@ class Sent(NamedTuple):
 
 @dataclass
 class FakePool(Pool):
-    """A `Pool` that calls functions instead of brokers.
+    """A `Pool` that calls functions of the test instead of brokers.
 
     Attributes:
         answers: API name → function, which may be asynchronous. It gets a request, and returns the fields or the bytes
@@ -48,12 +48,12 @@ class FakePool(Pool):
         coordinators: group id → node id of its coordinator (1 by default), or the error of its lookup.
         leaders: `(topic, partition)` → node id of its leader (1 by default), or a negative error code. If a key is
             only a topic, its value is a negative error code that applies to all partitions of the topic.
-        partitions: number of partitions of each topic.
+        partitions: topic → number of its partitions.
         nodes: node ids of the brokers.
         sent: all requests, in the order in which they were sent.
         looked_up: for each coordinator lookup, the requested groups whose coordinators were not cached.
         leaders_looked_up: `(topics, refresh)` of each leader lookup. If `refresh` is true, cached leaders are ignored.
-        unreachable: exceptions. The next lookups of coordinators or leaders raise them, the last one first.
+        unreachable: exceptions. Each following lookup of coordinators or leaders removes the last one and raises it.
         learned: cache of coordinators: group id → node id.
         recently_failed: node ids of the leaders whose last request failed. As in the real pool, `leader_failed` returns
             True only for the first failure of a leader.

@@ -1,4 +1,4 @@
-"""Tests of `KafkaGroupAdmin.access`, which finds out whether the user may describe all groups and topics."""
+"""Tests of `KafkaGroupAdmin.access`, which finds out whether the user has DESCRIBE on all groups and topics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def metadata(code: int, operations: int, denied: tuple[str, ...] = ()) -> Callab
 
     Args:
         code: error code of the requested topics.
-        operations: bit set of the operations that the user may perform on the cluster.
+        operations: bit set of the operations that the user is allowed to perform on the cluster.
         denied: topic names, or patterns with `*`. The error code of matching topics is `FORBIDDEN`, not `code`.
     """
 
@@ -119,7 +119,7 @@ async def test_reading_permissions_takes_one_request_and_creates_no_topic() -> N
 async def test_topics_that_acls_deny_to_the_user_are_found(
     answer: Callable[[Sent], dict[str, Any]], denied: tuple[str, ...], found: set[str] | None
 ) -> None:
-    """kgtui reads the DENY ACLs for all users, because it does not know the user's principal.
+    """kgtui reads the DENY ACLs of all users, because it does not know the user's own principal.
 
     Then it requests the metadata of the topics in these ACLs. The response has an authorization error for each topic
     that is denied to the user.
@@ -132,9 +132,9 @@ async def test_topics_that_acls_deny_to_the_user_are_found(
 
 @pytest.mark.parametrize(("code", "operations"), [(NO_TOPIC, EVERY_OPERATION), (FORBIDDEN, DESCRIBE), (NO_TOPIC, 0)])
 async def test_acls_are_not_read_if_they_are_unnecessary_or_unreadable(code: int, operations: int) -> None:
-    """The user may do everything, lacks DESCRIBE on some topics, or lacks DESCRIBE on the cluster.
+    """Three cases: the user has all permissions, lacks DESCRIBE on some topics, or lacks DESCRIBE on the cluster.
 
-    In the last case, the user may not read ACLs.
+    In the first case, the ACLs are not needed. In the last case, the user is not allowed to read them.
     """
     pool = FakePool(answers={"Metadata": metadata(code, operations)})
     await KafkaGroupAdmin(pool).access()
@@ -142,7 +142,7 @@ async def test_acls_are_not_read_if_they_are_unnecessary_or_unreadable(code: int
 
 
 async def test_a_denied_topic_is_reported_if_the_broker_omits_its_offsets() -> None:
-    """The broker omits the offsets in two topics: one was deleted, and an ACL denies the other one to the user.
+    """The broker omits the offsets of two topics: one was deleted, and an ACL denies the other one to the user.
 
     `Answer.hidden` contains only the denied topic, and only as long as the ACL exists.
     """
@@ -227,9 +227,9 @@ def log_ends(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
 
 
 async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: Callable[[Sent], Any]) -> int:
-    """Send a request for `api`, to which the brokers respond with `answer`.
+    """Send a request for `api`, to which the brokers respond with `answer`, and then read the permissions.
 
-    Return the number of requests that the next read of permissions sends.
+    Return the number of requests that reading the permissions sends; 0 if they are still cached.
     """
     pool.answers[api] = answer
     if api == "OffsetFetch":
@@ -245,10 +245,10 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 async def test_offsets_are_marked_as_incomplete_if_topics_were_forbidden_before_or_during_the_read(
     before: int, during: int
 ) -> None:
-    """`before` and `during` are the error codes of topics when kgtui reads the permissions.
+    """`before` and `during` are the error codes of topics in two reads of the permissions.
 
     kgtui reads the permissions before it requests the offsets, and again while it waits for the response. Brokers omit
-    offsets in forbidden topics. `Answer.hidden` contains the groups whose offsets may be incomplete.
+    offsets in forbidden topics. `Answer.hidden` contains the groups whose offsets could be incomplete for this reason.
     """
     pool = FakePool(answers={"Metadata": metadata(before, 0)})
     admin = KafkaGroupAdmin(pool)

@@ -1,4 +1,4 @@
-"""Tests of listing groups, of reading configs and retention times, and of deleting groups without the permission."""
+"""Tests of listing groups, of reading configs and retention times, and of deleting groups without DELETE permission."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_a_group_listed_by_two_brokers_appears_once_in_the_result() -> Non
 
 
 @pytest.mark.parametrize("honest", [True, False], ids=["filtered by the broker", "filtered here"])
-async def test_list_groups_sends_filters_to_brokers_and_filters_their_responses_again(honest: bool) -> None:
+async def test_list_groups_sends_the_filters_to_brokers_and_also_filters_their_responses(honest: bool) -> None:
     rows = [row("a", "Empty", "consumer"), row("b"), row("c", "Empty", "share", "share"), row("d", "Odd", "swarm", "x")]
 
     def answer(sent: Sent) -> Any:
@@ -131,7 +131,7 @@ async def test_group_configs_are_sorted_by_name_and_contain_the_source_of_each_v
     assert (b.source, b.synonyms) == ("DYNAMIC_GROUP_CONFIG", (("group.b", "1", "DYNAMIC_GROUP_CONFIG"),))
 
 
-async def test_configs_are_read_from_another_broker_if_one_broker_is_unreachable() -> None:
+async def test_configs_are_read_from_a_second_broker_if_the_first_is_unreachable() -> None:
     def answer(sent: Sent) -> Any:
         return ConnectError("refused", broker=1) if sent.node == 1 else configs(sent, None, config("a"))
 
@@ -155,7 +155,7 @@ CONFIGS = {
 
 
 def retention_rows(sent: Sent) -> dict[str, Any]:
-    """Return the configs of each resource in `CONFIGS`, and TOPIC_AUTHORIZATION_FAILED for any other resource."""
+    """Return the configs of each requested resource in `CONFIGS`, and TOPIC_AUTHORIZATION_FAILED for other ones."""
     results = []
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]
@@ -171,7 +171,7 @@ def retention_rows(sent: Sent) -> dict[str, Any]:
 async def test_only_topics_that_delete_records_only_by_age_have_retention_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A topic has no retention time if it has a size limit, keeps records for ever, or is only compacted."""
+    """A topic has no retention time if it has a size limit, keeps records forever, or is only compacted."""
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 2)
     pool = FakePool(answers={"DescribeConfigs": retention_rows})
     answer = await KafkaGroupAdmin(pool).retention(
@@ -193,7 +193,7 @@ async def test_only_topics_that_delete_records_only_by_age_have_retention_times(
     assert len(pool.sent) == 4
 
 
-async def test_retention_times_from_earlier_requests_are_kept_if_a_request_fails(
+async def test_retention_times_that_were_already_read_are_kept_if_a_later_request_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 1)

@@ -25,11 +25,11 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Logs:
-    """Brokers that respond to ListOffsets. `pool.leaders` says which broker is asked for a partition.
+    """Brokers that respond to ListOffsets. A partition is requested from the broker that `pool.leaders` names.
 
     Attributes:
-        codes: error codes. The key `(topic, partition)` stands for both offsets of a partition. The key
-            `(topic, partition, timestamp)` stands for its log start (timestamp -2) or its log end (timestamp -1).
+        codes: error codes in the responses. The key `(topic, partition)` stands for both offsets of a partition. The
+            key `(topic, partition, timestamp)` stands for its log start (timestamp -2) or its log end (timestamp -1).
         led_by: `(topic, partition)` → node id of the real leader, if `pool.leaders` contains an outdated leader.
     """
 
@@ -185,7 +185,7 @@ async def test_log_bounds_are_read_from_the_new_leader_if_the_old_leader_crashed
     assert [refresh for _, refresh in logs.pool.leaders_looked_up] == [False, True]
 
 
-async def test_only_the_first_failure_of_a_leader_causes_another_leader_lookup() -> None:
+async def test_only_the_first_failure_of_a_leader_causes_a_new_leader_lookup() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2}
     logs.pool.answers["ListOffsets"] = lambda _: DisconnectedError("lost", broker=2)

@@ -95,7 +95,7 @@ def test_cooperative_connect_assignment_changes_the_previous_assignment() -> Non
     assert member.assigned_count == 5
 
 
-def test_eager_connect_assignment_replaces_the_previous_assignment() -> None:
+def test_eager_connect_assignment_replaces_all_previous_tasks_of_the_worker() -> None:
     metadata = connect.encode_subscription(connect.Subscription(0, "http://b/", 5))
     assigned = connect.encode_assignment(assignment_to((("db", (-1, 0)),), version=0))
     (member,) = classic("connect", (metadata, assigned))
@@ -104,7 +104,7 @@ def test_eager_connect_assignment_replaces_the_previous_assignment() -> None:
     assert member.connect.leader is False
 
 
-def test_connect_leader_is_decoded_if_any_worker_has_an_assignment() -> None:
+def test_connect_leader_is_decoded_if_at_least_one_worker_has_an_assignment() -> None:
     waiting, leads = classic(
         "connect", worker("http://b/", None, None), worker("http://a/", None, assignment_to((("db", (0,)),)))
     )

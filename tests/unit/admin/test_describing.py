@@ -35,8 +35,8 @@ class Cluster:
 
     Args:
         groups: group id → (type, state). A group whose type does not exist in Kafka is listed, but no RPC describes it.
-        disabled: names of the RPCs that return error 35 (UNSUPPORTED_VERSION) because their feature is disabled.
-        pool: arguments of the `FakePool`.
+        disabled: names of the RPCs that return error 35 (UNSUPPORTED_VERSION) because the feature is disabled.
+        pool: keyword arguments for the `FakePool`.
     """
 
     def __init__(self, groups: Mapping[str, tuple[str, str]], *, disabled: tuple[str, ...] = (), **pool: Any) -> None:
@@ -113,7 +113,7 @@ async def test_groups_are_described_even_if_their_types_are_not_cached() -> None
 
 @pytest.mark.parametrize("version", [0, 5, 6])
 async def test_a_group_is_described_correctly_if_its_cached_type_is_outdated(version: int) -> None:
-    """The groups were deleted and created again with another type."""
+    """The groups were deleted and created again with a different type."""
     cluster = Cluster({"g": ("classic", "Empty"), "h": ("consumer", "Empty")}, versions={"DescribeGroups": version})
     await cluster.admin.list_groups()
     cluster.groups |= {"g": ("consumer", "Stable"), "h": ("classic", "Stable")}
@@ -139,7 +139,7 @@ async def test_describing_a_deleted_group_sends_no_list_request() -> None:
 async def test_describing_a_deleted_group_without_a_cached_type_lists_the_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui caches the types of the last deleted groups, in this test of only one group.
+    """kgtui caches the types of the most recently deleted groups, in this test of only one group.
 
     If the type of a deleted group is not cached, `describe_groups` requests the list of groups.
     """

@@ -140,7 +140,7 @@ async def test_polling_a_group_list_returns_every_group_if_the_listgroups_versio
 async def test_groups_with_the_consumer_protocol_have_no_type_in_listgroups_v4() -> None:
     """ListGroups version 4 returns protocol types, but no group types.
 
-    A group with the protocol type `consumer` may have the type classic or consumer. A Connect group always has the type
+    A group with the protocol type `consumer` can have the type classic or consumer. A Connect group always has the type
     classic.
     """
     brokers = Brokers({1: {"a": STABLE, "c": ("connect", "Stable", "classic")}})
@@ -189,7 +189,7 @@ async def test_poll_after_a_failed_poll_returns_changes_since_the_last_successfu
     assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_groups_with_equal_type_and_state_share_one_listing_object() -> None:
+async def test_groups_with_equal_type_and_state_use_one_common_listing_object() -> None:
     brokers = Brokers({1: {f"g{number}": STABLE if number % 2 else EMPTY for number in range(3000)}})
     delta = await brokers.admin.listing_feed(1).poll()
     assert len({id(row) for row in delta.updated.values()}) == 2
@@ -259,9 +259,9 @@ async def test_polling_a_group_list_returns_the_right_changes_in_any_group_order
 
 
 async def test_polling_a_group_list_hides_no_group_if_an_id_contains_encoded_rows() -> None:
-    """A poll does not decode groups whose encoded bytes the last response also contained.
+    """A poll decodes only groups whose encoded bytes were not in the previous response.
 
-    Bytes inside a group id must not be mistaken for an encoded group.
+    In this test, the bytes of encoded groups are part of a group id. They must not be mistaken for a group.
     """
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()

@@ -1,4 +1,4 @@
-"""Tests of reading committed offsets and share-partition start offsets: batches, timeouts, and old brokers."""
+"""Tests of reading committed offsets and share-partition start offsets: batches, timeouts and old brokers."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ async def test_an_offset_request_that_times_out_leaves_time_for_other_groups() -
     assert [sent.timeout for sent in pool.sent] == [pytest.approx(wait, abs=2) for wait in (20, 20, 40)]
 
 
-async def test_offsets_from_earlier_requests_are_kept_if_a_request_fails(
+async def test_offsets_that_were_already_read_are_kept_if_a_later_request_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
@@ -166,8 +166,8 @@ class OneByOne:
     """A broker before Kafka 3.0, which accepts only one group per OffsetFetch request.
 
     Attributes:
-        under_way: number of requests without a response at this time.
-        most: maximum of `under_way`.
+        under_way: current number of requests without a response.
+        most: highest value that `under_way` has had.
         broken: id of a group. A request for this group closes the connection. If empty, no request closes it.
     """
 

@@ -1,4 +1,4 @@
-"""Tests of `read_groups`, which reads descriptions, offsets and log bounds, and tolerates failed requests."""
+"""Tests of `read_groups`, which reads descriptions, offsets and log bounds, and continues after failed requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class UnreachableBeforeLogs(ScriptedAdmin):
-    """A cluster in which requests for log bounds fail, because the cluster has become unreachable."""
+    """A cluster that becomes unreachable before kgtui requests the log bounds."""
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = 30.0
@@ -35,7 +35,7 @@ class UnreachableBeforeLogs(ScriptedAdmin):
 
 
 class UnreachableOffsets(ScriptedAdmin):
-    """A cluster in which requests for committed offsets fail, because the cluster has become unreachable."""
+    """A cluster that becomes unreachable before kgtui requests the committed offsets."""
 
     async def committed_offsets(
         self, groups: Iterable[str], *, timeout: float = 30.0
@@ -90,7 +90,7 @@ async def test_offsets_of_each_group_are_read_with_the_request_for_its_type() ->
     assert read.faults == []
 
 
-async def test_log_bounds_are_read_for_assigned_partitions_without_a_commit() -> None:
+async def test_log_bounds_are_also_read_for_assigned_partitions_without_a_committed_offset() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)), ("gone", (0,)))),), lag=5)
     admin.bounds["t-c", 1] = PartitionBounds(3, 9)
@@ -126,7 +126,7 @@ async def test_log_bounds_are_read_for_partitions_of_active_streams_tasks() -> N
 
 
 async def test_each_fault_returned_by_read_groups_names_a_group_and_a_step() -> None:
-    """The steps are describing the groups and reading their offsets."""
+    """A step is either describing the groups or reading their offsets."""
     admin = ScriptedAdmin()
     admin.add("fine", lag=1)
     admin.add("forbidden", lag=1)
@@ -188,7 +188,7 @@ async def test_lag_does_not_depend_on_whether_log_starts_are_read() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_option_committed_ends_reads_log_ends_only_for_partitions_with_a_commit() -> None:
+async def test_option_committed_ends_reads_log_ends_only_for_partitions_with_a_committed_offset() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -201,7 +201,10 @@ async def test_option_committed_ends_reads_log_ends_only_for_partitions_with_a_c
 
 @pytest.mark.parametrize("separately", [False, True])
 async def test_read_groups_returns_errors_as_faults_only_with_the_option_separately(separately: bool) -> None:
-    """With the option, the results of the successful requests are also returned. Without it, the error is raised."""
+    """With the option `separately`, the results of successful requests and the faults are returned.
+
+    Without the option, `read_groups` raises the error.
+    """
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(
@@ -236,7 +239,7 @@ async def test_groups_of_other_coordinators_are_read_if_one_does_not_respond() -
     assert {step for step, _ in read.faults} == {OFFSETS}
 
 
-def test_deadline_divides_the_remaining_time_equally_among_remaining_steps(
+def test_remaining_time_until_the_deadline_is_divided_equally_among_remaining_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 100.0
@@ -261,7 +264,7 @@ def test_deadline_divides_the_remaining_time_equally_among_remaining_steps(
     ids=["subscribed", "owned"],
 )
 async def test_forbidden_topics_of_members_are_reported_as_hidden(logs: Logs, reader: Member) -> None:
-    """The topic `new`, in which the group has no offsets, is not reported, because the user may describe it."""
+    """The topic `new`, in which the group has no offsets, is not hidden, because the user has DESCRIBE on it."""
     admin = ScriptedAdmin()
     admin.add("c", members=(reader,), lag=5)
     admin.bounds |= {("secret", part): PartitionBounds(None, None, 29) for part in (0, 1)}
@@ -273,7 +276,7 @@ async def test_forbidden_topics_of_members_are_reported_as_hidden(logs: Logs, re
     assert offsets is not None
     assert offsets.hidden_topics == ("secret",)
     assert lag_of_group(offsets).lower_bound
-    # The log bounds of `secret` are not returned. They were requested only to find out if the topic is forbidden.
+    # The log bounds of `secret` are not returned. They were requested only to find out whether the topic is forbidden.
     assert ("secret", 0) not in (offsets.bounds or {})
 
 
@@ -285,7 +288,10 @@ async def test_topic_permissions_are_checked_only_for_topics_without_offsets() -
 
 
 async def test_total_of_a_group_counts_owned_partitions_without_a_committed_offset() -> None:
-    """`LagTotal.partitions` includes partitions that members own but have not committed. They add no lag."""
+    """`LagTotal.partitions` includes partitions that members own but for which no offset is committed.
+
+    These partitions add no lag.
+    """
     admin = ScriptedAdmin()
     owned = (("t", (0, 1, 2)), ("secret", (0,)))
     admin.add("c", "consumer", members=(member(topics=("t", "secret"), assignment=owned),))

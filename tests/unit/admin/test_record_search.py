@@ -80,9 +80,10 @@ SHAPES = {
     "hourly": (hourly, 15),
     "stale": (stale, 7),
 }
-"""Traffic pattern → (function that returns the timestamps of the records, maximum of the median number of rounds).
+"""Traffic pattern → (function that returns the timestamps of the records, limit for the median number of rounds).
 
-One round is one request to the broker. The search for the last consumed record is included.
+A search consists of rounds; one round is one request to the broker. The rounds that search the last consumed record are
+counted, too.
 """
 
 
@@ -122,7 +123,7 @@ def test_record_search_finds_a_range_that_is_as_narrow_as_the_precision_requires
 TIMES = st.lists(st.integers(1, 40), min_size=2, max_size=60).map(
     lambda steps: [NOW - 50_000_000 + at for at in accumulate(step**4 - 1 for step in steps)]
 )
-"""Generates ascending timestamps in milliseconds, with bursts, pauses and equal values.
+"""Generates ascending record timestamps in milliseconds, with bursts, pauses and equal values.
 
 Some timestamps are later than the current time.
 """
@@ -162,7 +163,7 @@ def test_record_search_in_a_log_with_gaps_finds_times_between_neighboring_record
 
 
 @given(times=st.lists(st.integers(NOW - 10**9, NOW), min_size=2, max_size=80), data=st.data())
-def test_record_search_ends_within_its_limit_of_rounds_if_timestamps_decrease(
+def test_record_search_needs_no_more_rounds_than_its_limit_if_timestamps_decrease(
     times: list[int], data: st.DataObject
 ) -> None:
     offset = data.draw(st.integers(0, len(times) - 1))
@@ -186,7 +187,7 @@ def test_record_search_reports_decreasing_timestamps() -> None:
 
 @pytest.mark.parametrize("timestamp", [NOW + 86_400_000, NOW * 1_000, 2**63 - 1])
 def test_record_search_reports_timestamps_in_the_future(timestamp: int) -> None:
-    """Some producers write microseconds, which are dates in the far future if they are read as milliseconds."""
+    """Some producers write microseconds. Read as milliseconds, they are dates in the far future."""
     search = RecordSearch(LogPosition(5, 0, 10), NOW)
     search.answer(0, 0, timestamp)
     assert search.next_time() is None

@@ -38,7 +38,7 @@ class Logs:
     """Brokers whose partitions have 1,000 records, one per second. The last record was written one second before `NOW`.
 
     Attributes:
-        codes: `(topic, partition)` → error code for the partition in each response.
+        codes: `(topic, partition)` → error code of the partition in each response.
         led_by: `(topic, partition)` → node id of the real leader, if `pool.leaders` contains an outdated leader.
         local_start: topic → first offset on the disk of the leader. Earlier records are in tiered storage.
         empty: topics whose records have no timestamps.
@@ -128,7 +128,7 @@ async def test_searching_record_times_sends_no_request_for_compacted_topics() ->
 async def test_searching_record_times_skips_topics_with_tiered_storage_on_kafka_3_4_to_3_9(
     version: int, readable: bool
 ) -> None:
-    """These releases have the ListOffsets versions 8 and 9. If `readable` is false, the user may not read the configs.
+    """These releases have the ListOffsets versions 8 and 9. If `readable` is false, the user cannot read topic configs.
 
     Without the configs, kgtui detects tiered storage, because the local log start offset (300) is higher than the log
     start offset (0).
@@ -148,7 +148,10 @@ async def test_searching_record_times_skips_topics_with_tiered_storage_on_kafka_
 
 @pytest.mark.parametrize("version", [7, 10])
 async def test_record_times_in_tiered_storage_are_searched_on_kafka_4_and_before_kafka_3_4(version: int) -> None:
-    """Brokers before Kafka 3.4 support ListOffsets up to version 7, brokers since Kafka 4.0 at least version 10."""
+    """Brokers before Kafka 3.4 support ListOffsets up to version 7.
+
+    Brokers since Kafka 4.0 support at least version 10.
+    """
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
     answer = await logs.read(("remote", 0), rules={"remote": TopicRules(tiered=True)})

@@ -1,6 +1,6 @@
-"""Tests of `Router`, which sends requests for batches of groups to the coordinators.
+"""Tests of `Router`, which sends requests for batches of groups to the coordinators of the groups.
 
-`Router` repeats a failed request if that is safe.
+`Router` repeats a failed request if the repetition cannot do harm.
 """
 
 from __future__ import annotations
@@ -277,9 +277,9 @@ steps = st.sampled_from([OK, MOVED, LOADING, FORBIDDEN, NEWER, None]) | st.sampl
 def test_router_returns_one_row_or_one_fault_per_group(
     scripts: dict[str, list[int | KgtuiError | None]], nodes: list[int], size: int, repeat: bool
 ) -> None:
-    """The brokers' responses are random. Rows and faults are in the order of the requested groups."""
-    # The result OK is added for each group, because a group with only retriable errors would be requested again
-    # until the deadline.
+    """The brokers' responses are random. The returned rows and faults are in the order of the requested groups."""
+    # Each group gets OK as the last result, because a group with only retriable errors would be requested again until
+    # the deadline.
     script = Script({name: [*some, OK] for name, some in scripts.items()})
     pool = FakePool(coordinators=dict(zip(scripts, nodes, strict=False)))
     answer = asyncio.run(run(pool, script, size=size, repeat=repeat))

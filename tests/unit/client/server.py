@@ -1,4 +1,4 @@
-"""Fake brokers for tests of `kgtui.client`. For each API, a test can set the function that creates the responses."""
+"""Fake brokers for tests of `kgtui.client`. A test can set, for each API, the function that creates the responses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Request(NamedTuple):
 
 
 Response: TypeAlias = "dict[str, Any] | bytes | None"
-"""The fields of a response, the bytes of its body, or None to send no response."""
+"""What a handler returns: the fields of a response, the encoded body of a response, or None to send no response."""
 
 Handler: TypeAlias = "Callable[[Request], Response | Awaitable[Response]]"
 

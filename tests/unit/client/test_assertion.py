@@ -57,7 +57,7 @@ def source(properties: dict[str, str]) -> OAuth:
 async def test_the_token_endpoint_accepts_a_signed_assertion(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path, algorithm: str
 ) -> None:
-    """The endpoint checks the signature and the claims with code that is independent of kgtui."""
+    """The token endpoint checks the signature and the claims with code that is independent of kgtui."""
     key = keys[algorithm]
     seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
@@ -101,7 +101,10 @@ async def test_the_token_endpoint_accepts_a_signed_assertion(
 async def test_assertion_template_adds_header_fields_and_overrides_claims(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
-    """As in Kafka's LayeredAssertionJwtTemplate, the template overrides all claims except the generated times."""
+    """As in Kafka's LayeredAssertionJwtTemplate, the template overrides all claims except the times.
+
+    For example, the claim `exp` of the template has no effect, because kgtui sets the expiry time itself.
+    """
     template = tmp_path / "template.json"
     template.write_text('{"header": {"kid": "k1", "alg": "none"}, "payload": {"sub": "b", "roles": ["r"], "exp": 1}}')
     properties = properties_of(
@@ -122,7 +125,10 @@ async def test_assertion_template_adds_header_fields_and_overrides_claims(
 async def test_client_credentials_grant_sends_an_assertion_instead_of_the_secret(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
-    """As in Kafka 4.3 (KIP-1258), a client that sets `sasl.oauthbearer.assertion.claim.iss` sends an assertion."""
+    """As in Kafka 4.3 (KIP-1258), setting `sasl.oauthbearer.assertion.claim.iss` selects assertions.
+
+    Without this property, the client sends its client secret.
+    """
     properties = properties_of(
         endpoint, private_key_file=str(write_key(tmp_path / "key.pem", keys["RS256"])), claim_iss="i"
     )
@@ -152,7 +158,7 @@ async def test_an_assertion_file_is_read_again_for_each_token(endpoint: TokenSer
 
 
 def failure(**assertion: str) -> str:
-    """Assert that these assertion properties raise a ConfigError without the passphrase, and return its message."""
+    """Assert that these assertion properties raise a ConfigError without the passphrase; return the error message."""
     with pytest.raises(ConfigError) as caught:
         from_properties(properties_of(TokenServer("http://localhost:1/token"), **assertion))
     assert PASSPHRASE not in "".join(traceback.format_exception(caught.value))

@@ -1,4 +1,4 @@
-"""Tests of the errors for unusable AWS credentials, and of the time at which kgtui uses changed credentials."""
+"""Tests of the errors for unusable AWS credentials, and of when kgtui begins to use changed AWS credentials."""
 
 from __future__ import annotations
 
@@ -124,9 +124,9 @@ def test_error_for_a_refused_aws_request_has_advice_that_fits_the_request(
 async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """kgtui signs a new token near the end of the lifetime of the current token.
+    """kgtui uses changed credentials only when it signs a new token, near the end of the current token's lifetime.
 
-    If a broker has refused the current token, kgtui signs a new one ten seconds after it signed the current one.
+    If a broker has refused the current token, kgtui already signs a new one after ten seconds.
     """
     now = time.time()
     clock = [now]
@@ -154,7 +154,8 @@ async def test_after_a_refused_login_a_new_token_is_signed_only_after_a_pause(
 ) -> None:
     """The test deletes the AWS credentials after the broker refused the token.
 
-    Therefore, `prepare` succeeds as long as it returns the refused token, and fails when it signs a new one.
+    `prepare` succeeds while it returns the refused token, and fails when it signs a new token, because the credentials
+    are missing.
     """
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)

@@ -79,7 +79,7 @@ async def test_function_first_success_starts_the_next_function_after_a_failure_o
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
 
 
-async def test_function_first_success_without_a_delay_starts_all_functions_together() -> None:
+async def test_function_first_success_without_a_delay_starts_all_functions_at_the_same_time() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3
@@ -103,7 +103,7 @@ async def test_function_first_success_immediately_raises_an_error_of_an_unexpect
     assert asked.cancelled == [1]
 
 
-async def test_function_first_success_passes_later_results_to_the_discard_callback() -> None:
+async def test_function_first_success_passes_further_results_to_the_discard_callback() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]

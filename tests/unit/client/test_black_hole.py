@@ -1,4 +1,7 @@
-"""Tests of brokers that hang: they do not delay calls to other brokers, and can be called again after they recover."""
+"""Tests of brokers that hang, which means that they stop responding.
+
+A hanging broker does not delay calls to other brokers, and can be called again after it has recovered.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from tests.unit.client.server import cluster
 FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
 """Options with a connection timeout of 600 s.
 
-Calls to healthy brokers have a timeout of 60 s, so that they fail if they wait for the connection to a hanging broker.
+Calls to healthy brokers have a timeout of only 60 s. Therefore, a call fails if it waits for the connection to a
+hanging broker.
 """
 
 
@@ -64,9 +68,9 @@ async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before:
 
 
 async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) -> None:
-    """Disturb the connections through a random link, for at most 20 ms, and repeat this twelve times.
+    """Disturb the connections through a random link for at most 20 ms; repeat this twelve times.
 
-    A link is a TCP proxy in front of one broker. It stalls, cuts, refuses or slows down connections.
+    A link is a TCP proxy in front of one broker. It stalls, cuts, refuses or slows down the connections to this broker.
     """
     for _ in range(12):
         link = chance.choice(links)
@@ -86,7 +90,7 @@ async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) ->
 
 
 async def call_at_random(pool: Pool, chance: random.Random) -> None:
-    """Make 25 calls. Each call goes to a random broker, on one of its two connections (lanes), chosen at random.
+    """Make 25 calls, each to a random broker, on one of kgtui's two connections (lanes) to this broker.
 
     Every call must return the correct response or raise an error of a documented type.
     """
@@ -98,7 +102,7 @@ async def call_at_random(pool: Pool, chance: random.Random) -> None:
 
 
 async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
-    """Send ListGroups to broker `node` on the connection `lane` until a call succeeds, for at most 60 s."""
+    """Send ListGroups to broker `node` on the connection `lane`; repeat this until it succeeds, for at most 60 s."""
     async with asyncio.timeout(60):
         while True:
             with suppress(ClientError):

@@ -1,4 +1,4 @@
-"""Tests of finding the brokers through bootstrap servers, at the first call and after broker addresses have changed."""
+"""Tests of finding brokers through the bootstrap servers: at the first call, and after broker addresses changed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ async def test_unreachable_error_lists_each_bootstrap_server_with_a_reason() -> 
 
 @longer_if_busy(0.5)
 async def test_unreachable_error_lists_attempts_that_are_pending_at_the_deadline(timeout: float) -> None:
-    """A pending connection attempt continues after the call's deadline, so a later call succeeds."""
+    """A connection attempt is still pending when the call reaches its deadline.
+
+    The attempt continues in the background, so a later call succeeds.
+    """
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         refused = f"127.0.0.1:{closed_port()}"
@@ -98,7 +101,7 @@ async def test_concurrent_metadata_calls_share_one_connection_and_one_request() 
         assert (fake[1].connections, len(fake[1].requests(METADATA.key))) == (1, 1)
 
 
-async def test_metadata_refresh_asks_another_broker_if_one_does_not_respond() -> None:
+async def test_metadata_refresh_asks_a_second_broker_if_the_first_does_not_respond() -> None:
     async with cluster(3) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=60)
         for node in (1, 2, 3):
@@ -162,7 +165,7 @@ async def test_calling_a_broker_that_is_not_in_the_metadata_refreshes_the_metada
 
 
 async def test_cluster_features_with_a_higher_epoch_replace_the_older_features() -> None:
-    """Broker 2 reports a higher FinalizedFeaturesEpoch than broker 1, and another level of the same feature."""
+    """Broker 2 reports a higher FinalizedFeaturesEpoch than broker 1, and a different level of the same feature."""
 
     def api_versions_answer(epoch: int, level: int) -> Response:
         row = {"Name": "share.version", "MaxVersionLevel": level, "MinVersionLevel": 0}
@@ -180,14 +183,14 @@ async def test_cluster_features_with_a_higher_epoch_replace_the_older_features()
         assert (await pool.metadata(timeout=60, refresh=True)).features == {"share.version": 1}
 
 
-async def test_a_server_without_the_metadata_api_is_reported_as_a_possible_controller() -> None:
+async def test_a_server_without_the_metadata_api_is_reported_as_a_possible_kraft_controller() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         del fake[1].ranges[METADATA.key]
         with pytest.raises(UnreachableError, match=r"is a Kafka node but not a broker; it may be a controller"):
             await pool.metadata(timeout=60)
 
 
-async def test_the_error_for_an_empty_broker_list_says_the_cluster_is_starting() -> None:
+async def test_the_error_for_an_empty_broker_list_says_that_the_cluster_is_starting() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[METADATA.key] = always({"Brokers": []})
         with pytest.raises(UnreachableError, match="reports no brokers, because the cluster is still starting"):

@@ -1,4 +1,4 @@
-"""Tests of reading Java client properties: kgtui uses, ignores or refuses a property, or reports it as unknown."""
+"""Tests of reading Java client properties. Each property is used, ignored, refused, or reported as unknown."""
 
 from __future__ import annotations
 

@@ -77,10 +77,10 @@ async def reason(
     *,
     probe_timeout: float = 60,
 ) -> str:
-    """Assert that a `Pool` cannot connect to `address`, and return the reason in the UnreachableError.
+    """Assert that a `Pool` cannot connect to `address`, and return the reason from the UnreachableError.
 
-    After the failure, kgtui connects again to find out what kind of server listens on the port, for at most
-    `probe_timeout` seconds. This limit is reached only if the server never answers.
+    After the failure, kgtui connects to the port a second time to find out what kind of server listens there. This
+    second attempt takes at most `probe_timeout` seconds; it takes so long only if the server never answers.
     """
     with patch.object(connect_errors, "PROBE_TIMEOUT", probe_timeout):
         return await _reason(address, settings, options)
@@ -162,7 +162,7 @@ async def test_the_connection_error_says_what_listens_on_the_port_instead_of_kaf
 
 
 async def test_the_connection_error_says_that_the_port_may_require_tls() -> None:
-    """The server closes connections with plain text, but does not complete a TLS handshake in time.
+    """The server closes a connection on which the client sends plain text, and never answers a TLS handshake.
 
     Therefore, kgtui cannot find out whether the server uses TLS.
     """
@@ -303,7 +303,10 @@ async def test_connection_error_says_that_the_broker_may_not_accept_the_client_c
 async def test_connecting_raises_connect_error_if_the_key_store_file_is_missing(
     tmp_path: Path, certificate: Path
 ) -> None:
-    """A ConnectError affects only the connection to one broker, so that calls to other brokers continue."""
+    """The error is a ConnectError, which affects only the connection to one broker.
+
+    Therefore, calls to other brokers continue.
+    """
     missing = ClientSettings("SSL", tls=Tls(key_file=str(tmp_path / "gone.pem")))
     link = Link(1, Address("127.0.0.1", 1), Lane.BULK, Transport(missing, "me"), PoolOptions())
     with pytest.raises(ConnectError, match=r"ssl\.keystore\.location=.*gone\.pem: No such file"):
@@ -386,13 +389,13 @@ async def test_closing_the_pool_does_not_wait_for_a_silent_tls_broker(
 def sasl(
     *, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: int = 0, keys: tuple[int, ...] = (17, 36)
 ) -> Talk:
-    """Return a handler that plays the broker in a SASL login (SaslHandshake v1, SaslAuthenticate v0-1).
+    """Return a connection handler that plays the broker in a SASL login (SaslHandshake v1, SaslAuthenticate v0-1).
 
     Args:
         offered: SASL mechanisms in the response to SaslHandshake.
         code: error code in the response to SaslHandshake.
         login_code: error code in the response to SaslAuthenticate.
-        keys: API keys that the broker supports, in addition to ApiVersions.
+        keys: keys of the APIs that the broker supports, in addition to ApiVersions.
     """
 
     def text(word: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Tests of metadata in which one broker has an invalid address. The groups of all other brokers can still be read."""
+"""Tests of metadata with an invalid address for one broker. The groups of all other brokers can still be read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ int32s = st.one_of(st.integers(-(2**31), 2**31 - 1), st.sampled_from([-1, 0, 655
 
 @pytest.fixture(autouse=True)
 def no_dns_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the resolver fail for all names except 127.0.0.1 and localhost, as it does for unknown or invalid names."""
+    """Let the DNS resolver fail for all names except 127.0.0.1 and localhost, as it fails for unknown names."""
     resolve = socket.getaddrinfo
 
     def resolve_locally(host: str, *args: Any, **options: Any) -> Any:
@@ -42,7 +42,7 @@ def advertise(fake: FakeCluster, host: str, port: int) -> None:
 
 
 async def listed(fake: FakeCluster) -> tuple[list[str], list[tuple[int | None, str, str]]]:
-    """List all groups. Return their ids, and `(node id, error name, message)` for each broker that failed."""
+    """List all groups. Return their ids, and one `(node id, error name, message)` for each broker that failed."""
     async with Pool([fake[1].address], options=QUICK) as pool:
         answer = await KafkaGroupAdmin(pool).list_groups(timeout=60)
     return list(answer.rows), [(fault.broker, fault.name, fault.message) for fault in answer.faults]
@@ -76,7 +76,7 @@ async def test_groups_of_other_brokers_are_listed_if_one_broker_has_an_invalid_p
 async def test_groups_of_other_brokers_are_listed_if_one_broker_has_random_metadata(
     host: str, port: int, rack: str | None, node: int, controller: int, cluster_id: str | None
 ) -> None:
-    """A damaged or malicious broker may send metadata with any text and any integer."""
+    """A damaged or malicious broker can send metadata with any text and any integer."""
 
     def metadata(request: Request) -> dict[str, Any]:
         answer = fake[1].metadata(request)

@@ -1,4 +1,4 @@
-"""Tests of the settings and the error messages of GSSAPI (Kerberos). Tests with a KDC are in `tests/contract`."""
+"""Tests of the settings and the error messages of GSSAPI (Kerberos). Tests with a real KDC are in `tests/contract`."""
 
 from __future__ import annotations
 
@@ -170,7 +170,11 @@ def test_error_for_a_missing_kerberos_library_says_how_to_install_it(monkeypatch
     ],
 )
 def test_missing_ticket_error_gives_advice_for_each_kerberos_error_code(code: int, advice: str) -> None:
-    """Errors that a KDC on loopback can cause are tested in `tests/contract/test_kerberos.py`."""
+    """The message for a missing ticket contains advice that depends on the Kerberos error code.
+
+    Only error codes that a KDC on the loopback interface cannot cause are listed here. The others are tested with such
+    a KDC in `tests/contract/test_kerberos.py`.
+    """
     failure = Failure(0xD0000, FIRST_CODE + code, "major; minor")
     text = explain_failure(failure, Kerberos("kafka", "ada@R", use_cache=True), "kafka/b")
     assert text.startswith("there is no Kerberos ticket for kafka/b as ada@R, from the default ticket cache: ")
@@ -197,7 +201,7 @@ def test_gssapi_failure_has_the_messages_for_the_major_and_the_minor_status_code
 async def test_error_says_that_the_gssapi_library_cannot_read_keytab_and_ticket_cache_files(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The GSSAPI library of macOS has no functions that read keytab files and ticket cache files."""
+    """The GSSAPI library of macOS lacks the functions that read keytab files and ticket cache files."""
 
     def refuse(*_: object, **__: object) -> None:
         raise NotImplementedError

@@ -36,7 +36,7 @@ def stores(certificates: Certificates) -> Path:
 def load(properties: dict[str, str]) -> tuple[int, str]:
     """Build the TLS context for these properties. Return `(number of trusted CA certificates, error message)`.
 
-    The number is 0 if the context cannot be built. The message is empty if it can be built.
+    The number is 0 if the context cannot be built. The message is empty if the context can be built.
     """
     tls = from_properties({"security.protocol": "SSL", **properties}).tls
     assert tls is not None

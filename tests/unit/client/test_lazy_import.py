@@ -1,4 +1,8 @@
-"""Tests of `lazy_package`, which skips the `__init__` of a package, and of `without_package`, which hides a package."""
+"""Tests of `lazy_package` and `without_package`.
+
+`lazy_package` makes a package importable without executing its `__init__`. `without_package` hides a package from
+imports.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ def test_a_lazily_imported_package_can_still_be_imported_in_full(code: str) -> N
     assert run(code) == "aiokafka.consumer.consumer\n"
 
 
-def test_importing_a_package_in_full_keeps_its_lazily_loaded_modules() -> None:
+def test_importing_a_package_in_full_keeps_the_modules_that_were_loaded_lazily() -> None:
     code = "import aiokafka\nprint(aiokafka.__version__ > '', aiokafka.conn.create_conn is create_conn)"
     assert run(code) == "True True\n"
 

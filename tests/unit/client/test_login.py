@@ -1,4 +1,4 @@
-"""Tests of the SASL login of a connection, which is repeated before the broker ends the session (KIP-368)."""
+"""Tests of the SASL login of a connection. The login is repeated before the broker ends the SASL session (KIP-368)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOKEN_LOGIN = ClientSettings("SASL_SSL", "OAUTHBEARER", oauth=OAuth(claims={"sub
 
 
 class FakeConnection:
-    """A substitute for a connection of aiokafka, which responds like a broker to a login with OAUTHBEARER.
+    """A substitute for a connection of aiokafka. It responds to a login with OAUTHBEARER as a broker does.
 
     Attributes:
         answers: fields of the next responses to SaslAuthenticate. The last response is repeated.
@@ -84,7 +84,7 @@ async def test_a_token_login_succeeds_if_the_broker_sends_an_empty_response() ->
 
 
 async def test_a_token_login_fails_if_the_broker_refuses_the_token_with_a_challenge() -> None:
-    """As in RFC 7628, the first response has a challenge and no error code. The second response has an error code."""
+    """As in RFC 7628, the broker first sends a challenge without an error code, then an answer with an error code."""
     status = '{"status":"insufficient_scope"}'
     raw = FakeConnection({"AuthBytes": status.encode()}, {"ErrorCode": 58, "ErrorMessage": status})
     with pytest.raises(ConnectError) as caught:
@@ -101,7 +101,7 @@ async def test_error_for_a_refused_token_omits_an_invalid_status_from_the_broker
         await start(FakeConnection({"ErrorCode": 58, "ErrorMessage": message}))
 
 
-async def test_login_is_not_repeated_if_the_session_has_no_time_limit() -> None:
+async def test_login_is_not_repeated_if_the_sasl_session_has_no_time_limit() -> None:
     raw = FakeConnection({"SessionLifetimeMs": 0})
     session = await start(raw)
     for _ in range(3):
@@ -109,7 +109,7 @@ async def test_login_is_not_repeated_if_the_session_has_no_time_limit() -> None:
     assert len(raw.sent) == 2
 
 
-async def test_the_login_is_repeated_before_the_session_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_login_is_repeated_before_the_sasl_session_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = FakeConnection({"SessionLifetimeMs": 1000})
     session = await start(raw)
     begin = time.monotonic()
@@ -125,8 +125,8 @@ async def test_the_login_is_repeated_before_the_session_ends(monkeypatch: pytest
     assert not raw.closed
 
 
-async def test_other_requests_wait_while_the_login_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker rejects other requests between the two requests of a login."""
+async def test_requests_wait_while_the_login_of_their_connection_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker rejects every other request that it receives between the two requests of a login."""
     raw = FakeConnection({"SessionLifetimeMs": 1000})
     session = await start(raw)
     later = time.monotonic() + 2
@@ -153,7 +153,7 @@ async def test_connection_is_closed_if_the_broker_refuses_a_repeated_login(
     assert raw.closed
 
 
-async def test_connection_stays_open_until_its_session_ends_if_token_refresh_fails(
+async def test_connection_stays_open_until_its_sasl_session_ends_if_the_token_cannot_be_refreshed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     raw = FakeConnection({"SessionLifetimeMs": 100_000})

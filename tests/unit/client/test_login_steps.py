@@ -1,4 +1,4 @@
-"""Tests of `Pool.login_steps` and `kgtui doctor`, which report at which step connecting to a bootstrap server fails."""
+"""Tests of `Pool.login_steps` and `kgtui doctor`, which report the step at which connecting to a server fails."""
 
 from __future__ import annotations
 

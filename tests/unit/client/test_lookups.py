@@ -29,7 +29,7 @@ QUICK = PoolOptions(
 
 
 def lookups(fake: FakeCluster) -> int:
-    """Return the number of coordinator lookups that all brokers have received."""
+    """Return the number of FindCoordinator requests that all brokers have received."""
     return sum(len(broker.requests(FIND_COORDINATOR.key)) for broker in fake.brokers.values())
 
 
@@ -50,7 +50,7 @@ async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_coordinators(["group-24"], timeout=60, refresh=True)).nodes == {"group-24": 3}
 
 
-async def test_no_lookup_is_sent_for_coordinators_stored_with_learn_coordinators() -> None:
+async def test_no_lookup_request_is_sent_for_coordinators_stored_with_learn_coordinators() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
         found = await pool.find_coordinators(["g1", "g999"], timeout=60)
@@ -101,7 +101,7 @@ async def test_a_coordinator_lookup_returns_the_last_error_of_a_group_at_the_dea
         assert found.errors["stuck-group"].code == 15
 
 
-async def test_coordinator_lookup_asks_another_broker_if_one_does_not_respond() -> None:
+async def test_coordinator_lookup_asks_a_second_broker_if_the_first_does_not_respond() -> None:
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         for node in (1, 2):
             await pool.call(node, LIST_GROUPS, {}, timeout=60)
@@ -158,13 +158,13 @@ async def test_partition_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=60, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_topics_of_a_failing_leader_leave_the_cache_at_growing_intervals(
+async def test_topics_led_by_a_failing_broker_are_removed_from_the_cache_after_growing_pauses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Only topics in which the failing broker leads a partition are removed from the cache.
+    """Only topics in which the failing broker leads a partition are removed from the cache of partition leaders.
 
-    After a removal, there is a pause in which further failures of the same broker remove nothing. The pause is longer
-    after each removal. A response from the broker resets the pause.
+    After such a removal, there is a pause in which further failures of the same broker remove nothing. The pause is
+    longer after each removal. A response from the broker ends the pause and makes the next pause short again.
     """
     now = 1_000.0
     monkeypatch.setattr(lookups_module, "Backoff", partial(Backoff, clock=lambda: now))
@@ -209,7 +209,10 @@ async def test_leader_lookup_returns_the_topic_id_if_the_brokers_report_it() -> 
 
 
 async def test_looking_up_partition_leaders_never_creates_a_topic() -> None:
-    """Before version 4, a Metadata request can create a missing topic. kgtui raises an error instead of sending it."""
+    """Before version 4, a Metadata request creates a missing topic if the broker allows it.
+
+    Therefore, kgtui does not send such a request, and raises an error.
+    """
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[METADATA.key] = (0, 3)
         with pytest.raises(UnreachableError, match="could create the topic"):

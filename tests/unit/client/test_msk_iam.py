@@ -66,9 +66,9 @@ def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, l
 
 
 def signature_of(url: str, secret: str) -> str:
-    """Compute the signature of a URL as Amazon documents it (Signature Version 4, query parameters).
+    """Compute the signature of a URL as Amazon documents it (Signature Version 4, in query parameters).
 
-    The signature does not cover the parameter User-Agent, because Amazon's signers add it after signing the URL.
+    The signature does not cover the parameter User-Agent, because Amazon's signers add it after they signed the URL.
     """
     parts = urlsplit(url)
     unsigned = {"X-Amz-Signature", "User-Agent"}
@@ -246,10 +246,13 @@ async def test_msk_token_is_replaced_if_a_host_name_contains_another_region(monk
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_late_msk_token_for_another_region_does_not_replace_the_cached_token(
+async def test_a_token_for_another_region_that_arrives_late_does_not_replace_the_cached_msk_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first token is for the region in AWS_REGION. It is ready after the token for the broker's own region."""
+    """The first token, for the region in AWS_REGION, is ready only after the second token.
+
+    The second token is for the region in the broker's host name, and stays in the cache.
+    """
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     done, read = threading.Event(), msk_iam._credentials
 

@@ -60,7 +60,7 @@ async def test_the_bulk_lane_reuses_the_connection_to_the_bootstrap_server() -> 
 
 
 async def test_api_versions_are_negotiated_per_broker() -> None:
-    """During an upgrade, one broker may be older than the other."""
+    """During an upgrade, one of two brokers can have an older release than the other."""
     async with cluster(2) as fake, Pool(fake.seeds[1:], options=QUICK) as pool:
         fake[1].ranges |= {LIST_GROUPS.key: (0, 3), API_VERSIONS.key: (0, 3)}
         fake[2].ranges |= {LIST_GROUPS.key: (1, 99)}
@@ -244,7 +244,7 @@ async def test_a_cancelled_call_does_not_close_the_connection() -> None:
 
 
 async def test_a_read_request_is_repeated_if_an_idle_connection_closes() -> None:
-    """A broker may close an idle connection at the moment when kgtui sends the next request."""
+    """It can happen that a broker closes an idle connection at the moment when kgtui sends the next request."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
 
@@ -293,10 +293,10 @@ async def test_calls_to_a_broker_fail_immediately_during_the_backoff() -> None:
             assert link.connections == 0, "no connection attempt is allowed during the backoff"
 
 
-async def test_calls_wait_only_briefly_for_a_reconnection_attempt_that_hangs() -> None:
-    """While an attempt to connect hangs, a call fails after `PoolOptions.second_wait` seconds.
+async def test_calls_wait_only_briefly_for_an_attempt_to_reconnect_that_hangs() -> None:
+    """While an attempt to reconnect hangs, a call fails after `PoolOptions.second_wait` seconds.
 
-    The call raises the error of the previous attempt. The hanging attempt continues in the background. Calls succeed
+    The call raises the error of the attempt before. The hanging attempt continues in the background. Calls succeed
     again after the broker has accepted a connection.
     """
     options = PoolOptions(connect_timeout=600, second_wait=0.02, backoff=0.001, backoff_max=0.001)
@@ -336,7 +336,7 @@ async def test_calls_to_a_restarted_broker_succeed_again() -> None:
 
 @longer_if_busy(0.8)
 async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(timeout: float) -> None:
-    """The argument `timeout` is the throttle time that the broker reports, in seconds."""
+    """`timeout` is the throttle time that the broker reports, in seconds; it is longer if the test machine is busy."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         loop = asyncio.get_running_loop()
         fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": round(timeout * 1000)})
@@ -351,7 +351,7 @@ async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
 
 
-async def test_only_long_responses_are_decoded_in_another_thread() -> None:
+async def test_only_long_responses_are_decoded_outside_the_event_loop_thread() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
         def where(version: int, body: bytes) -> tuple[bool, int]:
@@ -366,8 +366,10 @@ async def test_only_long_responses_are_decoded_in_another_thread() -> None:
         assert size > QUICK.thread_bytes
 
 
-async def test_first_response_of_an_api_is_decoded_in_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Decoding the first response of an API compiles the decoder, which would block the event loop."""
+async def test_first_response_of_an_api_is_decoded_outside_the_event_loop_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before it decodes the first response of an API, kgtui compiles a decoder, which would block the event loop."""
     threads: list[threading.Thread] = []
     compile_struct = decoder_codegen.compile_struct
 

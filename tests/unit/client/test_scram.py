@@ -1,4 +1,4 @@
-"""Tests of SCRAM with the example of RFC 7677, and with servers that forge or damage their messages."""
+"""Tests of SCRAM logins with the example of RFC 7677, and with servers that forge or damage their messages."""
 
 from __future__ import annotations
 

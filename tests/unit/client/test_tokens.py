@@ -1,4 +1,4 @@
-"""Tests of OAUTHBEARER tokens: their sources, their refresh, and the messages for failed requests."""
+"""Tests of OAUTHBEARER tokens: where they come from, when they are refreshed, and the messages for failed requests."""
 
 from __future__ import annotations
 
@@ -209,7 +209,10 @@ async def test_the_token_error_says_that_the_endpoint_is_down_or_silent(endpoint
 async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
     part: Literal["status", "body"], tls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    """No single read exceeds `sasl.login.read.timeout.ms`. The time limit for the whole response is twice this time."""
+    """The endpoint sends its response byte by byte, and each byte arrives within `sasl.login.read.timeout.ms`.
+
+    Therefore, only the time limit for the whole response ends the request. It is twice the value of this property.
+    """
     monkeypatch.setenv("no_proxy", "*")
     context, options = None, ""
     if tls:
@@ -232,7 +235,7 @@ async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
 
 
 @longer_if_busy(0.2)
-async def test_error_status_of_a_token_endpoint_is_reported_despite_a_slow_body(
+async def test_error_status_of_a_token_endpoint_is_reported_even_if_the_body_arrives_slowly(
     endpoint: TokenServer, timeout: float
 ) -> None:
     endpoint.status, endpoint.body, endpoint.drip = 401, '{"error": "invalid_client"}' + " " * 100, "body"
@@ -309,10 +312,13 @@ async def test_an_oauth_token_is_used_until_it_expires_if_its_refresh_fails(
         await cache.get()
 
 
-async def test_token_refresh_uses_the_clock_of_the_token_endpoint(
+async def test_token_refresh_corrects_the_expiry_time_for_a_wrong_client_clock(
     endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The client's clock is 1,000 s slow, so the token seems to be valid for 2,000 s instead of 1,000 s."""
+    """The token expires 1,000 s from now by the clock of the token endpoint.
+
+    The client's clock is 1,000 s slow, so that the expiry time in the token seems to be 2,000 s away.
+    """
     now = time.time()
     clock = [now]
     monkeypatch.setattr(tokens_module, "time", SimpleNamespace(time=lambda: clock[0]))
@@ -326,7 +332,7 @@ async def test_token_refresh_uses_the_clock_of_the_token_endpoint(
     assert len(endpoint.received) == 2
 
 
-async def test_concurrent_logins_share_one_token_request(endpoint: TokenServer) -> None:
+async def test_concurrent_logins_use_the_token_of_one_request(endpoint: TokenServer) -> None:
     cache = source(endpoint.properties())
     endpoint.pause = 0.1
     found = await asyncio.gather(*(cache.get() for _ in range(10)))

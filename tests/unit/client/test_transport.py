@@ -1,4 +1,4 @@
-"""Tests of `Transport`, of the parts of aiokafka that it uses, and of the logs, which must not contain secrets."""
+"""Tests of `Transport`, of the parts of aiokafka that it uses, and of the logs, which must contain no secrets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_create_conn_of_aiokafka_accepts_the_arguments_that_kgtui_passes() -> No
 
 
 async def test_aiokafka_reads_only_the_documented_attributes_of_a_request() -> None:
-    """The docstring of `kgtui.client.transport` lists these attributes. A later version of aiokafka could read more."""
+    """The docstring of `kgtui.client.transport` lists these attributes. A newer aiokafka could read more of them."""
     used: list[str] = []
 
     class Bare:
@@ -96,7 +96,7 @@ def test_transport_encodes_a_request_for_aiokafka_and_returns_the_response() -> 
 
 
 def test_apiversions_response_header_is_decoded_without_tagged_fields() -> None:
-    """The header of a response to ApiVersions has no tagged fields, whatever the version of the request is."""
+    """The header of an ApiVersions response never has tagged fields, even if the request has a flexible version."""
     frame = BytesIO(b"\0\0\0\x07answer")
     exchange = Exchange(API_VERSIONS, 4, b"")
     exchange.parse_response_header(frame)
@@ -206,8 +206,11 @@ async def test_connecting_to_a_broker_that_never_responds_times_out() -> None:
         await dialler.close()
 
 
-def test_aiokafka_still_has_the_code_that_the_response_size_limit_needs() -> None:
-    """`LimitedProtocol` replaces aiokafka's class AIOKafkaProtocol by name, and checks the calls of `readexactly`."""
+def test_aiokafka_still_calls_the_code_that_kgtui_replaces_to_limit_the_response_size() -> None:
+    """kgtui's `LimitedProtocol` replaces AIOKafkaProtocol, and limits the sizes in the calls of `readexactly`.
+
+    If a newer aiokafka does not use both names in the same methods, the limit has no effect.
+    """
     assert "AIOKafkaProtocol" in conn.AIOKafkaConnection.connect.__code__.co_names
     assert "readexactly" in conn.AIOKafkaConnection._read.__code__.co_names
 
@@ -239,7 +242,7 @@ async def test_a_response_that_is_larger_than_the_limit_is_not_read(announced: i
 
 
 async def test_the_error_for_a_first_response_above_the_size_limit_contains_the_limit() -> None:
-    """The second attempt to connect reports the same error as the first one."""
+    """The test connects twice, because the second attempt must report the same error as the first one."""
     settings = from_properties({"receive.message.max.bytes": "50"})
     async with cluster(1) as fake:
         transport = Transport(settings, "test")

@@ -1,4 +1,4 @@
-"""Tests of adding columns to the schema of a table: existing lakes remain readable and writable."""
+"""Tests of new columns in the schema of a table. Lakes that lack these columns remain readable and writable."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ COLUMNS = ("poll", "group", "number", "text", "state")
 
 
 def with_added_columns(table: Table, position: int | None = None) -> Table:
-    """Return the definition of `table` with two additional columns, `number` and `text`.
+    """Return a copy of the definition `table` with two additional columns, `number` and `text`.
 
     Args:
-        table: the definition.
+        table: definition of a table.
         position: index of the first additional column; None to append both columns.
     """
     columns = list(table.columns)
@@ -44,11 +44,11 @@ def with_added_columns(table: Table, position: int | None = None) -> Table:
 
 
 def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTable:
-    """Append one row for the group `pay` to the table in folder `path`, and return the table.
+    """Append one row for the Kafka group `pay` to the table in folder `path`, and return the table.
 
     Args:
         path: folder of the table.
-        table: definition of the table. The stored table may lack some of its columns.
+        table: definition of the table. The stored table can lack some of the columns in it.
         poll: time of the poll in milliseconds since the Unix epoch. The keyframe of the row is `START`.
         values: values of other columns of the row.
     """
@@ -59,9 +59,9 @@ def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTab
 
 
 def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
-    """Return the rows of the table, sorted by poll.
+    """Return all rows of the table, sorted by the time of their poll.
 
-    Assert that the rows are the same if they are read by group or by keyframe instead of all at once.
+    Also assert that reading the table by group or by keyframe returns the same rows.
     """
     recorded = RecordedTable(path, table)
     columns = [name for name in COLUMNS if name in table.names]
@@ -142,7 +142,7 @@ WIDER = {table.name: with_added_columns(table) for table in (POLLS, GROUPS, PART
 
 
 def upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the tables `polls`, `groups` and `partitions` additional columns, in the recorder and in the readers."""
+    """Add columns to the tables `polls`, `groups` and `partitions`, in the schemas of the recorder and the readers."""
     tables = tuple(WIDER.get(table.name, table) for table in TABLES)
     for module in (writer_module, recording_reader, keyframe_module, poll_reader):
         for name, value in {table.name.upper(): table for table in tables}.items():
@@ -152,7 +152,7 @@ def upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class WiderBuilder(RecordingBuilder):
-    """Builder for recordings after `upgrade`. It fills the additional columns with the values in `NEW_ROW`."""
+    """Builder for the recordings made after `upgrade`. It fills the additional columns with the values in `NEW_ROW`."""
 
     def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(path)
@@ -175,7 +175,7 @@ def states(lake: RecordingReader) -> dict[int, tuple[object, ...]]:
 
 
 def added(path: Path, name: str) -> list[tuple[int, int | None, str | None]]:
-    """Return the columns `poll`, `number` and `text` of the table `name`, sorted by poll."""
+    """Return the columns `poll`, `number` and `text` of the table `name`, sorted by the time of the poll."""
     rows = RecordedTable(LakeFolder.of(path).table(name), WIDER[name]).read(["poll", "number", "text"])
     return sorted(tuple(row.values()) for row in rows.to_pylist())
 

@@ -1,4 +1,7 @@
-"""Tests of the recorder lock of a lake, which only one process can hold until it releases the lock or ends."""
+"""Tests of the recorder lock of a lake.
+
+Only one process can hold the lock. Another process gets it when the holder releases it or ends.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ lock = RecorderLock(Path(sys.argv[1])); lock.take(); print("held", flush=True); 
 
 
 def held_by_another(path: Path) -> subprocess.Popen[str]:
-    """Start a process that takes the lock at `path` and holds it until it is killed. Return the process."""
+    """Start a process that takes the lock file `path` and holds the lock until it is killed. Return the process."""
     process = subprocess.Popen(
         [sys.executable, "-c", _HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -40,7 +43,7 @@ def held_by_another(path: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_error_for_a_locked_lake_names_host_and_process_of_the_lock_holder(tmp_path: Path) -> None:
+def test_error_for_a_locked_lake_names_host_and_process_id_of_the_lock_holder(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with held_by_another(path) as other:
         with pytest.raises(RefusedError, match=f"process {other.pid} on {socket.gethostname()}"):
@@ -48,7 +51,7 @@ def test_error_for_a_locked_lake_names_host_and_process_of_the_lock_holder(tmp_p
         other.kill()
 
 
-def test_taking_the_recorder_lock_of_a_killed_process_reports_its_crash(tmp_path: Path) -> None:
+def test_next_lock_holder_reports_that_the_previous_holder_was_killed(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with held_by_another(path) as other:
         other.send_signal(signal.SIGKILL)
@@ -59,7 +62,7 @@ def test_taking_the_recorder_lock_of_a_killed_process_reports_its_crash(tmp_path
     lock.release()
 
 
-def test_next_holder_of_the_lock_reports_a_crash_only_after_an_unclean_release(tmp_path: Path) -> None:
+def test_next_lock_holder_reports_a_crash_only_if_the_lock_was_not_released_cleanly(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     first, second = RecorderLock(path), RecorderLock(path)
     first.take()
@@ -101,7 +104,7 @@ def test_renewing_the_lock_updates_the_modification_time_of_its_file(tmp_path: P
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"host": 1}', "\0"])
-def test_damaged_lock_file_does_not_prevent_taking_the_lock(tmp_path: Path, content: str) -> None:
+def test_damaged_lock_file_does_not_prevent_a_recorder_from_taking_the_lock(tmp_path: Path, content: str) -> None:
     path = tmp_path / "lock"
     path.write_text(content)
     lock = RecorderLock(path)

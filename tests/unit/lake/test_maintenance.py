@@ -1,4 +1,4 @@
-"""Tests of `status`, `optimize` and `prune`, with and without a running recorder, and with unreadable tables."""
+"""Tests of the lake functions `status`, `optimize` and `prune`, also during recording, and with unreadable tables."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_optimize_skips_the_recorded_tables_while_a_recorder_runs(lake: Path) ->
     assert maintenance.status(lake).recorder is None
 
 
-def test_recorder_reports_an_earlier_crash_even_after_optimize(lake: Path) -> None:
+def test_next_recorder_reports_the_crash_of_the_previous_one_even_after_optimize(lake: Path) -> None:
     path = LakeFolder.of(lake).local_path / LOCK
     killed = {"host": socket.gethostname(), "pid": dead_pid(), "since": 1.0}
     path.write_text(json.dumps(killed))
@@ -229,7 +229,7 @@ def test_recorder_reports_an_earlier_crash_even_after_optimize(lake: Path) -> No
     lock.release()
 
 
-def test_expired_lock_of_another_host_has_no_current_holder(tmp_path: Path) -> None:
+def test_expired_recorder_lock_of_a_different_host_is_reported_as_not_held(tmp_path: Path) -> None:
     path = tmp_path / "recorder.lock"
     path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "since": 1.0}))
     assert str(current_holder(path)) == "process 1 on elsewhere"
@@ -251,9 +251,9 @@ def test_prune_deletes_rows_of_days_older_than_the_keep_rule_allows(lake: Path) 
 
 
 def test_prune_deletes_rows_of_the_table_polls_before_rows_of_other_tables(lake: Path) -> None:
-    """If pruning is interrupted after `polls`, readers ignore the rows that remain in other tables.
+    """If pruning is interrupted after the table `polls`, old rows remain in other tables.
 
-    They ignore these rows because the table `polls` has no row for their poll.
+    Readers ignore these rows, because the table `polls` has no row for the poll that recorded them.
     """
     assert next(maintenance.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 
@@ -268,7 +268,10 @@ def test_dry_run_of_prune_deletes_no_rows(lake: Path) -> None:
 
 
 def test_keep_rule_of_a_table_overrides_the_layer_rule_and_the_default(lake: Path) -> None:
-    """A keep rule says for how many days a table, or each table of a layer, keeps its rows. None means forever."""
+    """A keep rule says for how many days a table keeps its rows. None means forever.
+
+    The rule of a layer applies to each table of the layer.
+    """
     keep = KeepRules(None, (("gold", 1), ("gold/lag", None)))
     assert list(maintenance.prune(lake, keep, now=NOW)) == []
     done = list(maintenance.prune(lake, KeepRules(1, (("recorded", None),)), now=NOW))

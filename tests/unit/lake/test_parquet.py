@@ -1,6 +1,6 @@
 """Tests of `CompactedFile`, which reads the rows of a Kafka group from one block of a Parquet file.
 
-A block consists of one or more Parquet row groups.
+A block consists of one or more Parquet row groups that follow each other.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def written(path: Path, groups: Mapping[str, int]) -> CompactedFile:
 
 
 def members(file: CompactedFile, blocks: Sequence[int]) -> dict[str, int]:
-    """Return how many rows each group has in the given blocks of a compacted file of table `members`, by group id."""
+    """Read these blocks of a compacted file of the table `members`. Return group id → number of rows in the blocks."""
     found: dict[str, int] = {}
     for row in file.read(blocks, COLUMNS).to_pylist():
         found[row["group"]] = found.get(row["group"], 0) + 1
@@ -83,9 +83,9 @@ def test_compacted_file_has_no_block_for_a_group_without_rows(tmp_path: Path, mo
 def test_compacted_file_has_one_block_if_its_statistics_lack_a_long_group_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A Parquet row group has no minimum and maximum of its Kafka group ids if an id is longer than 4,096 bytes.
+    """Parquet stores no smallest and largest group id of a row group if one of its ids exceeds 4,096 bytes.
 
-    The reader then cannot know which row groups contain a Kafka group, so the whole file is one block.
+    The reader then cannot know which row groups contain a Kafka group. Therefore, the whole file is one block.
     """
     monkeypatch.setattr(parquet, "BLOCK", 1)
     groups = {"a": 1, "x" * 32_000: 2, "z": 1}

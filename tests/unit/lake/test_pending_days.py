@@ -56,7 +56,10 @@ def write(folder: LakeFolder, table: Table, *days: date) -> None:
 
 
 def values_at_noon(day: date) -> dict[str, Any]:
-    """Return type of a column → value for a row of this day. Times are 12:00 UTC, numbers 0, and strings empty."""
+    """Return the values for a row of this day, by type of the column.
+
+    Times are 12:00 UTC of the day, numbers are 0, and strings are empty.
+    """
     noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
     return {"string": "", "boolean": False, "long": 0, "int": 0, "double": 0.0, "date": day, "timestamp": noon}
 
@@ -67,7 +70,7 @@ def ms(day: date, hour: int = 12) -> int:
 
 
 def run_pipeline(folder: LakeFolder) -> tuple[date, ...]:
-    """Simulate a run of the pipeline: write a row for each pending day to all gold tables, and return these days."""
+    """Simulate a pipeline run: write one row per pending day to all gold tables. Return the days that were pending."""
     create_tables(folder, (*GOLD, *GOLD_STATE))
     found = pending_days(folder)
     for table in (*GOLD, *GOLD_STATE):
@@ -89,7 +92,7 @@ def test_pipeline_run_without_pending_days_does_not_rewrite_the_state_file(folde
     assert (folder.local_path / "_checkpoints" / "gold.json").stat().st_ino == before
 
 
-def test_new_polls_are_pending_together_with_the_newest_poll_of_the_previous_run(folder: LakeFolder) -> None:
+def test_new_polls_make_days_pending_from_the_newest_poll_of_the_previous_run(folder: LakeFolder) -> None:
     run_pipeline(folder)
     made = RecordingBuilder(folder.local_path)
     made.poll(poll_of(3), START + 2 * DAY_MS, keyframe=True)
@@ -100,7 +103,7 @@ def test_new_polls_are_pending_together_with_the_newest_poll_of_the_previous_run
     assert pending_days(folder).days == ()
 
 
-def test_commits_are_pending_from_the_newest_commit_of_the_previous_run(folder: LakeFolder) -> None:
+def test_new_commits_make_days_pending_from_the_newest_commit_of_the_previous_run(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
     found = pending_days(folder)
@@ -111,7 +114,7 @@ def test_commits_are_pending_from_the_newest_commit_of_the_previous_run(folder: 
     assert (found.days, found.since) == ((SECOND, THIRD), ms(SECOND))
 
 
-def test_rebalances_are_pending_from_the_earliest_new_rebalance(folder: LakeFolder) -> None:
+def test_new_rebalances_make_days_pending_from_the_earliest_new_rebalance(folder: LakeFolder) -> None:
     write(folder, REBALANCES, FIRST)
     run_pipeline(folder)
     write(folder, REBALANCES, SECOND)
@@ -119,7 +122,7 @@ def test_rebalances_are_pending_from_the_earliest_new_rebalance(folder: LakeFold
     assert (found.days, found.since) == ((SECOND,), ms(SECOND))
 
 
-def test_days_are_pending_from_a_commit_that_was_added_late(folder: LakeFolder) -> None:
+def test_days_are_pending_from_the_day_of_a_commit_that_was_added_late(folder: LakeFolder) -> None:
     """A commit of the first day is added after a run has already processed commits of the second day."""
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
@@ -130,9 +133,9 @@ def test_days_are_pending_from_a_commit_that_was_added_late(folder: LakeFolder) 
 
 
 def test_days_are_pending_from_the_time_in_the_metadata_of_a_delta_commit(folder: LakeFolder) -> None:
-    """The pipeline stores in the metadata of a Delta commit from which time rows have changed.
+    """The pipeline stores in the metadata of a Delta commit the earliest time of the rows that the commit has changed.
 
-    The new files may also contain earlier rows, which have not changed.
+    The new files can also contain earlier rows that have not changed. These rows make no day pending.
     """
     run_pipeline(folder)
     write(folder, REBALANCES, FIRST, SECOND)
@@ -147,9 +150,10 @@ def test_days_are_pending_from_the_time_in_the_metadata_of_a_delta_commit(folder
 
 
 def test_all_days_are_pending_if_the_delta_log_lacks_the_new_table_versions(folder: LakeFolder) -> None:
-    """In this test, the previous run was of an older kgtui version, which did not store when table files were written.
+    """The Delta log lacks a version that was written since the previous run, so it does not say which rows are new.
 
-    If this time were stored, the next run could find the new rows without the Delta log.
+    Even then, the next run could find new rows by the time at which table files were written. In this test, the
+    previous run was of an older kgtui version, which did not store this time.
     """
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
@@ -168,7 +172,7 @@ def test_all_days_are_pending_if_the_delta_log_lacks_the_new_table_versions(fold
 
 
 def without_old_log(folder: LakeFolder, table: Table) -> None:
-    """Delete all versions except the newest one from the Delta log of a table, as after a pause of more than a day."""
+    """Delete all versions except the newest one from a table's Delta log, as Delta does after more than a day."""
     path = folder.table(table.name, table.layer)
     load_deltalake().DeltaTable(str(path)).create_checkpoint()
     for file in sorted(Path(str(path)).glob("_delta_log/*.json"))[:-1]:
@@ -196,7 +200,7 @@ def test_days_are_pending_from_the_earliest_new_row_after_a_long_pause(folder: L
     write(folder, table, FOURTH)
     without_old_log(folder, table)
     found = pending_days(folder)
-    # New commits are pending together with the newest commit of the previous run.
+    # Because there are new commits, the day of the newest commit of the previous run is pending, too.
     assert found.since == (ms(SECOND) if table is COMMITS else ms(THIRD))
     run_pipeline(folder)
     write(folder, table, FIRST)

@@ -1,4 +1,4 @@
-"""Tests that the table schemas are valid, and that a folder is checked before it is used as a lake."""
+"""Tests that the table schemas are valid, and that kgtui checks a folder before it uses the folder as a lake."""
 
 from __future__ import annotations
 
@@ -33,12 +33,15 @@ def test_recorded_tables_begin_with_the_columns_day_keyframe_and_poll(table: obj
     assert len(set(table.names)) == len(table.names)  # type: ignore[attr-defined]
 
 
-def test_polls_is_the_last_of_the_recorded_tables() -> None:
-    """A flush writes the recorded tables in this order, because a row in `polls` says that a poll is complete."""
+def test_the_table_polls_is_the_last_of_the_recorded_tables() -> None:
+    """The recorder writes the tables in this order.
+
+    `polls` must be the last one, because a row in `polls` says that all rows of the poll are complete.
+    """
     assert TABLES[-1] is POLLS
 
 
-def test_arrow_schemas_of_recorded_tables_match_their_definitions() -> None:
+def test_arrow_schemas_of_recorded_tables_match_the_table_definitions() -> None:
     for table in TABLES:
         schema = arrow_schema(table)
         assert schema.names == list(table.names)

@@ -1,4 +1,4 @@
-"""The tables of `crc32_inverse_tables` convert the CRC-32 checksum of four bytes back to these bytes."""
+"""Test of `crc32_inverse_tables`, with which the CRC-32 checksum of four bytes is converted back to these bytes."""
 
 from __future__ import annotations
 

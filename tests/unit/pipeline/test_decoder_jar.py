@@ -25,7 +25,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def use_java(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> None:
-    """Make kgtui run a shell script instead of Java. The script is in a new `JAVA_HOME` below `folder`."""
+    """Create a `JAVA_HOME` below `folder` in which `java` is the shell script `script`, and make kgtui use it."""
     java = folder / "jdk" / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(f"#!/bin/sh\n{script}\n")

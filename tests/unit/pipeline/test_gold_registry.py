@@ -1,4 +1,4 @@
-"""The gold job can compute every gold table. It computes `lag` first, because other gold tables depend on it."""
+"""Test that the gold job can compute every gold table, and computes `lag` first, because other gold tables need it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Tests of `requirements`: if PySpark, Java, a Spark Connect server or a jar is missing or wrong, a message says so.
+"""Tests of `requirements`, which checks PySpark, Java, the Spark Connect server and the jars before a JVM is started.
 
-The message also says what to do. All checks run before a JVM is started.
+If one of them is missing or has the wrong version, a message says so, and says what to do.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Simulate a machine that has none of the jars that Spark needs.
 
     Returns:
-        Folder with two subfolders: `maven`, which replaces the Maven repository, and `cache`, which replaces the user's
-        cache folder. Both do not exist yet.
+        Folder for two subfolders: `maven`, which replaces the Maven repository, and `cache`, which replaces the user's
+        cache folder. Neither of the subfolders exists yet.
     """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(requirements.JARS_VARIABLE, raising=False)
@@ -170,7 +170,7 @@ def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def publish(folder: Path, content: bytes = b"jar") -> Jar:
-    """Put a file into the Maven repository of `no_jars`, and return the jar that kgtui expects there.
+    """Put a file into the Maven repository of the fixture `no_jars`, and return the jar that kgtui expects there.
 
     The checksum of the file is the expected one only if `content` is `b"jar"`.
     """
@@ -239,7 +239,8 @@ def test_maven_password_is_sent_to_the_repository_but_shown_in_no_message(
         with pytest.raises(SparkError) as caught:
             requirements.find_jars()
         server.shutdown()
-    # The second request has no password, because it follows a redirect, which may lead to another server.
+    # The second request has no password, because it follows a redirect, and the redirect could lead to a foreign
+    # server.
     assert received == ["Basic " + base64.b64encode(b"ci:S3cret/1").decode(), None]
     assert "S3cret" not in "".join(traceback.format_exception(caught.value))
     assert f"from http://127.0.0.1:{server.server_port}/maven2: HTTP Error 404" in str(caught.value)

@@ -1,4 +1,4 @@
-"""Tests of the pipeline jobs: queries are stopped after errors and interrupts, and an incomplete read is an error."""
+"""Tests of the pipeline jobs: errors and interrupts stop the Spark queries, and an incomplete read is an error."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class FakeQuery:
     """Imitation of a streaming query without Spark.
 
     Args:
-        has_ended: called by `awaitTermination`. It returns whether the query has ended, or raises the query's error.
-        progress: progress report of the query's newest batch; None if it has no batch.
+        has_ended: function that `awaitTermination` calls. It returns whether the query has ended, or raises the error
+            with which the query failed.
+        progress: progress report of the query's newest batch; None if the query has had no batch.
     """
 
     def __init__(self, has_ended: Callable[[], bool], progress: Any = None) -> None:
@@ -63,7 +64,7 @@ def progress(rows: int, end_offsets: str) -> dict[str, Any]:
 
 
 def ignore(_: object) -> None:
-    """Do nothing. Tests use this function instead of the gold job and of progress callbacks."""
+    """Do nothing. Tests pass this function in place of the gold job and of progress callbacks."""
 
 
 def test_waiting_for_a_query_does_not_stop_a_query_that_has_ended() -> None:
@@ -73,7 +74,7 @@ def test_waiting_for_a_query_does_not_stop_a_query_that_has_ended() -> None:
     assert (batches, query.stopped_in) == ([1], [])
 
 
-def test_interrupted_wait_for_a_query_stops_the_query_in_another_thread() -> None:
+def test_query_is_stopped_in_a_separate_thread_if_waiting_for_it_is_interrupted() -> None:
     query: Any = FakeQuery(is_interrupted)
     with pytest.raises(KeyboardInterrupt):
         await_end(query, ignore)
@@ -83,9 +84,10 @@ def test_interrupted_wait_for_a_query_stops_the_query_in_another_thread() -> Non
 
 @pytest.fixture
 def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
-    """Return a function whose two arguments replace the query of the bronze job and the query of the silver job.
+    """Return a function `replace(topic, silver)`, which makes the pipeline run two fake queries instead of real ones.
 
-    The function returns its arguments.
+    `topic` is the query of the bronze job, which reads the topic `__consumer_offsets`. `silver` is the query of the
+    silver job. The function `replace` returns both fakes.
     """
 
     def replace(topic: FakeQuery, silver: FakeQuery) -> tuple[Any, Any]:
@@ -112,7 +114,7 @@ def run_continuously(sources: Sources, make_gold: Callable[[Any], object] = igno
 def test_continuous_run_updates_the_gold_tables_after_every_interval(
     replace_queries: Callable[..., tuple[Any, Any]],
 ) -> None:
-    """The query is still running in the first four intervals, and fails in the fifth."""
+    """The fake query is still running in the first four intervals, and fails in the fifth."""
     rounds = iter((False, False, False, False))
 
     def has_ended() -> bool:

@@ -1,4 +1,4 @@
-"""Tests of Spark sessions: secrets, the code that is sent to executors, and the end and the output of the JVM."""
+"""Tests of Spark sessions: redacted secrets, the code that executors get, and how the JVM ends and what it prints."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_code_for_spark_executors_imports_only_packages_that_executors_have(tmp_
 
 
 class FailingSession:
-    """Session that cannot be stopped because its JVM has already exited."""
+    """A Spark session that cannot be stopped, because its JVM has already exited."""
 
     def stop(self) -> None:
         raise ConnectionRefusedError
@@ -96,7 +96,7 @@ if "silenced" in sys.argv:
 client = GatewayClient(gateway_parameters=GatewayParameters(port=server.getsockname()[1]))
 client.send_command("m\\nd\\no1\\ne\\n", retry=False)
 """
-"""Program that calls a server through Py4J. The server closes the connection in the middle of the call."""
+"""Source of a program that calls a server through Py4J. The server closes the connection during the call."""
 
 
 @pytest.mark.parametrize(("mode", "traceback"), [("silenced", False), ("default", True)])
@@ -119,7 +119,7 @@ sys.stderr.flush()
 sys.stdin.read()
 sys.stderr.write("later")
 """
-"""Program that writes errors to standard error, and also lines that `filtered_jvm_stderr` removes.
+"""Source of a program that writes errors to standard error, and also lines that `filtered_jvm_stderr` removes.
 
 One line is written in three pieces. The last text is written after the `with` block of `filtered_jvm_stderr` has ended.
 """

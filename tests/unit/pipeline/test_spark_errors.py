@@ -66,7 +66,7 @@ Caused by: java.io.IOException: {cause}
         ("\n  [X] what Spark says\n== Plan ==\n", r"Spark failed: \[X\] what Spark says$"),
     ],
 )
-def test_known_spark_errors_are_translated_into_messages_for_the_user(text: str, message: str) -> None:
+def test_known_errors_of_spark_are_converted_to_short_messages_for_the_user(text: str, message: str) -> None:
     with pytest.raises(SourceError, match=message), translated_spark_errors():
         raise PySparkException(text)
 
@@ -77,7 +77,7 @@ def test_lost_connection_to_the_jvm_is_reported_as_a_jvm_that_has_exited() -> No
     assert "JVM has exited" in str(to_source_error(EOFError()))
 
 
-def test_exceptions_that_do_not_come_from_spark_are_not_translated() -> None:
+def test_exceptions_that_do_not_come_from_spark_are_not_converted() -> None:
     with pytest.raises(KeyError), translated_spark_errors():
         raise KeyError
 

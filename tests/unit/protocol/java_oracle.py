@@ -1,4 +1,4 @@
-"""Run Kafka's own Java classes (kafka-clients 4.4.0, Connect 4.3.1), so that tests can compare kgtui with them."""
+"""Run Kafka's own Java classes (kafka-clients 4.4.0, Connect 4.3.1), so that tests can compare kgtui with these."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 
 
 def ask(questions: Iterable[str]) -> list[str]:
-    """Send questions to `Oracle.java`, one per line, and return the lines that it prints.
+    """Send questions to the Java program `Oracle.java`, one per line. Return the lines that the program prints.
 
     The comment in `Oracle.java` documents the questions and the output.
     """

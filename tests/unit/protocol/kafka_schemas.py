@@ -58,7 +58,7 @@ def kgtui_layout(struct: Struct, version: int) -> list[object]:
 
 
 def kafka_layout(fields: list[dict[str, Any]], shared: dict[str, Any], version: int) -> list[object]:
-    """Return the fields that a message has in one version according to Kafka's schema, as `kgtui_layout` does.
+    """Return the fields that a message has in one version according to Kafka's schema, in the format of `kgtui_layout`.
 
     Args:
         fields: the fields in the schema.
@@ -93,8 +93,8 @@ def _our_default(field: Field) -> object:
 
 
 def _their_default(field: dict[str, Any], kind: str, *, plain: bool) -> object:
-    # In Kafka's schemas, `"default": "null"` means that the default of the field is null. `written` is None only if the
-    # field has no `default`.
+    # In Kafka's schemas, `"default": "null"` means that the default of the field is null. The variable `written` is
+    # None only if the schema gives no default for the field.
     written = field.get("default")
     if not plain:
         return "null" if written == "null" else "empty"
@@ -119,7 +119,7 @@ def check_versions(message: Message, kafka: dict[str, Any]) -> None:
 def check_every_field_is_used(message: Message) -> None:
     """Assert that each field in kgtui's message table is in at least one supported version of the message.
 
-    A nested field must be in a version that also has its parent. The check finds mistakes in version ranges.
+    A nested field must be in a version that also has the parent of the field. The check finds wrong version ranges.
     """
 
     def check(struct: Struct, low: int, high: int) -> None:

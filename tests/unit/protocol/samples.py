@@ -1,4 +1,4 @@
-"""Generate random values for the fields of any version of any message, as defined by kgtui's message tables."""
+"""Generate random values for the fields of every message version, as defined by kgtui's message tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RANGES |= {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
 
 class Samples:
-    """Generates random values of all field types; strings are chosen from `texts`."""
+    """Generates random values of all field types. Strings are chosen from `texts`."""
 
     def __init__(self, random: Random, texts: tuple[str, ...] = _TEXTS) -> None:
         self.random = random

@@ -1,6 +1,6 @@
-"""Decoding a damaged frame returns a value or raises DecodeError.
+"""Tests of decoding damaged frames. Decoding returns a value or raises DecodeError.
 
-The memory and the time for decoding depend only on the size of the frame, not on lengths inside it.
+The memory and the time for decoding depend only on the size of the frame, not on the lengths that the frame claims.
 """
 
 from __future__ import annotations
@@ -101,8 +101,10 @@ def test_decoding_a_damaged_message_raises_no_error_except_decode_error(message:
 
 
 @pytest.mark.parametrize(("message", "version"), [c for c in CASES if c[0].name in FAST], ids=name_of)
-def test_fast_and_generated_decoders_give_the_same_result_for_damaged_frames(message: Message, version: int) -> None:
-    """The hand-written (fast) decoder and the decoder generated from the message table reject the same frames.
+def test_hand_written_and_generated_decoders_give_the_same_result_for_damaged_frames(
+    message: Message, version: int
+) -> None:
+    """The hand-written (fast) decoder of a message rejects the same frames as the decoder generated from its table.
 
     For all other frames, both decoders return the same values.
     """
@@ -145,7 +147,7 @@ def test_decoding_random_bytes_as_a_message_raises_no_error_except_decode_error(
 
 @pytest.mark.parametrize("length", FORGED_LENGTHS)
 def test_decoding_a_frame_with_a_forged_length_needs_little_memory(length: bytes) -> None:
-    """A false length, for example of two billion bytes, overwrites a part of each frame, at many positions in turn.
+    """A false length, for example of two billion bytes, overwrites a part of each frame. The test tries many positions.
 
     Decoding all these frames needs less than 8 MB of memory and less than 60 s of CPU time.
     """

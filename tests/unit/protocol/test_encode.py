@@ -1,4 +1,4 @@
-"""Tests of encoding: absent fields, defaults, values of the wrong type, and malformed message tables."""
+"""Tests of encoding: missing fields, defaults, values of the wrong type, and malformed message tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def short_id(value: object) -> str:
     ids=short_id,
 )
 def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, version: int, value: dict[str, Any]) -> None:
-    """If the encoder silently dropped a filter that the version lacks, the broker would return the wrong groups."""
+    """The encoder raises an error, because dropping the field would change the meaning of the request.
+
+    For example, the broker would return the wrong groups if a filter were dropped without an error.
+    """
     with pytest.raises(EncodeError, match="must not be dropped"):
         api.request.encode(version, value)
 
@@ -110,7 +113,10 @@ def test_decoding_null_in_a_non_nullable_field_raises_decode_error() -> None:
 
 
 def test_decoding_rejects_a_tagged_field_whose_size_is_too_small() -> None:
-    """The size precedes the value of the field. If the size is too large, the bytes after the value are skipped."""
+    """The encoded size precedes the value of the field. The test makes it too small.
+
+    If the size is too large, decoding succeeds, and the bytes after the value are skipped.
+    """
     start = bytes(2) + b"\1" + bytes(4)
     epoch = (9).to_bytes(8, "big")
     longer = start + b"\1\1\x0a" + epoch + b"??"
@@ -119,7 +125,7 @@ def test_decoding_rejects_a_tagged_field_whose_size_is_too_small() -> None:
         API_VERSIONS.response.decode(3, start + b"\1\1\4" + epoch)
 
 
-def test_encoding_accepts_mappings_and_sequences_other_than_dict_and_list() -> None:
+def test_encoding_accepts_all_kinds_of_mappings_and_sequences() -> None:
     from types import MappingProxyType
 
     rows = (MappingProxyType({"GroupId": "g"}),)
@@ -146,7 +152,7 @@ def test_parsing_a_malformed_message_table_raises_value_error(rows: Rows) -> Non
 
 
 @pytest.mark.parametrize(("text", "low", "high"), [("3+", 3, 32767), ("0-7", 0, 7), ("5", 5, 5)])
-def test_version_ranges_are_parsed_with_and_without_an_upper_limit(text: str, low: int, high: int) -> None:
+def test_version_ranges_are_parsed_with_and_without_a_highest_version(text: str, low: int, high: int) -> None:
     versions = Versions.parse(text)
     assert versions == (low, high)
     assert versions.has(low)

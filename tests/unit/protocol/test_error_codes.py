@@ -26,10 +26,14 @@ def test_error_names_and_messages_equal_those_of_kafka(kafka_errors: dict[int, t
     assert len(ours) == 138
 
 
-def test_only_errors_that_kafka_does_not_retry_have_the_reaction_final(
+def test_exactly_the_errors_that_kafka_does_not_retry_have_the_reaction_final(
     kafka_errors: dict[int, tuple[str, bool, str]],
 ) -> None:
-    """The exceptions are 0 (no error) and 129 (REBOOTSTRAP_REQUIRED), to which kgtui reacts in other ways."""
+    """`Reaction.FINAL` means that kgtui does not repeat the request.
+
+    Two codes are exceptions: Kafka does not retry 0 (no error) and 129 (REBOOTSTRAP_REQUIRED), but in kgtui, they have
+    reactions of their own.
+    """
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}
     assert retried == retriable | {0, 129}
@@ -50,7 +54,7 @@ def test_error_codes_of_the_group_apis_have_the_expected_reactions(codes: tuple[
     assert {lookup(code).reaction for code in codes} == {reaction}
 
 
-def test_constants_in_error_numbers_equal_the_error_codes_of_kafka() -> None:
+def test_error_number_constants_equal_the_error_codes_of_kafka() -> None:
     named = {name: number for name, number in vars(error_numbers).items() if isinstance(number, int)}
     assert named == {name: code for code, error in CODES.items() if (name := error.name) in named}
     assert len(named) == 18

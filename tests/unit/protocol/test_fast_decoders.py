@@ -1,4 +1,4 @@
-"""The hand-written (fast) decoders return the same values as the decoders generated from the message tables."""
+"""Tests that the hand-written (fast) decoders return the same values as the decoders generated from message tables."""
 
 from __future__ import annotations
 
@@ -109,9 +109,9 @@ def test_listgroups_rows_with_tagged_fields_or_long_strings_are_decoded() -> Non
 
 
 def test_listgroups_rows_with_equal_states_have_the_same_state_object() -> None:
-    """Two responses differ only in the state of one group, so that only the bytes of this group's row differ.
+    """Two responses differ only in the state of one group, so only the row of this group has different bytes.
 
-    The decoded rows contain two different states, and each state is one string object.
+    Equal states must be the same string object in all decoded rows, to save memory. There are two different states.
     """
     groups = [
         {"GroupId": f"g{n}", "ProtocolType": "consumer", "GroupState": "Stable", "GroupType": "classic"}
@@ -128,9 +128,9 @@ def test_listgroups_rows_with_equal_states_have_the_same_state_object() -> None:
 
 
 def test_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
-    """The cache maps the bytes of a row after its group id to the decoded values.
+    """The cache maps the bytes that follow the group id in an encoded row to the values decoded from them.
 
-    These bytes differ in all 20,000 rows of this test, but the cache keeps at most 4,096 entries.
+    In this test, these bytes differ in all 20,000 rows, but the cache keeps at most 4,096 entries.
     """
     decode = row_decoder(4)
     for number in range(20_000):
@@ -141,9 +141,9 @@ def test_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
 
 
 def test_rows_with_different_tagged_fields_have_the_same_state_object() -> None:
-    """A newer broker may add a tagged field that has a different value in every row.
+    """The rows have a tagged field of a newer broker, which has a different value in every row.
 
-    The decoded rows must nevertheless have the same string object as their state, to save memory.
+    Nevertheless, equal states must be the same string object in all decoded rows, to save memory.
     """
     rows = [
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])
@@ -157,7 +157,7 @@ def test_rows_with_different_tagged_fields_have_the_same_state_object() -> None:
 def test_group_id_whose_length_takes_two_bytes_is_decoded() -> None:
     """If the decoder read only the first byte of the length, it would end the id one byte too early.
 
-    The other bytes of the row would then equal those of an earlier row, whose decoded values are cached.
+    The bytes after the id would then equal those of an earlier row, for which the cache has decoded values.
     """
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
@@ -173,7 +173,7 @@ def test_decoding_a_damaged_listgroups_row_raises_decode_error(row: bytes) -> No
 
 
 def test_offsetfetch_response_with_tagged_fields_in_some_partitions_is_decoded() -> None:
-    """Partitions with tagged fields have longer rows than the others, so the decoder must read the rows one by one."""
+    """Partitions with tagged fields have longer rows than other partitions, so the rows are decoded one by one."""
 
     def partition(index: int, metadata: bytes, tags: bytes) -> bytes:
         fixed = index.to_bytes(4, "big") + (1000 + index).to_bytes(8, "big") + bytes(4)
@@ -204,11 +204,11 @@ def test_listoffsets_response_with_tagged_fields_in_some_partitions_is_decoded()
         assert [row[3] for row in decoded["Topics"][0]["Partitions"]] == [7 * n for n in range(10)]
 
 
-def test_offsetfetch_rows_that_only_seem_equally_long_are_decoded() -> None:
+def test_offsetfetch_rows_of_different_sizes_that_look_equally_long_are_decoded() -> None:
     """If the rows of all partitions have the same size, the decoder reads them in one step.
 
-    To find out whether the sizes are equal, it checks one byte per row, at equal distances. In this test, rows of
-    different sizes can contain the expected byte at these positions.
+    To find out whether the sizes are equal, it checks one byte per row, at equal distances. In this test, the rows have
+    different sizes, but the checked bytes can have the expected values by chance.
     """
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):

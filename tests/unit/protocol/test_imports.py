@@ -1,4 +1,4 @@
-"""The protocol package imports only the standard library and `kgtui.errors`."""
+"""Test that the package `kgtui.protocol` imports only the standard library and `kgtui.errors`."""
 
 from __future__ import annotations
 

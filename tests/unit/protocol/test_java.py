@@ -1,4 +1,4 @@
-"""Kafka's own Java classes decode the messages that kgtui encodes, and encode them to the same bytes."""
+"""Tests that Kafka's own Java classes decode the messages that kgtui encodes, and encode them to the same bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _every_message() -> Iterator[tuple[str, Message]]:
 
 
 def test_java_decodes_every_message_version_and_encodes_the_same_bytes() -> None:
-    """Java's decoder must read each frame to its last byte."""
+    """Java's decoder must also consume each frame up to its last byte."""
     samples = Samples(Random(20261121))
     questions, written = [], []
     for prefix, message in _every_message():

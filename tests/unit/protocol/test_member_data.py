@@ -68,7 +68,10 @@ def test_consumer_member_data_of_an_unknown_version_is_decoded_as_version_3() ->
 
 
 def test_consumer_subscription_without_its_last_fields_is_decoded() -> None:
-    """Data with version number 1 may end after the last field of version 0. Data that ends elsewhere is malformed."""
+    """Data with version number 1 can end after the last field of version 0.
+
+    Data that ends inside a field is malformed.
+    """
     oldest = consumer.encode_subscription(consumer.Subscription(0, ("orders",)))
     assert consumer.decode_subscription(b"\0\1" + oldest[2:]) == consumer.Subscription(1, ("orders",))
     full = consumer.encode_subscription(consumer.Subscription(1, ("orders",), owned=OWNED))
@@ -125,7 +128,7 @@ def test_connect_subscription_without_an_allocation_is_decoded(
 
 
 def test_connect_assignments_without_their_last_fields_are_decoded(connect_data_of_java: dict[str, bytes]) -> None:
-    """Up to three fields may be missing at the end of the data. Data that ends inside a field is malformed."""
+    """Up to three fields can be missing at the end of the data. Data that ends inside a field is malformed."""
     full = connect_data_of_java["assignment-2"]
     found = {size: connect.decode_assignment(full[:size]) for size in range(len(full))}
     read = {size: value for size, value in found.items() if value is not None}
@@ -160,7 +163,7 @@ def test_a_schema_registry_assignment_is_unchanged_after_encoding_and_decoding()
 
 
 def test_missing_or_invalid_fields_of_a_schema_registry_are_decoded_as_none() -> None:
-    """Registries other than Confluent's, such as Karapace, may send incomplete data.
+    """Registries other than Confluent's, such as Karapace, can send incomplete data.
 
     A missing `scheme` is decoded as `http`. Unknown fields are ignored.
     """

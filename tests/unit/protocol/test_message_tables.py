@@ -1,4 +1,4 @@
-"""Every message table equals the schema of the message in kafka-clients 4.4.0, in every field and version."""
+"""Tests that every message table equals the message's schema in kafka-clients 4.4.0, in every field and version."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("message", CASES, ids=name_of)
-def test_message_tables_have_the_same_fields_as_the_schemas_of_kafka(message: Message) -> None:
+def test_fields_of_each_message_table_equal_the_fields_in_its_kafka_schema(message: Message) -> None:
     check_versions(message, schema(message.name))
 
 
@@ -45,7 +45,7 @@ def test_api_keys_and_message_names_equal_those_of_kafka(api: Api) -> None:
 
 
 def test_each_api_supports_the_expected_versions() -> None:
-    """This test fails if a message table no longer supports one of its earlier versions."""
+    """The test lists the versions, so that it fails if a message table no longer supports one of them."""
     supported = {api.name: (api.low, api.high) for api in APIS.values()}
     assert supported == {
         "ApiVersions": (0, 4),

@@ -1,4 +1,4 @@
-"""kgtui encodes and decodes messages like the packages kio and kafka-python, if they support the message."""
+"""Tests that kgtui encodes and decodes messages like the packages kio and kafka-python, as far as they support them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.schema import Struct
 
 VALUES_PER_VERSION = 15
-# (Message name, version) of messages that are newer than the schemas of kio 0.6.5 and kafka-python 3.0.12
+# `(message name, version)` of the messages that are newer than the schemas of kio 0.6.5 and kafka-python 3.0.12.
 NEWER_THAN_OTHERS = {
     ("DeleteGroupsRequest", 3),
     ("DeleteGroupsResponse", 3),
@@ -56,7 +56,7 @@ class KnownCodes(Samples):
 
 
 def in_order(struct: Struct, version: int, value: dict[str, Any], without: str = "\0") -> list[object]:
-    """Return the values of the fields that one version has, in the order of the fields and without their names.
+    """Return the field values of one version of a struct as a list, in the order of the fields.
 
     Fields whose names end with `without` are left out. With the default, no field is left out.
     """

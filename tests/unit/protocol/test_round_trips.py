@@ -1,4 +1,4 @@
-"""Encoded values decode to the same values in every version of every message."""
+"""Tests that encoded values are decoded to the same values in every version of every message."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_fields_without_a_value_are_encoded_and_decoded_as_their_defaults(messag
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 def test_decoding_ignores_bytes_before_and_after_a_message(message: Message, version: int) -> None:
-    """A message starts after the bytes of its header, and a newer broker may add bytes after the message."""
+    """A message can start after the bytes of its header, and a newer broker can add bytes after the message."""
     value = samples_with_invalid_utf8(Random(7)).value(message.struct, version)
     data = message.encode(version, value)
     assert message.decode(version, b"head" + data + b"tail", 4) == message.decode(version, data)
@@ -64,7 +64,7 @@ def test_decoding_ignores_bytes_before_and_after_a_message(message: Message, ver
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 def test_decoding_a_truncated_message_raises_decode_error(message: Message, version: int) -> None:
-    """The decoder rejects each part of a frame that lacks the last bytes of the frame."""
+    """Every frame that is cut before its last byte is rejected."""
     value = samples_with_invalid_utf8(Random(3)).value(message.struct, version)
     data = message.encode(version, value)
     for size in range(min(len(data), 800)):

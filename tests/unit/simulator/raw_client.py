@@ -78,7 +78,7 @@ class RawClient:
 async def ask(
     cluster: Simulator, node: int, api: Api, fields: dict[str, Any], version: int | None = None
 ) -> dict[str, Any]:
-    """Send one request on a new connection and return the decoded response.
+    """Send one request to broker `node` on a new connection, and return the decoded response.
 
     By default, the request has the newest version that kgtui supports.
     """

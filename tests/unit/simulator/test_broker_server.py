@@ -1,4 +1,4 @@
-"""A simulated broker responds to supported requests in order, and rejects other requests as a real broker does."""
+"""Tests of a simulated broker: it responds in order, and rejects unsupported requests as a real broker does."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def test_simulated_broker_sends_responses_in_the_order_of_the_requests(clu
     assert [unpack_from(">i", answer)[0] for answer in answers if answer] == sent
 
 
-async def test_a_request_that_arrives_in_several_packets_gets_one_response(cluster: Simulator) -> None:
+async def test_a_request_that_arrives_byte_by_byte_gets_one_response(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         frame = pack(">hhih", 16, 0, 5, -1)
         for byte in pack(">i", len(frame)) + frame:
@@ -146,7 +146,7 @@ async def test_each_group_is_listed_only_by_its_coordinator(cluster: Simulator) 
         assert one["NodeId"] == listed[key]
 
 
-async def test_filters_of_listgroups_ignore_case_and_may_contain_unknown_values(cluster: Simulator) -> None:
+async def test_filters_of_listgroups_ignore_case_and_accept_unknown_values(cluster: Simulator) -> None:
     async def count(**filters: list[str]) -> int:
         return sum([len((await ask(cluster, node, LIST_GROUPS, filters))["Groups"]) for node in (1, 2, 3)])
 

@@ -1,4 +1,4 @@
-"""A simulated cluster in a child process executes commands, and ends at the latest when its parent process ends."""
+"""Tests of a simulated cluster in a child process: it executes commands, and ends when its parent process ends."""
 
 from __future__ import annotations
 
@@ -163,5 +163,5 @@ def test_invalid_simulator_options_are_rejected(bad: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "127.8.0.1", "[::1]", "localhost"])
-def test_simulator_options_recognize_every_form_of_a_loopback_address(host: str) -> None:
+def test_simulator_options_recognize_all_notations_of_a_loopback_address(host: str) -> None:
     assert Options(listen=f"{host}:0").loopback

@@ -1,4 +1,4 @@
-"""Tests of the contents of scenarios, mainly of `company`, which has groups of all types, in all states."""
+"""Tests of what the scenarios contain, mainly of `company`, which has groups of all types in all states."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ async def test_the_scenarios_plain_and_empty_define_no_groups() -> None:
 
 
 async def test_groups_are_generated_up_to_the_requested_number() -> None:
-    """The option `groups` sets the number of all groups, including the groups that the scenario defines."""
+    """The option `groups` sets the total number of groups, including the groups that the scenario file defines."""
     state = Simulator(groups=500, clock=ManualClock()).state
     assert state.generated is not None
     assert len(state.groups) + len(state.generated.index) == 500

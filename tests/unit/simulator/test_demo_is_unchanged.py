@@ -1,4 +1,4 @@
-"""The responses of the demo cluster equal digests that were recorded earlier.
+"""Tests that the responses of the demo cluster have the digests that were stored earlier.
 
 The demo must not change by accident, because screen snapshots, end-to-end tests and the documentation show it. After an
 intended change of the demo, run `python -m tests.unit.simulator.test_demo_is_unchanged` to write the digests again.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DIGESTS = Path(__file__).with_name("demo_digests.json")
 API = {api.name: api for api in APIS.values()}
 GENERATED = 40
-"""Maximum number of generated groups per cluster about which requests are sent."""
+"""Per cluster, requests are sent about at most this number of generated groups."""
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "company": {},

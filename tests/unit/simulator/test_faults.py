@@ -1,4 +1,4 @@
-"""Injected faults affect only the chosen broker or group, and end when they are cleared."""
+"""Tests of injected faults: a fault affects only the chosen broker or group, and ends when it is cleared."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def test_an_injected_throttle_time_is_reported_and_pauses_the_connection(c
     assert (await ask(cluster, 2, LIST_GROUPS, {}))["ThrottleTimeMs"] == 0
 
 
-async def test_cutting_connections_closes_open_connections_but_not_later_ones(cluster: Simulator) -> None:
+async def test_cutting_the_connections_of_a_broker_does_not_prevent_new_connections(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as one, RawClient(address(cluster, 2)) as other:
         await one.call(LIST_GROUPS, 5, {})
         await other.call(LIST_GROUPS, 5, {})
@@ -101,7 +101,7 @@ async def test_cutting_connections_closes_open_connections_but_not_later_ones(cl
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
 
 
-async def test_a_restarted_simulated_broker_gets_its_port_and_groups_back(cluster: Simulator) -> None:
+async def test_a_restarted_simulated_broker_has_the_same_port_and_groups_as_before(cluster: Simulator) -> None:
     state = cluster.state
     before = {name: state.coordinator(name) for name in state.groups}
     port = state.node(2).port
@@ -217,7 +217,7 @@ async def test_a_response_with_a_damaged_body_cannot_be_decoded(cluster: Simulat
         assert (await client.call(LIST_GROUPS, 5, {}))["ErrorCode"] == 0
 
 
-async def test_injected_damage_can_cut_a_response_or_change_its_correlation_id(cluster: Simulator) -> None:
+async def test_injected_damage_can_truncate_a_response_or_change_its_correlation_id(cluster: Simulator) -> None:
     cluster.faults.damage(1, "cut")
     async with RawClient(address(cluster, 1)) as client:
         client.ask(LIST_GROUPS, 5, {})

@@ -38,7 +38,7 @@ def test_most_generated_groups_are_classic_or_consumer_groups() -> None:
     assert set(states) == {"Empty", "Stable"}
 
 
-def test_churn_is_the_fraction_of_generated_groups_that_change_per_step() -> None:
+def test_churn_is_the_fraction_of_generated_groups_that_change_in_one_step() -> None:
     """A step takes 2 s. About 1 % of 20,000 groups should change in each step."""
     generated = generate(20_000, churn=0.01)
     for tick in range(1, 6):
@@ -56,7 +56,7 @@ def test_generated_groups_do_not_change_if_churn_is_0() -> None:
     assert kinds_and_states(generated) == before
 
 
-def test_states_of_generated_groups_do_not_depend_on_the_number_of_updates() -> None:
+def test_states_of_generated_groups_depend_only_on_the_time_and_the_seed() -> None:
     once, often = generate(), generate()
     once.advance_to(200.0)
     for second in range(0, 201, 5):
@@ -107,7 +107,7 @@ async def test_listgroups_returns_all_generated_groups_that_match_its_filters() 
         )
 
 
-async def test_a_generated_group_that_is_found_by_id_has_the_generated_type_and_state() -> None:
+async def test_looking_up_a_generated_group_by_id_gives_its_generated_type_and_state() -> None:
     cluster = Simulator(groups=3_000, scenario="plain", churn=0.2, clock=ManualClock())
     cluster.advance(20)
     generated = cluster.state.generated

@@ -1,4 +1,4 @@
-"""Simulated groups of each type have the states and the describe responses that real coordinators return."""
+"""Tests that simulated groups of each type have the states and describe responses that real coordinators return."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GROWING = RotatingMembership(100.0, ((0, 1), (0, 1, 2)))
 
 
 def states(group: Group, times: range) -> list[str]:
-    """Return the states of the group at these times, without consecutive repetitions."""
+    """Return the states of the group at these times. Equal states that follow each other are returned once."""
     at_each_time = [group.state(t) for t in times]
     return at_each_time[:1] + [after for before, after in pairwise(at_each_time) if before != after]
 

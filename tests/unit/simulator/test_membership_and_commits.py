@@ -1,4 +1,4 @@
-"""Tests of simulated logs, memberships and commit patterns, which depend only on the time."""
+"""Tests of simulated logs, memberships and commit patterns. They are functions of the time only."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def lag(pattern: CommitPattern, t: float) -> int:
     return sum(end - (at or 0) for at, end in zip(pattern.committed_offsets(TOPIC, t), TOPIC.log_ends(t), strict=True))
 
 
-def test_lag_of_each_commit_pattern_follows_the_description_in_its_docstring() -> None:
+def test_lag_of_each_commit_pattern_is_as_its_docstring_describes() -> None:
     assert lag(Steady(), 900) < 4 * 20 * 1.5 * 10
     assert lag(Lagging(), 60) < lag(Lagging(), 600) < lag(Lagging(), 6_000)
     assert lag(Draining(), 60) > lag(Draining(), 600) > lag(Draining(), 1_000)
@@ -74,7 +74,7 @@ def test_members_of_a_rotating_membership_change_at_the_end_of_each_period() -> 
     assert (membership.change, membership.since, len(membership.before)) == (1, 2.5, 2)
 
 
-def test_a_member_that_leaves_and_returns_in_a_rotation_is_a_new_member() -> None:
+def test_a_rotating_member_that_leaves_and_returns_counts_as_a_new_member() -> None:
     schedule = RotatingMembership(10.0, ((0, 1), (0,)))
     assert schedule.at(5).slots == (Slot(0, 0), Slot(1, 0))
     assert schedule.at(15).slots == (Slot(0, 0),)
@@ -82,7 +82,7 @@ def test_a_member_that_leaves_and_returns_in_a_rotation_is_a_new_member() -> Non
     assert ConstantMembership(2).at(1e9).slots == ConstantMembership(2).at(0).slots
 
 
-def test_simulated_hosts_and_kafka_ids_depend_only_on_the_name() -> None:
+def test_simulated_hosts_and_kafka_ids_depend_only_on_a_name() -> None:
     assert hash_host("a") == hash_host("a") != hash_host("b")
     assert hash_kafka_id("x") == hash_kafka_id("x")
     assert all(not hash_kafka_id(number).startswith("-") for number in range(500))

@@ -1,4 +1,4 @@
-"""Simulated brokers of older releases respond like real brokers, even if the brokers have different releases."""
+"""Tests that simulated brokers of older releases respond like real brokers, also in a cluster of several releases."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ async def test_offsetfetch_before_v8_returns_the_offsets_of_one_group() -> None:
         assert wrong["Topics"][0]["Partitions"][0]["ErrorCode"] == 16
 
 
-async def test_groups_of_newer_types_have_newer_brokers_as_coordinators() -> None:
+async def test_coordinators_of_newer_group_types_are_brokers_that_support_these_types() -> None:
     async with Simulator(brokers=4, kafka_version="2.4,4.4", clock=ManualClock()) as cluster:
         names = [node.release.name for node in cluster.state.nodes]
         assert names == ["2.4", "4.4", "2.4", "4.4"]

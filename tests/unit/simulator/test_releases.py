@@ -1,4 +1,4 @@
-"""The API versions of each simulated Kafka release equal the versions in the message schemas of Kafka's jars."""
+"""Tests that the API versions of each simulated Kafka release equal those in the message schemas of Kafka's jars."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests import jars
 
 
 def ranges_in(jar: Path) -> Ranges:
-    """Return API key → (lowest version, highest version), as the message schemas in a `kafka-clients` jar say.
+    """Return API key → (lowest version, highest version) according to the message schemas in a `kafka-clients` jar.
 
     Only the APIs that kgtui uses are included. Versions that Kafka marks as unstable are left out.
     """

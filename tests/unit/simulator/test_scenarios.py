@@ -1,4 +1,4 @@
-"""Tests of scenario files: every shipped scenario can be built, and errors in a file are reported."""
+"""Tests of scenario files: every scenario of kgtui can be built, and errors in a scenario file are reported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def test_an_unknown_scenario_is_rejected() -> None:
 
 
 def test_the_scenario_company_has_a_group_for_each_hostile_group_id() -> None:
-    """Hostile ids contain, for example, escape sequences, markup or CSV formulas."""
+    """Hostile group ids could harm a program that prints them unescaped.
+
+    For example, they contain terminal escape sequences, markup or CSV formulas.
+    """
     ids = hostile_group_ids()
     assert set(ids) <= Simulator(clock=ManualClock()).state.groups.keys()
     assert [len(name) for name in ids[-2:]] == [249, 32_000]

@@ -1,4 +1,4 @@
-"""Simulated groups never commit a lower offset than before, and kgtui gives each of them the intended verdict."""
+"""Tests that simulated groups never lower a committed offset, and that kgtui gives them the intended verdicts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ def described(group: Group, t: float) -> GroupDescription:
 
 
 def test_generated_groups_never_commit_a_lower_offset_than_before() -> None:
-    """The offsets also do not decrease during a rebalance, while a group is Empty, or when members return."""
+    """The committed offsets do not decrease at any time.
+
+    This includes the time of a rebalance, the time while a group is Empty, and the moment when members return.
+    """
     generated = GeneratedGroups(150, seed=3, partitions=2, churn=0.05, types=TYPES)
     newest: dict[tuple[str, str, int], int] = {}
     states: set[str] = set()
@@ -83,7 +86,7 @@ def test_generated_groups_never_commit_a_lower_offset_than_before() -> None:
     assert {"Empty", "Stable", "PreparingRebalance"} <= states
 
 
-def test_a_halted_group_keeps_the_offsets_committed_before_it_stopped() -> None:
+def test_a_halted_group_keeps_the_offsets_that_it_committed_before_the_halt() -> None:
     topic = Topic("t", partitions=2)
     halted = Halted(Steady(), 100.0)
     assert halted.committed_offsets(topic, 500.0) == Steady().committed_offsets(topic, 100.0)

@@ -21,7 +21,7 @@ Record = tuple[bytes, bytes | None]
 
 
 class KafkaResult(NamedTuple):
-    """Kafka's result for one record.
+    """What Kafka's classes return for one record.
 
     If Kafka decoded the record, `json` and `written` are set, and `error` is empty. Otherwise, only `error` is set.
     """
@@ -31,11 +31,11 @@ class KafkaResult(NamedTuple):
     written: Record | None
     """Key and value of the decoded record after Kafka has encoded it again; None if Kafka cannot decode the record."""
     error: str
-    """The text `error` and the Java exception; an empty string if Kafka decoded the record."""
+    """The word `error` and the Java exception; an empty string if Kafka decoded the record."""
 
 
 def types() -> dict[int, tuple[str, int]]:
-    """Return number of a record type in Kafka → `(name of the type, newest version of its value)`."""
+    """Return the record types in Kafka: number of a record type → `(name of the type, newest version of its value)`."""
     lines = (line.split("\t") for line in _ask(["types"]))
     return {int(number): (name, int(newest)) for number, name, newest in lines}
 

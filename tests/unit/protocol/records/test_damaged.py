@@ -1,6 +1,6 @@
-"""Decoding damaged bytes returns a record or an `Undecodable` object.
+"""Tests of decoding damaged records. The result is a record or an `Undecodable` object, never an exception.
 
-The memory and the time for decoding depend only on the number of bytes, not on lengths inside the record.
+The memory and the time for decoding depend only on the number of bytes, not on the lengths that the record claims.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from tests.unit.protocol.test_damaged import FORGED_LENGTHS, damage
 
 
 def check_usable(record: CoordinatorRecord) -> None:
-    """Check that a record can be formatted as JSON and its members can be decoded.
+    """Check that a record can be formatted as JSON, and that its members can be decoded.
 
-    Also check that encoding and decoding the record does not change it.
+    Also check that the record is the same after it was encoded and decoded again.
     """
     as_json(record)
     classic_members(record)
@@ -96,7 +96,7 @@ def test_decoding_random_bytes_as_a_record_never_raises_an_error(
 
 @pytest.mark.parametrize("length", FORGED_LENGTHS)
 def test_decoding_a_record_with_a_forged_length_needs_little_memory(length: bytes) -> None:
-    """A false length, often a huge one, overwrites a part of the key or of the value, at many positions in turn.
+    """A false length, often a huge one, overwrites a part of the key or of the value. The test tries many positions.
 
     Decoding all these records needs less than 8 MB of memory and less than 60 s of CPU time.
     """

@@ -79,7 +79,7 @@ def test_offset_commits_are_decoded_to_the_expected_fields(version: int, rest: s
 
 
 def test_decoding_a_record_keeps_unknown_tagged_fields_by_number() -> None:
-    """Newer brokers may add tagged fields to flexible values without a new version (KIP-915)."""
+    """A newer broker can add tagged fields to a flexible value without a new version number (KIP-915)."""
     record = decoded(
         COMMIT_KEY, COMMIT_V4 + bytes.fromhex("03 00 10 000102030405060708090a0b0c0d0e0f 07 03 aabbcc 09 00")
     )
@@ -106,7 +106,7 @@ def test_the_tagged_field_that_kafka_4_4_added_to_streams_metadata_is_kept() -> 
 
 
 def test_offset_commits_with_a_key_of_version_0_and_a_newer_value_are_decoded() -> None:
-    """Before Kafka 4, brokers wrote values of any version after keys of version 0."""
+    """Before Kafka 4, the key of an offset commit had version 0 even if its value had a newer version."""
     for version in (1, 2, 3, 4):
         value = {"offset": 41, "metadata": "m", "commitTimestamp": 1_700_000_000_000}
         key, written = encode(
@@ -171,7 +171,7 @@ def test_consumer_group_members_are_decoded_with_and_without_classic_metadata() 
         (b"\0\0" + COMMIT_KEY[2:], b"\0\5" + bytes(40), DecodeFailure.UNKNOWN_VERSION, "versions 0 to 4, not 5"),
     ],
 )
-def test_decoding_a_malformed_record_returns_the_reason(
+def test_decoding_a_malformed_record_returns_the_reason_why_it_is_undecodable(
     key: bytes | None, value: bytes | None, failure: DecodeFailure, reason: str
 ) -> None:
     found = undecodable(key, value)
@@ -194,7 +194,7 @@ def test_an_undecodable_record_has_a_type_and_a_version_if_they_can_be_read() ->
 
 
 def test_a_tombstone_with_a_damaged_key_is_undecodable() -> None:
-    """If the damaged key were decoded, the tombstone might delete the committed offset of another partition."""
+    """If kgtui accepted the damaged key, the tombstone could delete the committed offset of a different partition."""
     assert undecodable(COMMIT_KEY[:-2], None).failure is DecodeFailure.DAMAGED_KEY
 
 
@@ -263,7 +263,7 @@ def test_members_of_connect_and_schema_registry_groups_are_decoded() -> None:
 
 
 def test_malformed_data_of_a_classic_member_is_kept_as_bytes() -> None:
-    """If the data cannot be decoded, `subscription` and `assignment` of the member are None."""
+    """If the data cannot be decoded, `subscription` and `assignment` of the decoded member are None."""
     noise = (b"\xff\xfe noise", b"")
     for protocol_type in ("consumer", "connect", "sr", "of somebody's own"):
         members = classic_members(group_of(protocol_type, noise, noise))

@@ -1,4 +1,4 @@
-"""kgtui decodes and encodes records of every type and version like the group coordinator of Kafka."""
+"""Tests that kgtui decodes and encodes records of every type and version like Kafka's group coordinator."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def test_kgtui_and_kafka_encode_records_to_the_same_bytes(answers: list[tuple[Re
         assert kafka.written == record
 
 
-def test_kgtui_never_decodes_damaged_records_differently_from_kafka() -> None:
-    """If Kafka rejects a record, kgtui rejects it, too. If both decode the record, the results are equal.
+def test_kgtui_decodes_damaged_records_to_the_same_values_as_kafka_or_rejects_them() -> None:
+    """If Kafka rejects a damaged record, kgtui rejects it, too. If both decode the record, the results are equal.
 
-    kgtui also rejects records with trailing bytes or with strings that are not UTF-8, which Kafka accepts. Unknown
-    tagged fields are not compared, because Kafka does not print them.
+    kgtui also rejects records that Kafka accepts: records with trailing bytes or with strings that are not UTF-8.
+    Unknown tagged fields are not compared, because Kafka does not print them.
     """
     random = Random(9)
     damaged: list[Record] = []

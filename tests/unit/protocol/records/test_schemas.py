@@ -1,4 +1,4 @@
-"""Every record table equals the schema in the jar of Kafka's group coordinator, in every field and version."""
+"""Tests that every record table equals its schema in the jar of Kafka's group coordinator, field by field."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def test_kgtui_has_a_record_table_for_each_record_schema_of_kafka() -> None:
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_record_tables_have_the_same_fields_as_the_schemas_of_kafka(message: Message) -> None:
+def test_fields_of_each_record_table_equal_the_fields_in_its_kafka_schema(message: Message) -> None:
     check_versions(message, schema(message))
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_record_tables_support_all_versions_in_the_schemas_of_kafka(message: Message) -> None:
+def test_record_tables_support_all_versions_in_their_kafka_schemas(message: Message) -> None:
     newest = schema(message)["validVersions"].rpartition("-")[2]
     assert (message.low, message.high) == (0, int(newest))
 
@@ -65,13 +65,13 @@ def test_each_field_of_a_record_table_is_in_at_least_one_version(message: Messag
 
 
 @pytest.mark.parametrize("kind", RECORD_SCHEMAS.values(), ids=lambda kind: kind.type.name)
-def test_record_tables_have_the_same_type_and_name_as_the_schemas_of_kafka(kind: RecordSchema) -> None:
+def test_record_types_and_names_in_the_record_tables_equal_those_in_kafka_schemas(kind: RecordSchema) -> None:
     for message, what in ((kind.key, "coordinator-key"), (kind.value, "coordinator-value")):
         kafka = schema(message)
         assert (kafka["apiKey"], kafka["type"], kafka["name"]) == (kind.type, what, message.name)
 
 
-def test_record_types_and_their_newest_versions_equal_those_of_kafka() -> None:
+def test_numbers_names_and_newest_versions_of_record_types_equal_those_of_kafka() -> None:
     assert {number: (kind.type.name, kind.value.high) for number, kind in RECORD_SCHEMAS.items()} == types()
     assert set(RECORD_SCHEMAS) == set(RecordType)
 
@@ -82,7 +82,10 @@ RELEASED_IN_3_9 = sorted(name for name in names_in("3.9.2") if not name.startswi
 
 @pytest.mark.parametrize("name", RELEASED_IN_3_9)
 def test_records_of_kafka_3_9_and_4_3_differ_only_in_tagged_fields(name: str) -> None:
-    """kgtui can decode records of both releases with the same table, because missing tagged fields get defaults."""
+    """kgtui can decode records of both releases with the same table.
+
+    A tagged field that a record of Kafka 3.9 lacks gets its default value.
+    """
     kafka = read_schema(coordinator_jar("3.9.2"), name)
     shared = {struct["name"]: struct["fields"] for struct in kafka.get("commonStructs", [])}
     message = next(message for message in MESSAGES if message.name == name)
