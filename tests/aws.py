@@ -54,7 +54,7 @@ def isolate_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 def sts_server() -> Iterator[tuple[str, list[tuple[str, dict[str, list[str]]]]]]:
     """Run a server on this machine that responds like AWS STS.
 
-    Yield its URL, and a list that receives the header `Authorization` and the form fields of each request.
+    Yield its URL, and a list to which it appends the header `Authorization` and the form fields of each request.
     """
     received: list[tuple[str, dict[str, list[str]]]] = []
 

@@ -1,4 +1,4 @@
-"""Burrow's algorithm for the verdict on one partition. Tests compare the result with kgtui's verdicts."""
+"""Burrow's algorithm for the verdict on one partition. Tests compare kgtui's verdicts with its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pytest configuration for all tests: the option `--full`, garbage collection, and the fixtures for real brokers."""
+"""Pytest configuration for all tests: the option `--full`, garbage collection, and fixtures for real brokers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-# Hypothesis must not fail a test because the examples run slowly. Other tests may keep the machine busy.
+# Hypothesis must not fail a test because its examples run slowly. Other tests can keep the machine busy.
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", settings.get_profile("random"), derandomize=True, database=None)
 
-# While tests are being collected, garbage collection would free nothing, because all new objects are modules and tests.
+# While pytest collects tests, garbage collection would free nothing, because all new objects are modules and tests.
 gc.disable()
 
 pytest_plugins = ["tests.brokers.fixtures", "tests.spark.session_fixture"]
@@ -31,9 +31,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Choose Hypothesis's profile, and make sure that programs started by tests react to SIGINT.
 
-    Hypothesis generates the same examples in every run, so that a run fails only because of a change; with `--full`,
-    the examples are random. If a shell starts pytest in the background, pytest and its child processes would otherwise
-    ignore SIGINT.
+    Hypothesis generates the same examples in every run, so that a run fails only because of a change in the code. With
+    `--full`, the examples are random. A shell that starts pytest in the background makes it ignore SIGINT; the programs
+    that tests start would then ignore SIGINT, too.
     """
     settings.load_profile("random" if config.getoption("--full") else "same")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Exclude all modules and collected tests from garbage collection with `gc.freeze`.
 
-    Otherwise, garbage collection would take half of the time in tests that run the terminal UI.
+    Otherwise, garbage collection would take half of the run time of tests that run the terminal UI.
     """
     gc.enable()
     gc.collect()

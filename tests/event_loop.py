@@ -19,7 +19,7 @@ _FACTORS = (1, 6, 36)
 
 
 def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
-    """Return a decorator that repeats a failed test with longer timeouts, because the machine may have been too busy.
+    """Return a decorator that repeats a failed test with a longer timeout, in case the machine was too busy.
 
     The decorator is for tests in which some work must end within a short timeout, but other work must take longer. The
     test gets the timeout in seconds as its argument `timeout`. The second timeout is 6 times as long as the first, and
@@ -36,7 +36,7 @@ def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]],
                     print(f"failed with a timeout of {timeout * factor:g} s: {error!r}")  # noqa: T201
             return await test(*arguments, **fixtures, timeout=timeout * _FACTORS[-1])
 
-        # Without this signature, pytest would look for a fixture with the name `timeout`.
+        # Without this signature, pytest would take the argument `timeout` for the name of a fixture.
         signature = inspect.signature(test)
         others = [parameter for name, parameter in signature.parameters.items() if name != "timeout"]
         run.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
@@ -49,8 +49,8 @@ def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]],
 async def counting_waits() -> AsyncIterator[Callable[[], float]]:
     """Yield a function that returns the time since the beginning of the `with` block, in seconds.
 
-    The time is measured as the number of completed sleeps of 20 ms. It is never greater than the elapsed time. If the
-    process had to wait for the CPU, it is less, because the sleeps took longer than 20 ms.
+    The time is counted in completed sleeps of 20 ms. It is never greater than the real time. It is less if the process
+    had to wait for the CPU, because the sleeps then took longer than 20 ms.
     """
     steps = 0
 

@@ -1,4 +1,4 @@
-"""`FaultyLink`, a TCP proxy on loopback between a client and a server, which simulates network faults on demand.
+"""`FaultyLink`, a TCP proxy on loopback between a client and a server, with which tests simulate network faults.
 
 ::
 
@@ -26,7 +26,7 @@ _PIECE = 64 * 1024
 
 
 class FaultyLink:
-    """A TCP proxy that listens on its own port of 127.0.0.1, and forwards connections to `host:port`."""
+    """A TCP proxy that listens on its own port of 127.0.0.1 and forwards each connection to `host:port`."""
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
@@ -40,7 +40,7 @@ class FaultyLink:
         self._tasks: set[asyncio.Task[None]] = set()
         self._taken = asyncio.Event()
         self.connections = 0
-        """Number of connections that the proxy has accepted."""
+        """Number of connections that the proxy has accepted since its start."""
         self.carried = 0
         """Number of bytes that the proxy has forwarded, in both directions together."""
 
@@ -101,7 +101,7 @@ class FaultyLink:
             writer.transport.abort()
 
     def cut_after(self, size: int) -> None:
-        """Reset all connections as soon as the server has sent another `size` bytes to the client."""
+        """Reset all connections as soon as the server has sent `size` more bytes to the client."""
         self._cut_after = size
 
     async def refuse(self) -> None:

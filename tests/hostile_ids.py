@@ -1,4 +1,7 @@
-"""Group ids in the demo cluster that programs often handle wrongly, for example because of control characters."""
+"""Hostile group ids in the demo cluster: ids that programs often handle wrongly.
+
+For example, they contain control characters, or are very long.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ from kgtui.simulator.scenarios.loader import read_file
 
 
 def hostile_group_ids() -> list[str]:
-    """Return the ids in the order of the scenario file `company.toml`. The last two ids are the longest."""
+    """Return the hostile group ids, in the order of the scenario file `company.toml`.
+
+    The last two ids are the longest.
+    """
     hostile_ids = read_file(FOLDER / "company.toml").hostile_ids
     return [] if hostile_ids is None else hostile_ids.all()

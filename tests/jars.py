@@ -21,7 +21,7 @@ BROKER_VERSIONS = ("4.3.1", "3.9.2")
 """Kafka versions whose brokers are started in every test run."""
 
 FULL_BROKER_VERSIONS = ("4.4.0", "4.2.0", "4.1.2", "4.0.2")
-"""Additional Kafka versions, with which `tests/run --full` repeats the tests that run with all `BROKER_VERSIONS`."""
+"""Additional Kafka versions of brokers. `tests/run --full` also runs tests of real brokers with these versions."""
 
 ALL_BROKER_VERSIONS = (*BROKER_VERSIONS, *FULL_BROKER_VERSIONS)
 
@@ -39,7 +39,7 @@ class JarsMissingError(Exception):
 
 
 def cache() -> Path:
-    """Return the path of the folder that contains all downloaded jars. The folder may not exist yet."""
+    """Return the path of the folder that contains all downloaded jars. The folder does not necessarily exist."""
     return Path(os.environ.get("KGTUI_TEST_CACHE") or "~/.cache/kgtui-tests").expanduser()
 
 
@@ -57,9 +57,9 @@ def folder(version: str) -> Path:
 
 
 def tools_version(version: str) -> str:
-    """Return the version of Kafka's command line tools that the tests use with a broker of `version`.
+    """Return the version of Kafka's command line tools that the tests use with a broker of Kafka `version`.
 
-    It is the broker's version if Maven Central has the tools of this version.
+    It is `version` itself, if Maven Central has the tools of this version.
     """
     return _TOOLS_OF_ANOTHER_VERSION.get(version, version)
 
@@ -68,7 +68,7 @@ def clients_version(version: str) -> str:
     """Return the version of the Java clients that the tests run with a broker of Kafka `version`.
 
     Only the folders of `BROKER_VERSIONS` contain the jars for a Connect worker and a Streams program. With brokers of
-    other versions, the tests use the newest of these clients.
+    other versions, the tests use the newest version in `BROKER_VERSIONS`.
     """
     return version if version in BROKER_VERSIONS else BROKER_VERSIONS[0]
 

@@ -37,8 +37,8 @@ def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[s
     """
     if any(option.startswith(_WRITE_ARCHIVE) for option in options):
         # The JVM writes an archive of the classes on its class path, which must contain only the jars that all programs
-        # use. Java's launcher therefore compiles the program in memory, instead of adding the compiled program to the
-        # class path.
+        # use. Therefore, this command lets Java's launcher compile the program in memory, instead of adding the
+        # compiled program to the class path.
         return ["java", *FAST_START, *options, "-cp", classpath, str(source)]
     start = ["java", *FAST_START, *_use_archive(classpath), *options]
     return [*start, "-cp", f"{classpath}:{compiled(classpath, source)}", source.stem]
@@ -66,10 +66,10 @@ def compiled(classpath: str, source: Path) -> Path:
 
 
 def archive(version: str) -> Path:
-    """Return the path of the class archive of Kafka `version`, which may not exist yet.
+    """Return the path of the class archive of Kafka `version`. The archive does not necessarily exist.
 
-    The path depends on the JVM and on the jars, because a JVM ignores an archive that was written by another JVM or
-    with other jars.
+    The path depends on the JVM and on the jars, because a JVM ignores an archive that was written by a different JVM or
+    with different jars.
     """
     found = sorted(jars.folder(version).glob("*.jar"))
     state = [_jvm(), *(f"{jar} {jar.stat().st_size} {jar.stat().st_mtime_ns}" for jar in found)]
@@ -85,7 +85,7 @@ def write_archive(version: str) -> None:
     target = archive(version)
     if target.is_file():
         return
-    from tests.brokers.cluster import Cluster  # Not at the top, because this import needs a Kafka client library.
+    from tests.brokers.cluster import Cluster  # Here, because it needs a Kafka client library.
 
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         partial = Path(folder) / target.name
@@ -104,7 +104,7 @@ def write_archive(version: str) -> None:
 
 
 def _use_archive(classpath: str) -> list[str]:
-    """Return the JVM options that use the class archive for this class path; an empty list if there is no archive."""
+    """Return JVM options that use the class archive for the class path; an empty list if there is no archive for it."""
     version = Path(classpath).parent.name.removeprefix("kafka-")
     if version not in jars.BROKER_VERSIONS or classpath != jars.classpath(version) or not archive(version).is_file():
         return []

@@ -1,7 +1,7 @@
 """Repeat the tests that failed in the last run, one after the other: `python -m tests.repeat_failed [PYTEST OPTIONS]`.
 
-Tests that drive terminals, brokers and Spark in parallel can exceed a time limit while the machine is too busy. Such a
-test passes when it runs alone, and is reported as a warning. If a test has found a fault in kgtui, it fails again. If
+Tests that drive terminals, brokers and Spark in parallel can exceed a time limit because the machine is too busy. Such
+a test passes when it runs alone, and is reported as a warning. A test that has found a fault in kgtui fails again. If
 more than `MOST_FAILURES` tests failed, none is repeated.
 """
 
@@ -14,13 +14,13 @@ import sys
 from pathlib import Path
 
 MOST_FAILURES = 3
-"""Maximum number of failed tests that are repeated. If more tests failed, none is repeated."""
+"""Maximum number of failed tests. If more tests failed, none is repeated."""
 
 _CACHE = Path(".pytest_cache/v/cache/lastfailed")
 
 
 def _id_of(name: str) -> str:
-    """Return a test's id without the name of its xdist group, which `--dist loadgroup` appends as `@NAME`."""
+    """Return a test's id without the suffix `@NAME`, the name of its xdist group, which `--dist loadgroup` appends."""
     return re.sub(r"@\w+$", "", name)
 
 

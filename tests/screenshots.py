@@ -39,7 +39,7 @@ READS = 5
 """Number of times that all groups are read before a screenshot, so that the tree can plot the lag over time."""
 
 PATIENCE = 60.0
-"""Maximum real time to wait until the app has read all groups once, in seconds."""
+"""Maximum time to wait until the app has read all groups once, in seconds of real time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ async def _picture(scene: Scene, admin: KafkaGroupAdmin, cluster: Simulator) -> 
             for _ in range(READS - 1):
                 cluster.advance(BETWEEN_READS)
                 await pilot.pause(1.0)
-            await pilot.pause(2.5)  # Wait for the cluster page, which is recomputed about once per second.
+            await pilot.pause(2.5)  # The cluster page is recomputed about once per second.
             for key in scene.keys:
                 await _wait_until_drawn(pilot)
                 await pilot.press(key)

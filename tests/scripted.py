@@ -32,7 +32,7 @@ def brokers(count: int = 3) -> dict[int, Broker]:
 
 
 def member(name: str = "m-1", **changes: object) -> Member:
-    """Return a group member with default values, except for the fields in `changes`."""
+    """Return a group member with the member id `name` and default values, except for the fields in `changes`."""
     values: dict[str, object] = {"member_id": name, "client_id": "client", "host": "/127.0.0.1"} | changes
     return Member(**values)  # type: ignore[arg-type]
 
@@ -48,12 +48,12 @@ class ScriptedAdmin:
         shares: id of a share group → start offsets of the group.
         bounds: (topic, partition) → log start and log end offset.
         configs: group id → configs of the group.
-        times: (topic, partition) → result of `record_times`. The result is returned only if its offset is requested.
+        times: (topic, partition) → result of `record_times`. It is returned only if its offset is requested.
         topic_retention: result of `retention`.
         user_access: result of `access`.
         hidden: group id → topics whose offsets are hidden from the user.
-        broken: node id or group id → `Fault` in every result for this broker or group. If the value is a `ClientError`
-            instead, the results contain the fault NO_ANSWER, and `ScriptedFeed.poll` raises the error.
+        broken: node id or group id → `Fault` in every result for this broker or group. If the value is a `ClientError`,
+            the results contain the fault NO_ANSWER, and `ScriptedFeed.poll` raises the error.
         delete_outcomes: group id → outcome of the deletion of the group. Without an entry, an Empty group is deleted,
             and the outcome for any other group is the error that brokers return.
         calls: `(method, ids)` of each call, in the order of the calls.
@@ -185,10 +185,10 @@ class ScriptedAdmin:
         return replace(answer, hidden=self._hidden_of(answer.rows))
 
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return group id → topics whose offsets are hidden, for the groups that may have hidden offsets.
+        """Return group id → topics whose offsets are hidden, for the groups that can have hidden offsets.
 
-        If the user lacks DESCRIBE on some topics, the result contains all of `groups`. An empty tuple means that the
-        hidden topics are unknown.
+        If the user lacks DESCRIBE on some topics, the result contains all of `groups`. An empty tuple means that it is
+        unknown which topics are hidden.
         """
         hides = self.user_access.hides_topics
         return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}

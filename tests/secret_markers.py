@@ -29,7 +29,7 @@ UNUSED = {
 }
 """Client properties that contain a secret: name → (kind of secret, value in which `{}` stands for the secret).
 
-`add_unused` adds those that a login does not use to the properties of the login.
+`add_unused` adds the ones that a login does not use to the properties of the login.
 """
 
 
@@ -96,7 +96,7 @@ class Markers:
         return {kind for kind, forms in self._encoded.items() if any(form in content for form in forms)}
 
     def check(self, where: str, data: bytes | str) -> None:
-        """Assert that `data` contains no secret. `where` says in the error message where `data` comes from."""
+        """Assert that `data` contains no secret. `where` is the origin of `data` for the error message."""
         kinds = self.kinds_in(data)
         shown = data if isinstance(data, str) else data[:2_000].decode("utf-8", "replace")
         assert not kinds, f"{where} contains the secret of: {', '.join(sorted(kinds))}\n{shown}"

@@ -1,6 +1,6 @@
-"""Sign JSON Web Tokens as an identity provider does, and verify signatures with the formulas from the standards.
+"""Sign JSON Web Tokens as an identity provider does, and verify signatures with the formulas in the standards.
 
-The verification uses only integer arithmetic and SHA-256, so that it shares no code with kgtui's signer.
+The verification uses only integer arithmetic and SHA-256. It shares no code with the part of kgtui that signs tokens.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class TokenServer:
 
 
 class QuietServer(ThreadingHTTPServer):
-    """An HTTP server that prints nothing if a client closes its connection before the response is written."""
+    """An HTTP server that prints no error if a client closes its connection before the response is written."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exception(), OSError):
@@ -96,7 +96,7 @@ class QuietServer(ThreadingHTTPServer):
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Respond to requests in a separate thread until the end of the `with` block."""
+        """Respond to requests in a separate thread while the `with` block runs."""
         thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:

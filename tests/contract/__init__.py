@@ -1,1 +1,1 @@
-"""Tests that compare kgtui and the simulator with real brokers and with Kafka's own tools."""
+"""Tests that compare kgtui and its simulator with real brokers and with Kafka's own tools."""

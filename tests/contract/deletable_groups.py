@@ -1,4 +1,4 @@
-"""Simulated and real clusters on which tests delete Empty groups and try to delete groups that have members."""
+"""Simulated and real clusters for tests that delete Empty groups, and that try to delete groups with members."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 
 TIMEOUT = 90.0
 COMMITTED = 7
-"""Committed offset of each deletable group, the same in every partition with a commit."""
+"""Committed offset of each deletable group in every partition in which it has committed an offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionCluster:
-    """A cluster with live groups, which have members, and with Empty groups, which a test may delete.
+    """A cluster with live groups, which have members, and with Empty groups, which a test is allowed to delete.
 
     Attributes:
         live: groups with members, which kgtui must refuse to delete.
-        deletable: group id → group type, for each Empty group that a test may delete.
+        deletable: group id → group type, for each Empty group that a test is allowed to delete.
         make_simple: function that creates a simple group with the given id and one commit.
-        joined: context manager in which the group with the given id has one member.
+        joined: function that returns a context manager in which the group with the given id has one member.
     """
 
     bootstrap: str

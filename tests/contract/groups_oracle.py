@@ -1,6 +1,6 @@
 """Run Kafka's own GroupsCommand, so that tests can compare its output with the output of kgtui.
 
-Output is kept as bytes, so that tests compare every byte.
+The output is returned as undecoded bytes, so that tests compare every byte.
 """
 
 from __future__ import annotations

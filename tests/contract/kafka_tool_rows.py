@@ -1,4 +1,4 @@
-"""Format groups from kgtui's Python API, or from the JSON of `kgtui show`, as the rows that Kafka's tools print.
+"""Format the groups from kgtui's Python API or from `kgtui show --format json` like the rows that Kafka's tools print.
 
 Each row has the columns of all tools. An unknown value is `-`, as in the tools' output.
 """
@@ -65,7 +65,7 @@ def from_python(read: GroupsRead, cluster: ClusterInfo) -> ToolRows:
 def from_json(groups: Iterable[Mapping[str, Any]], cluster: Mapping[str, Any]) -> ToolRows:
     """Return the rows for the groups in the output of `kgtui show --format json`.
 
-    `groups` and `cluster` are the values of the keys with these names.
+    The arguments are the values of the keys `groups` and `cluster` in this output.
     """
     tool_rows = ToolRows()
     addresses = {broker["id"]: f"{broker['host']}:{broker['port']}" for broker in cluster["brokers"]}

@@ -14,9 +14,9 @@ Row = dict[str, str]
 def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
     """Return the rows of all tables in `printed`, the output of a tool. Each row maps column names to cells.
 
-    A cell begins in the same text column as its header. Columns are counted in UTF-16 code units, as in Java.
-    Group ids may contain any character, even line breaks, and some tools do not widen the GROUP column for long ids.
-    The function therefore finds the ids in `groups` by their text, not by their text column.
+    A cell begins at the same text position as its column header. Positions are counted in UTF-16 code units, as in
+    Java. Group ids can contain any character, even line breaks, and some tools do not widen the GROUP column for long
+    ids. The function therefore finds the ids in `groups` by their text, not by their position.
     """
     text = _units(printed)
     ids = sorted(map(_units, groups), key=len, reverse=True)
@@ -30,7 +30,7 @@ def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
 def _table(header: str, body: str, ids: Sequence[str]) -> Iterator[Row]:
     """Yield the rows of one table. The table's header is `header`, and its rows are the first lines of `body`.
 
-    The table ends at an empty line. `ids` are the group ids that may occur in the table.
+    The table ends at an empty line. `ids` are the group ids that can occur in the table.
     """
     columns = [(title[0], title.start()) for title in re.finditer(r"\S+(?: \(ID\))?", header)]
     width = columns[1][1]

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 SIMULATED = ("2.4", "2.8", "3.3", "3.9", "4.1", "4.4", "4.4,3.9")
 REAL = {f"real {version}": named("live", version) for version in ALL_BROKER_VERSIONS}
-"""Maps each test parameter for a real cluster, such as `real 4.3.1`, to the fixture that starts this cluster."""
+"""Maps each test parameter for a real cluster, such as `real 4.3.1`, to the name of the fixture that starts it."""
 ON_BROKERS = tuple(
     pytest.param(param, marks=[pytest.mark.broker(name), *only_full(param.removeprefix("real "))])
     for param, name in REAL.items()
 )
 PARAMS = (*(f"simulated {version}" for version in SIMULATED), *ON_BROKERS)
 NEWEST = ("simulated 4.4", ON_BROKERS[0])
-"""Test parameters that name the newest simulated cluster and the newest real cluster."""
+"""Two test parameters: the names of the newest simulated cluster and of the newest real cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class TargetCluster:
     Attributes:
         version: lowest Kafka version among the brokers, as a tuple of numbers.
         newest: highest Kafka version among the brokers, as a tuple of numbers.
-        groups: role → expected properties of the group. Tests refer to each group by its role. A simulated cluster has
-            no other groups.
+        groups: role → expected properties of the group. A role is the name by which tests refer to a group. A simulated
+            cluster has no other groups.
         make_empty: takes a group id and creates an Empty simple group.
     """
 

@@ -1,4 +1,4 @@
-"""Test the admin API with stopped or unresponsive brokers, moved coordinators, missing ACLs and damaged responses."""
+"""Test the admin API with stopped or silent brokers, moved coordinators, missing ACLs and damaged responses."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def cluster(**options: Any) -> AsyncIterator[tuple[Simulator, KafkaGroupAdmin]]:
-    """Run a simulated cluster with the `company` scenario and a stopped clock; yield the cluster and an admin client.
+    """Run a simulated cluster with the scenario `company`; yield the cluster and an admin client for it.
 
-    `options` are passed to `Simulator`.
+    The cluster's clock stands still. `options` are passed to `Simulator`.
     """
     async with (
         Simulator(clock=ManualClock(), **options) as simulator,
@@ -43,7 +43,7 @@ def coordinated_by(simulator: Simulator, node: int, state: str = "Stable") -> li
     )
 
 
-async def test_groups_of_a_stopped_broker_are_read_from_other_brokers() -> None:
+async def test_groups_of_a_stopped_broker_are_read_from_their_new_coordinators() -> None:
     async with cluster(brokers=5) as (simulator, admin):
         before = await admin.list_groups()
         await simulator.faults.kill(3)
@@ -126,7 +126,7 @@ async def test_a_connection_closed_by_the_broker_is_opened_again() -> None:
         assert (await admin.describe_groups(ids)).faults == ()
 
 
-async def test_only_a_group_that_the_user_may_not_describe_has_an_authorization_error() -> None:
+async def test_only_groups_on_which_the_user_lacks_describe_have_an_authorization_error() -> None:
     async with cluster() as (simulator, admin):
         simulator.faults.forbid_groups(["payments.*"])
         ids = ["orders.invoice", "payments.ledger"]
@@ -168,8 +168,8 @@ async def test_a_poll_with_a_damaged_response_fails_and_the_next_poll_succeeds(k
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
         await feed.poll()
-        # After the faults `cut` and `correlation`, the client repeats its request once on a new connection. The poll
-        # therefore fails only if two responses are damaged.
+        # After the faults `cut` and `correlation`, the client repeats its request once on a new connection. Therefore,
+        # two responses must be damaged to make the poll fail.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:
             await feed.poll(timeout=timeout)
@@ -182,7 +182,7 @@ async def test_the_poll_after_a_failed_poll_does_not_return_all_groups_again() -
     """No group has changed since the last successful poll, so the poll after the failure returns no group."""
     async with cluster(brokers=1) as (simulator, admin):
         feed = admin.listing_feed(1)
-        await feed.poll()  # returns all groups
+        await feed.poll()  # This poll returns all groups.
         simulator.faults.fail(LIST_GROUPS.key, 15)
         with pytest.raises(BrokerError):
             await feed.poll()
@@ -191,7 +191,7 @@ async def test_the_poll_after_a_failed_poll_does_not_return_all_groups_again() -
 
 @longer_if_busy(0.5)
 async def test_the_outcome_of_a_delete_request_without_a_response_is_uncertain(timeout: float) -> None:
-    """The coordinator may have deleted the groups, so kgtui reports the outcomes as uncertain."""
+    """It is possible that the coordinator has deleted the groups, so kgtui reports the outcomes as uncertain."""
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         empty = coordinated_by(simulator, 2, "Empty")[:2]
@@ -222,7 +222,7 @@ async def test_a_deletion_that_the_broker_rejects_is_reported_as_failed() -> Non
         assert simulator.state.find(group) is not None
 
 
-async def test_a_throttled_client_still_gets_its_responses() -> None:
+async def test_a_throttled_client_gets_the_responses_to_all_of_its_requests() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         await admin.list_groups()
         simulator.faults.throttle(1, 50)

@@ -43,7 +43,7 @@ AHEAD = "ahead-of-the-log"
 
 @dataclass(slots=True)
 class Reports:
-    """The reports of Kafka's tools and of kgtui about the groups of one broker.
+    """What Kafka's tools and kgtui report about the groups of one broker.
 
     Attributes:
         listed: group id → entry of the group in kgtui's list.
@@ -58,9 +58,9 @@ class Reports:
     tables: dict[tuple[str, ...], list[Row]] = field(default_factory=dict)
 
     def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
-        """Return the rows that Kafka's tools printed for `commands`, as pairs (command line, rows).
+        """Return the rows that Kafka's tools printed for the command lines `commands`, as pairs (command line, rows).
 
-        The result also has the rows that each tool in `newer` printed for the same arguments.
+        The rows that the tools in `newer` printed for the same arguments are also in the result.
         """
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 
@@ -87,9 +87,9 @@ class Reports:
             self.tables[words] = [row for row in found if not self.has_wrong_lag(row.get("TOPIC", ""))]
 
     def has_wrong_lag(self, topic: str) -> bool:
-        """Return whether Kafka's tool prints a wrong lag for `topic`. Rows of such a topic are not compared.
+        """Return whether Kafka's tool prints a wrong lag for `topic`. The rows of such a topic are not compared.
 
-        Kafka 4.2's tool for streams groups does not read the committed offsets of repartition topics.
+        The streams groups tool of Kafka 4.2 does not read the committed offsets of repartition topics.
         """
         return self.live.version.startswith("4.2.") and topic.endswith("-repartition")
 
@@ -105,7 +105,7 @@ async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo
 
 @pytest.fixture(scope="module")
 def reports(live: Live) -> Iterator[Reports]:
-    """Yield the reports about one broker. One of its groups has a committed offset greater than the log end offset."""
+    """Yield the reports about one broker. One of the groups has a committed offset above the log end offset."""
     live.cluster.commit(AHEAD, {("orders", 2): 150})
     listed, read, cluster = asyncio.run(_read(live))
     reports = Reports(live, listed, read, kafka_tool_rows.from_python(read, cluster))
@@ -144,7 +144,7 @@ def test_kgtui_lists_the_same_groups_as_kafka_tools(reports: Reports) -> None:
             assert row == {title: cells[title] for title in row}, words
 
 
-def test_kgtui_reports_the_same_group_states_as_kafka_tools(reports: Reports) -> None:
+def test_kgtui_reports_the_same_state_of_every_group_as_kafka_tools(reports: Reports) -> None:
     """Compare the coordinator, assignor, state, epochs and number of members of every group."""
     for words, table in reports.rows_of_kafka(STATES):
         assert {row["GROUP"] for row in table} == groups_of_tool(reports, words.split()[0]), words

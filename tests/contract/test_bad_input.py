@@ -1,6 +1,6 @@
-"""`kgtui ls` and `kgtui doctor` explain wrong logins, certificates and properties, and exit with the right code.
+"""Tests that `kgtui ls` and `kgtui doctor` explain wrong logins, certificates and properties, with the right exit code.
 
-The broker is real. Unit tests in `tests/unit/client` cover the wording of each message.
+The broker is real. Unit tests in `tests/unit/client` check the wording of each message.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MODULES = "org.apache.kafka.common.security"
 
 @dataclass
 class Site:
-    """The broker, the folder and the servers that a test of wrong input uses.
+    """What a test of wrong input uses: the broker, a folder, and servers.
 
     Attributes:
         broker: the real broker.
@@ -64,9 +64,9 @@ class Site:
         return self.broker.sasl, endpoint.properties()
 
     def tls(self, first: int, last: int, **more: str) -> tuple[str, dict[str, str]]:
-        """Start a TLS server; return the server's address and client properties.
+        """Start a TLS server; return the server's address and client properties for it.
 
-        The server's certificate is trusted, but contains no host name.
+        The client trusts the server's certificate, but the certificate contains no host name.
 
         Args:
             first, last: begin and end of the certificate's lifetime, in days from now.
@@ -157,7 +157,7 @@ def token_endpoint_down(site: Site) -> tuple[str, dict[str, str]]:
 
 
 def ahead(seconds: int) -> dict[str, Any]:
-    """Return attributes for a token endpoint whose clock is `seconds` ahead of this machine's clock."""
+    """Return attributes for a token endpoint whose clock shows `seconds` more than this machine's clock."""
     now = time.time() + seconds
     return {
         "claims": {"nbf": int(now), "exp": int(now) + 900},

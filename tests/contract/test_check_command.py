@@ -25,7 +25,7 @@ EVERY = 0.5
 
 
 class WritingClock(Clock):
-    """A clock that produces records and commits offsets each time `kgtui check` waits for its next read."""
+    """A clock that produces records and commits offsets each time `kgtui check` waits for the time of its next read."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         super().__init__()
@@ -49,6 +49,9 @@ async def checked(
     """Run `kgtui check` on the groups that match `expr`; return a tuple: exit code, and group id → JSON of the group.
 
     Args:
+        bootstrap: address of the broker.
+        capfd: fixture that captures the output.
+        expr: filter expression.
         watching: settings of the assessment, such as the expected commit interval.
         clock: clock that `kgtui check` uses to wait between two reads; by default the real clock.
     """
@@ -96,7 +99,10 @@ async def test_kgtui_check_judges_groups_by_their_commits_during_the_check(
 async def test_kgtui_check_judges_live_groups_of_every_type_without_errors(
     live: Live, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """No live group commits during the check, so groups with lag are reported as stopped and all other groups as OK."""
+    """No live group commits during the check.
+
+    Therefore, groups with lag are reported as stopped, and all other groups as OK.
+    """
     code, found = await checked(live.bootstrap, capfd, "not:/^check-/", Watching(commit_interval=0.1))
     for group in live.groups.values():
         lagging = any(group.lags.values())

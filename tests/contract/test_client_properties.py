@@ -1,4 +1,4 @@
-"""Compare how kgtui and Kafka 4.3.1 handle the client properties of Kafka's Java clients."""
+"""Tests that kgtui handles the client properties of Kafka's Java clients like Kafka 4.3.1."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def java_argument(properties: dict[str, str]) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the files to which the config references in this module point."""
+    """Return a folder with the files that the config provider references in this module name."""
     folder: Path = tmp_path_factory.mktemp("providers")
     (folder / "s.properties").write_text("pass.word = a\\tb\nlatin=\N{SNOWMAN}\n", encoding="utf-8")
     (folder / "word").write_text("with newline\n")

@@ -1,4 +1,4 @@
-"""kgtui decodes the records of `__consumer_offsets` from real brokers exactly as Kafka's coordinator does."""
+"""Tests that kgtui decodes records of `__consumer_offsets` from real brokers exactly like Kafka's coordinator."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Written:
     records: list[CoordinatorRecord]
     """The records as kgtui decoded them, in the same order as the undecoded records in `raw`."""
     kafkas: list[kafka_coordinator.KafkaResult]
-    """The result of Kafka's decoder for each record, in the same order as the undecoded records in `raw`."""
+    """What Kafka's decoder returned for each record, in the same order as the undecoded records in `raw`."""
 
     def of_group(self, group: str) -> list[CoordinatorRecord]:
         return [record for record in self.records if record.group == group]
@@ -74,7 +74,7 @@ def test_the_offsets_topic_has_records_of_every_expected_type(written: Written) 
     assert tombstones == types | {RecordType.CONSUMER_GROUP_PARTITION_METADATA}
 
 
-def test_decoded_offset_commits_agree_with_the_live_groups(written: Written) -> None:
+def test_newest_decoded_offset_commits_equal_the_committed_offsets_of_live_groups(written: Written) -> None:
     """For each partition, the newest commit record has the committed offset of the live group."""
     newest = {
         (record.group, record.key["topic"], record.key["partition"]): record.value and record.value["offset"]
@@ -88,7 +88,7 @@ def test_decoded_offset_commits_agree_with_the_live_groups(written: Written) -> 
             assert newest[group.id, topic, partition] == offset, group.id
 
 
-def test_records_of_classic_groups_contain_their_members(written: Written) -> None:
+def test_records_of_classic_groups_contain_the_members_of_the_groups(written: Written) -> None:
     live = written.live
     newest = {record.group: record for record in written.records if record.type is RecordType.GROUP_METADATA}
     for role in ("classic", "static", "connect", "sr"):

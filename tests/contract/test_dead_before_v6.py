@@ -1,6 +1,6 @@
 """Before version 6, DescribeGroups returns the state Dead for each group that the coordinator does not know.
 
-A group that DescribeGroups reports as Dead can nevertheless exist, for example as a group of another type.
+A group that DescribeGroups reports as Dead can nevertheless exist, for example as a group of a different type.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ ABSENT = {
     "case": "BILLING",
     "prefix": "billin",
 }
-"""Maps each test case to the id of a group that does not exist. Some ids resemble `billing`, the id of a live group."""
+"""Maps the name of each test case to the id of a group that does not exist.
+
+Some ids resemble the live group `billing`.
+"""
 
 
 async def test_describe_groups_v5_reports_live_kip_848_groups_as_dead(live_392: Live) -> None:
@@ -81,7 +84,7 @@ async def test_describing_a_single_absent_group_returns_not_found(live_392: Live
     assert [(fault.group, fault.name) for fault in answer.faults] == [(group, "GROUP_ID_NOT_FOUND")]
 
 
-async def test_a_group_with_an_empty_id_can_exist(live: Live) -> None:
+async def test_a_group_with_an_empty_id_is_described_and_deleted(live: Live) -> None:
     """Some old clients commit with an empty group id. Such a commit creates the group."""
     other = live["classic"].id
     async with connect([live.bootstrap]) as admin:
@@ -99,7 +102,7 @@ async def test_a_group_with_an_empty_id_can_exist(live: Live) -> None:
 
 
 async def test_describing_a_group_that_was_deleted_after_the_listing_returns_not_found(live: Live) -> None:
-    """The client has cached the group's type, but must not conclude from the cache that the group still exists."""
+    """The client has cached the type of the group, but must not conclude from this that the group still exists."""
     live.cluster.commit("soon-deleted", {("orders", 0): 1})
     async with connect([live.bootstrap]) as admin:
         await admin.list_groups()

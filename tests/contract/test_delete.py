@@ -40,22 +40,25 @@ def folder(tmp_path: Path) -> StateFolder:
 
 @pytest.fixture(params=PARAMS)
 async def deletion_cluster(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Run a test once on each simulated and each real cluster. These clusters have no groups that may be deleted."""
+    """Run a test once on each simulated and each real cluster. The groups of these clusters must not be deleted."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=False):
         yield deletion_cluster
 
 
 @pytest.fixture(params=PARAMS)
 async def with_deletable(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Run a test once on each cluster. The cluster has a deletable Empty group of every type that it supports."""
+    """Run a test once on each cluster. Each cluster has a deletable Empty group of every type that it supports."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=True):
         yield deletion_cluster
 
 
-async def test_deletion_works_for_empty_groups_of_every_type(
+async def test_empty_groups_of_every_type_are_backed_up_and_deleted(
     with_deletable: DeletionCluster, folder: StateFolder
 ) -> None:
-    """Groups of every type are backed up and deleted, and kgtui verifies the deletions. No other group is deleted."""
+    """Groups of every type are backed up and deleted, and kgtui verifies that they no longer exist.
+
+    No other group is deleted.
+    """
     admin, deletable = with_deletable.admin, with_deletable.deletable
     before = set((await admin.list_groups()).rows)
     planned = await plan(admin, deletable)
@@ -103,9 +106,9 @@ async def test_deletion_of_a_live_group_is_refused(deletion_cluster: DeletionClu
 async def test_deletion_is_refused_if_a_member_joined_after_the_plan_was_made(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """A member joins after the plan was made and before the plan is executed.
+    """A member joins the group after kgtui made the plan for the deletion, and before the plan is executed.
 
-    The group can be deleted with a new plan after the member has left.
+    After the member has left, the group can be deleted with a new plan.
     """
     deletion_cluster.make_simple("awakened")
     planned = await plan(deletion_cluster.admin, ["awakened"])
@@ -122,10 +125,13 @@ async def test_deletion_is_refused_if_a_member_joined_after_the_plan_was_made(
     ).exit_code == 0
 
 
-async def test_a_group_that_somebody_else_has_deleted_is_reported_as_gone(
+async def test_a_group_that_was_already_deleted_by_a_different_client_is_reported_as_gone(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """Somebody else deletes the group before the plan is executed. The status is then GONE instead of DELETED."""
+    """A different client deletes the group before kgtui executes the plan.
+
+    The status is then GONE instead of DELETED.
+    """
     deletion_cluster.make_simple("raced")
     planned = await plan(deletion_cluster.admin, ["raced"])
     await deletion_cluster.admin.delete_groups(["raced"])
@@ -135,7 +141,10 @@ async def test_a_group_that_somebody_else_has_deleted_is_reported_as_gone(
 async def test_the_outcome_of_an_interrupted_deletion_is_determined_by_the_next_run(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """The first run of kgtui stops right after it has sent the delete request. The next run determines the outcome."""
+    """The first run of kgtui stops right after it has sent the delete request.
+
+    The next run finds out whether the group was deleted.
+    """
     deletion_cluster.make_simple("interrupted")
     planned = await plan(deletion_cluster.admin, ["interrupted"])
     delete, sent = deletion_cluster.admin.delete_groups, asyncio.Event()
@@ -156,9 +165,9 @@ async def test_the_outcome_of_an_interrupted_deletion_is_determined_by_the_next_
 
 
 async def test_the_outcome_of_a_deletion_is_uncertain_if_the_broker_does_not_respond(folder: StateFolder) -> None:
-    """The broker does not respond, so the outcome is uncertain, and kgtui does not repeat the request.
+    """The broker does not respond to the delete request, so kgtui does not know whether the group was deleted.
 
-    kgtui determines the outcome when the broker responds again.
+    kgtui does not repeat the request. It determines the outcome when the broker responds again.
     """
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "silenced")
@@ -185,9 +194,9 @@ async def test_the_outcome_of_a_deletion_is_uncertain_if_the_broker_does_not_res
 
 
 async def test_a_delete_request_rejected_by_the_old_coordinator_is_sent_to_the_new_one(folder: StateFolder) -> None:
-    """For the first deletion, the coordinator moves after the plan was made.
+    """In the first deletion, the coordinator changes after the plan was made.
 
-    For the second deletion, it moves just before the delete request.
+    In the second deletion, it changes just before the delete request is sent.
     """
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "moved")
@@ -235,9 +244,9 @@ async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int,
 
 
 async def test_the_delete_command_deletes_all_matching_groups(newest: DeletionCluster, folder: StateFolder) -> None:
-    """With `--dry-run`, with a wrong number after `--expect`, or without a confirmation, the command deletes nothing.
+    """The command deletes nothing with `--dry-run`, with a wrong number after `--expect`, or without a confirmation.
 
-    With the right number, it deletes the groups and adds the deletions to the audit log.
+    With the right number after `--expect`, it deletes the groups and adds the deletions to the audit log.
     """
     for name in ("cmd-one", "cmd-two"):
         newest.make_simple(name)
@@ -289,7 +298,7 @@ def on_terminal(folder: StateFolder, typed: str, *words: str) -> tuple[int, str]
     try:
         while part := os.read(controller, 65536):
             shown += part
-    except OSError:  # os.read raises this error when the child process has closed its end of the pseudo-terminal
+    except OSError:  # `os.read` raises this error when the child process has closed the pseudo-terminal.
         pass
     os.close(controller)
     return process.wait(60), shown.decode()
@@ -325,7 +334,10 @@ async def test_deletion_without_the_required_acl_is_refused(secure_broker: Secur
 async def test_a_principal_can_delete_only_groups_on_which_it_has_delete_permission(
     secure_broker: Secure, folder: StateFolder
 ) -> None:
-    """A principal with DELETE permission on its own groups can delete one of them, but no group of another team."""
+    """A principal has DELETE permission on the groups of its own team only.
+
+    It can delete one of them, but no group of a different team.
+    """
     secure_broker.cluster.commit("team-a-old", {("team-a-events", 0): 4})
     properties = _properties(secure_broker.command_config("team"))
     async with connect([secure_broker.sasl], properties) as admin:
@@ -336,8 +348,11 @@ async def test_a_principal_can_delete_only_groups_on_which_it_has_delete_permiss
         assert results.by_group["team-b-app"].status is DeletionStatus.REFUSED
 
 
-async def test_the_deletion_plan_warns_that_offsets_of_forbidden_topics_may_be_missing(secure_broker: Secure) -> None:
-    """The broker leaves out offsets in another team's topic without an error, so the backup may lack them."""
+async def test_the_deletion_plan_warns_that_offsets_of_forbidden_topics_can_be_missing(secure_broker: Secure) -> None:
+    """The user lacks DESCRIBE on the topic of a different team.
+
+    The broker omits the offsets in this topic without an error, so the backup could lack them.
+    """
     properties = _properties(secure_broker.command_config("team"))
     async with connect([secure_broker.sasl], properties) as admin:
         (line,) = (await plan(admin, ["team-a-and-b"])).allowed

@@ -84,7 +84,7 @@ async def test_groups_can_be_described_without_listing_them_first(target: Target
 
 
 async def _described_right(target: TargetCluster) -> None:
-    """Describe all groups, and assert that type, state, members and permitted operations are correct."""
+    """Describe all groups; assert that types, states, members and authorized operations are correct."""
     answer = await target.admin.describe_groups(target.ids)
     assert answer.faults == ()
     assert list(answer.rows) == target.ids
@@ -197,13 +197,13 @@ async def test_lag_equals_the_number_of_unread_records(target: TargetCluster) ->
         assert {tp: found.get(tp) for tp in group.log_end} == group.lags, group.id
 
 
-async def test_the_lag_takes_deleted_topics_and_deleted_records_into_account(target: TargetCluster) -> None:
+async def test_the_lag_is_correct_for_deleted_topics_and_deleted_records(target: TargetCluster) -> None:
     """One group has an offset in a deleted topic. Another group has an offset below the log start offset."""
     orphan, late = target.groups["deleted-topic"].id, target.groups["expired"].id
     read = await read_in_full(target.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
     by_topic = {row.topic: row for row in lags(read.offsets_by_group()[orphan])}
-    # The topic `retired` was deleted. A real coordinator then also deletes the offsets in this topic; the simulator
-    # keeps them.
+    # The topic `retired` was deleted. A real coordinator then also deletes the offsets that are committed in the topic,
+    # but the simulator keeps them.
     assert ("retired" in by_topic) == target.simulated
     if target.simulated:
         retired = by_topic["retired"]

@@ -106,7 +106,7 @@ ODD: tuple[tuple[str, ...], ...] = (
     ("--list", "-"),
     ("-", "word", "--list", "--", "--nope"),
 )
-"""Command lines with unusual options that Kafka's tool and kgtui both accept."""
+"""Command lines with unusual options that both Kafka's tool and kgtui accept."""
 
 
 def run_ours(words: Sequence[str]) -> Result:
@@ -139,7 +139,7 @@ def same_lines(ours: bytes, theirs: bytes) -> None:
 def test_kgtui_groups_prints_the_same_filtered_rows_as_the_kafka_groups_tool(
     live: Live, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """The rows are equal byte by byte, but their order can differ.
+    """The printed rows are equal byte by byte, except that their order can differ.
 
     The groups have all types, and some have unusual ids.
     """
@@ -155,10 +155,10 @@ def test_kgtui_groups_prints_the_same_filtered_rows_as_the_kafka_groups_tool(
 def test_kgtui_groups_rejects_invalid_options_like_the_kafka_groups_tool(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """The exit status and the first line of the error are the same as in Kafka's tool.
+    """kgtui has the same exit status, and prints the same first line of the error, as Kafka's tool.
 
-    This also applies to `--help` and `--version`. kgtui prints the usage text if Kafka's tool prints it, but never a
-    stack trace.
+    The options `--help` and `--version` are tested, too. kgtui prints the usage text if Kafka's tool prints it, but
+    never a stack trace.
     """
     for words in BAD:
         expected = run_java(words)
@@ -180,7 +180,7 @@ def test_kgtui_groups_rejects_invalid_options_like_the_kafka_groups_tool(
 def test_kgtui_groups_accepts_unusual_options_like_the_kafka_groups_tool(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """The only error of both tools is that the server does not exist, so both have accepted the options."""
+    """Both tools accept the options, because the only error that they report is that the server does not exist."""
     for words in (("--bootstrap-server", NOWHERE, *odd) for odd in ODD):
         expected = run_java(words)
         ours = run_here(words, capfdbinary)
@@ -215,7 +215,7 @@ def test_the_json_output_of_kgtui_groups_contains_the_type_of_each_group(live: L
 
 
 def test_kgtui_groups_treats_a_repeated_protocol_option_like_the_kafka_groups_tool(broker_431: Cluster) -> None:
-    """If `--protocol` is repeated, both tools list the groups first, and then fail."""
+    """If `--protocol` is given twice, both tools first list the groups, and then fail."""
     words = ("--bootstrap-server", broker_431.bootstrap, "--list", "--protocol", "a", "--protocol", "b")
     theirs = run_java(words)
     ours = run_ours(words)
@@ -223,7 +223,10 @@ def test_kgtui_groups_treats_a_repeated_protocol_option_like_the_kafka_groups_to
 
 
 def test_kgtui_groups_reports_an_unreachable_server_in_one_line_on_stdout(tmp_path: Path) -> None:
-    """The line contains the text that Kafka's tool prints, and the reason. No stack trace is printed."""
+    """The line contains the text that Kafka's tool prints, and also the reason.
+
+    No stack trace is printed.
+    """
     config = tmp_path / "client.properties"
     config.write_text("client.id=x\n")
     ours = run_ours(("--bootstrap-server", "127.0.0.1:1", "--list", "--command-config", str(config)))

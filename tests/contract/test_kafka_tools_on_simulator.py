@@ -1,4 +1,4 @@
-"""Kafka's own command line tools can list, describe and delete the groups of a simulated cluster."""
+"""Tests that Kafka's own command line tools can list, describe and delete the groups of a simulated cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def start(version: str = "4.4") -> SimulatorProcess:
     """Start a simulated cluster of version `version`, and delete the group with the longest id.
 
-    Otherwise, the tools would pad every cell in the GROUP column to 32,000 characters, the length of this id.
+    The tools would pad every cell in the GROUP column to the length of this id, 32,000 characters.
     """
     simulator = spawn(Options(kafka_version=version))
     simulator.control("remove_group", name=hostile_group_ids()[-1])

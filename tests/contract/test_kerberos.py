@@ -1,4 +1,4 @@
-"""kgtui gets Kerberos tickets from a real KDC on this machine, or explains why it cannot get a ticket."""
+"""Tests that kgtui gets Kerberos tickets from a real KDC on this machine, or explains why it cannot get a ticket."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ CLOCK_SKEW = 37
 
 @pytest.fixture(scope="module")
 def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
-    """Run a KDC with the principals `ada` and `old`; principal `gone` was deleted.
+    """Run a KDC with the principals `ada` and `old`. The principal `gone` was deleted.
 
-    The keytab has an outdated key of `old`.
+    The keytab contains an outdated key of `old`.
     """
     kdc = Kdc(tmp_path_factory.mktemp("kdc"))
     kdc.start()
@@ -73,7 +73,10 @@ def keytab_of(kdc: Kdc, principal: str) -> dict[str, str]:
 
 
 async def test_a_kerberos_login_with_a_keytab_is_accepted(kdc: Kdc) -> None:
-    """The Kerberos library acts as the broker, and checks the last message of the login as RFC 4752 requires."""
+    """The Kerberos library plays the broker.
+
+    It checks the last message of the login as RFC 4752 requires.
+    """
     before = dict(os.environ)
     mine = tickets(keytab_of(kdc, "ada"))
     await mine.get(HOST)
@@ -144,7 +147,7 @@ async def test_the_error_for_a_missing_ticket_names_the_kinit_command(tmp_path: 
 
 @longer_if_busy(3)
 async def test_the_error_for_an_expired_ticket_names_the_kinit_command(kdc: Kdc, timeout: float) -> None:
-    """The ticket expires after `timeout` seconds."""
+    """The ticket expires after `timeout` seconds; this time is longer if the test machine is busy."""
     cache = kdc.ticket_cache("ada", "-l", f"{timeout:.0f}s")
     mine = tickets(with_cache(cache))
     await mine.get(HOST)
@@ -152,12 +155,12 @@ async def test_the_error_for_an_expired_ticket_names_the_kinit_command(kdc: Kdc,
     with pytest.raises(ConnectError, match=f"the ticket has expired; run kinit -c {cache} ada@{REALM} .GSSAPI: "):
         await mine.get(HOST)
     kdc.ticket_cache("ada").replace(cache)
-    await mine.get(HOST)  # the ticket cache now has a new ticket, so this call must not fail
+    await mine.get(HOST)  # The ticket cache now contains a new ticket, so this call must not fail.
 
 
 @longer_if_busy(3)
 async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: Kdc, timeout: float) -> None:
-    """Without renewal, the ticket would expire after `timeout` seconds."""
+    """Without renewal, the ticket would expire after `timeout` seconds, which are longer if the machine is busy."""
     cache = kdc.ticket_cache("ada", "-l", f"{timeout:.0f}s", "-r", "1h")
     mine = tickets(with_cache(cache))
     try:
@@ -179,7 +182,7 @@ async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: K
 async def test_a_failed_ticket_renewal_is_logged_and_kinit_can_replace_the_ticket(
     kdc: Kdc, program: str, says: str, caplog: pytest.LogCaptureFixture, timeout: float
 ) -> None:
-    """The ticket expires after `timeout` seconds."""
+    """The ticket expires after `timeout` seconds; this time is longer if the test machine is busy."""
     caplog.set_level(logging.INFO, "kgtui")
     cache = kdc.ticket_cache("ada", "-l", f"{timeout:.0f}s")
     mine = tickets(with_cache(cache), **{"sasl.kerberos.kinit.cmd": program})
@@ -194,7 +197,7 @@ async def test_a_failed_ticket_renewal_is_logged_and_kinit_can_replace_the_ticke
         mine.close()
 
 
-async def test_a_cached_ticket_of_another_principal_is_reported(kdc: Kdc) -> None:
+async def test_a_cached_ticket_of_a_different_principal_is_reported(kdc: Kdc) -> None:
     reason = await failure(with_cache(kdc.ticket_cache("ada"), principal="bob"))
     assert "the ticket belongs to another principal; run kinit -c " in reason
     assert "Principal in credential cache does not match desired name" in reason
@@ -220,8 +223,8 @@ async def test_a_keytab_without_read_permission_is_reported(monkeypatch: pytest.
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    # Removing the read permission from a real file would have no effect if root runs the tests, because root may read
-    # every file.
+    # The test replaces `Path.open`. Removing the read permission from a real file would have no effect if root runs the
+    # tests, because root can read every file.
     monkeypatch.setattr(Path, "open", refuse)
     assert "keyTab=/k: Permission denied; expected a keytab" in await failure(with_keytab("ada", Path("/k")))
 
@@ -324,7 +327,7 @@ def answer_with_error(server: socket.socket, code: int) -> None:
 
 
 def test_kgtui_exits_without_waiting_for_a_silent_kdc(kdc: Kdc) -> None:
-    """MIT Kerberos waits about 30 s for a response from the KDC. kgtui exits sooner."""
+    """MIT Kerberos waits about 30 s for a response from the KDC. kgtui exits without waiting so long."""
     program = """
 import asyncio, sys
 from kgtui.client import tickets

@@ -1,6 +1,6 @@
-"""After one of three real brokers is killed, kgtui soon reports the complete lag again.
+"""Tests that kgtui soon reports the complete lag again after one of three real brokers is killed.
 
-It reports no wrong verdict and no wrong event.
+kgtui also reports no wrong health verdict and no wrong event of the group.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 READS_UNTIL_COMPLETE = 5
-"""Maximum number of reads after the election of new leaders until the lag of the group is complete.
+"""Maximum number of reads between the election of new leaders and the first read with a complete lag.
 
 The test reads the group once per second. If a lookup of the leaders takes more than 0.1 s, as on a busy machine, the
 pause between two reads is 10 times as long as the lookup.
@@ -40,7 +40,7 @@ def test_the_lag_is_complete_soon_after_a_killed_leader_is_replaced(tmp_path: Pa
 
 
 def test_a_killed_coordinator_causes_no_wrong_verdict_or_event(tmp_path: Path) -> None:
-    """The group stays Empty. After its coordinator is killed, the new coordinator lists the group some seconds later.
+    """The group stays Empty. Its coordinator is killed, and some seconds later, the new coordinator lists the group.
 
     The only event of the group must be the change of its coordinator.
     """

@@ -1,4 +1,4 @@
-"""Log in to a real 4.3.1 broker with the properties files that Kafka's own tools read."""
+"""Test logins to a real 4.3.1 broker with properties files that Kafka's own tools can read."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
 
 
 async def log_in_soon(address: str, config: dict[str, str]) -> list[str]:
-    """Repeat `log_in` for up to 10 s, because a broker may not accept credentials right after it has created them."""
+    """Repeat `log_in` for up to 10 s; return the ids of the listed groups.
+
+    A broker does not always accept credentials right after it has created them.
+    """
     deadline = time.monotonic() + 10
     while True:
         try:
@@ -124,7 +127,10 @@ async def test_the_login_error_for_a_missing_ticket_names_the_kinit_command(
 async def test_a_ticket_that_the_broker_cannot_decrypt_is_reported(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The ticket is for another service on the broker's host. An outdated keytab causes the same error."""
+    """The ticket is for a different service on the broker's host.
+
+    An outdated keytab of the broker causes the same error.
+    """
     use_kdc(secure_broker, monkeypatch)
     other = f"other/{secure_broker.kdc.broker.partition('/')[2]}"
     secure_broker.kdc.add(other)
@@ -233,7 +239,7 @@ async def test_a_user_can_log_in_with_an_unsigned_token(secure_broker: Secure) -
 async def test_the_error_for_a_refused_token_shows_its_claims(
     secure_broker: Secure, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The broker itself reports only that the token is invalid."""
+    """The error from the broker says only that the token is invalid, so kgtui adds the claims."""
     caplog.set_level(logging.DEBUG)
     start = (
         f"{secure_broker.sasl} refused the token (invalid_token): check that sasl.oauthbearer.expected.* of the broker "
@@ -281,16 +287,16 @@ async def test_the_error_for_an_expired_or_not_yet_valid_token_names_the_time_li
 
 @pytest.mark.broker
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER", pytest.param("GSSAPI", marks=pytest.mark.full)])
-async def test_a_connection_logs_in_again_before_its_session_expires(
+async def test_a_connection_logs_in_again_before_its_sasl_session_expires(
     secure_broker: Secure, mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A broker closes a connection when its session expires, so kgtui must log in again before that (KIP-368).
+    """A broker closes a connection when its SASL session expires, so kgtui must log in again before that (KIP-368).
 
     The test sends requests on one connection while several sessions expire. With GSSAPI, the first Kerberos ticket
     expires, too.
     """
-    # In this test, kgtui logs in again after half of the session's lifetime. With the default setting, a busy machine
-    # could delay the login until the session has expired.
+    # In this test, kgtui logs in again after half of the lifetime of the SASL session. With the default setting, a busy
+    # machine could delay the login until the session has expired.
     monkeypatch.setattr(login_module, "RENEW_AFTER", (0.5, 0.5))
     use_kdc(secure_broker, monkeypatch)
     with token_server() as endpoint:
@@ -321,7 +327,10 @@ async def test_a_connection_logs_in_again_before_its_session_expires(
 async def test_an_expired_kerberos_ticket_is_reported_until_there_is_a_new_ticket(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    """The client logs in every two seconds. The first ticket lasts `timeout` seconds; `kinit` gets the second one."""
+    """The client logs in every two seconds. The first ticket expires after `timeout` seconds.
+
+    Logins fail until `kinit` has put a second ticket into the cache.
+    """
     use_kdc(secure_broker, monkeypatch)
     cache = secure_broker.kdc.ticket_cache("team", "-l", f"{timeout:.0f}s")
 
@@ -339,7 +348,8 @@ async def test_an_expired_kerberos_ticket_is_reported_until_there_is_a_new_ticke
         secure_broker.kdc.ticket_cache("team").replace(cache)
         async with asyncio.timeout(60):
             while True:
-                # Calls can still fail, because the connection pool waits after a failure before it connects again.
+                # After `kinit`, calls can still fail for some time, because the connection pool waits after a failure
+                # before it connects again.
                 with suppress(ConnectError):
                     await pool.call(node, LIST_GROUPS, {}, timeout=30)
                     break
@@ -365,12 +375,13 @@ async def test_requests_succeed_while_a_renewable_kerberos_ticket_is_renewed(
 @pytest.mark.full
 @pytest.mark.broker
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
-async def test_polling_has_no_gap_while_kgtui_logs_in_again(
+async def test_the_monitor_polls_without_gaps_while_kgtui_logs_in_again(
     secure_broker: Secure, mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The test polls for one minute.
 
-    The broker ends sessions after ten seconds (`connections.max.reauth.ms`), and tokens expire after 15 seconds.
+    Meanwhile, the broker ends SASL sessions after ten seconds (`connections.max.reauth.ms`), and tokens expire after 15
+    seconds.
     """
     logins: list[float] = []
     run = Login.run

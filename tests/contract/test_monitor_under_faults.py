@@ -1,4 +1,4 @@
-"""A `Monitor` on a simulated cluster whose brokers fail at random shows no wrong values and leaks no resources."""
+"""Tests that a `Monitor` shows no wrong values and leaks no resources while simulated brokers fail at random."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 INTERVAL = 0.05
-"""Time between two polls, in seconds."""
+"""Time between two polls of the monitor, in seconds."""
 
 WARM_UP = 60
 """Number of polls before the first measurement of memory, so that caches are filled and lazy imports are done."""
@@ -34,9 +34,9 @@ ALLOWED_GROWTH = 300_000
 """Maximum growth of kgtui's memory during the faults, in bytes."""
 
 RECOVERED_WITHIN = 10.0
-"""Maximum time from the end of the faults until everything is read without an error, in seconds.
+"""Maximum time from the end of the faults until the monitor has read everything without an error, in seconds.
 
-Time in which the process waits for the CPU is not counted.
+Time in which the test process waits for the CPU is not counted.
 """
 
 _TIME_WAIT, _LISTEN = "06", "0A"
@@ -45,7 +45,7 @@ _TIME_WAIT, _LISTEN = "06", "0A"
 OPTIONS = MonitorOptions(
     interval=INTERVAL, timeout=1.0, failure_pause_max=0.5, list_load=1.0, publish_interval=0.0, sweep_rate=2_000.0,
     sweep_pause=0.2, metadata_interval=0.3,
-    kept_events=50,  # With the default, the monitor would store so many events that memory grows during the test.
+    kept_events=50,  # With the default limit, stored events would make the memory grow.
 )  # fmt: skip
 
 
@@ -66,10 +66,10 @@ def open_connections(cluster: Simulator) -> int:
 
 
 def memory_of_kgtui() -> int:
-    """Return how many bytes kgtui's code has allocated.
+    """Return the number of bytes that kgtui's code has allocated.
 
     The result excludes the simulator, the time series of groups, and the generated decoders, which exist once per
-    message version. Each time series has a limited size, but faults make kgtui store time series of more groups.
+    message version. Each time series has a limited size, but during faults, kgtui stores time series of more groups.
     """
     gc.collect()
     package = str(Path(facts.__file__).parents[1])
@@ -88,7 +88,7 @@ def memory_of_kgtui() -> int:
 
 
 async def make_faults(cluster: Simulator, chance: random.Random) -> None:
-    """Break a random broker and repair it, again and again, until the task is canceled. Finally, repair all brokers."""
+    """Break a random broker and repair it, and repeat this until the task is canceled. Finally, repair all brokers."""
     try:
         while True:
             node = chance.choice([1, 2, 3])
@@ -114,9 +114,9 @@ async def make_faults(cluster: Simulator, chance: random.Random) -> None:
 
 
 class Watcher:
-    """Compare each new snapshot with the snapshot that the monitor had when this watcher was created.
+    """Compares each new snapshot of the monitor with the snapshot that the monitor had when this watcher was created.
 
-    The states and lags in all snapshots must be equal, because the simulated groups never change.
+    The states and lags must be equal in all snapshots, because the simulated groups never change.
     """
 
     def __init__(self, monitor: Monitor) -> None:

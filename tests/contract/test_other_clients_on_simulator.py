@@ -1,4 +1,4 @@
-"""The admin clients of librdkafka and kafka-python can list, describe and delete groups on a simulated cluster."""
+"""Tests that the admin clients of librdkafka and kafka-python can list, describe and delete simulated groups."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_librdkafka_lists_describes_and_deletes_groups(cluster: SimulatorProcess
 
 @pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")
 def test_kafka_python_lists_describes_and_deletes_groups(cluster: SimulatorProcess) -> None:
-    # This import is not at the top of the file, because it raises deprecation warnings, which only this test ignores.
+    # This import is not at the top of the file, because it raises deprecation warnings that only this test ignores.
     from kafka.admin import KafkaAdminClient
 
     admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap.split(","))

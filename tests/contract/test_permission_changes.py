@@ -1,4 +1,4 @@
-"""kgtui notices permissions that are granted and revoked on a real 4.3.1 broker while kgtui runs."""
+"""Tests that a running kgtui notices permissions that are granted and revoked on a real 4.3.1 broker."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_mi
 
 
 async def test_a_newly_denied_topic_is_found_without_permission_to_read_acls(secure_broker: Secure) -> None:
-    """An ACL denies `unsure` DESCRIBE on `team-b-events`, so the broker leaves out the group's offset in this topic.
+    """An ACL denies the user `unsure` DESCRIBE on `team-b-events`, so offsets in this topic are hidden.
 
     kgtui then names the hidden topic, and reports the lag of every group as a lower bound.
     """

@@ -47,7 +47,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def _problem(answer: Answer[object], *, found: bool) -> str:
-    """Return the advice of the answer's first fault.
+    """Return the advice in the first fault of the answer.
 
     If there is no fault, return an empty string if the expected data was found, and `missing` if the broker left out
     the data.
@@ -180,7 +180,10 @@ def _kgtui(secure: Secure, principal: str, capfd: pytest.CaptureFixture[str], *w
 
 
 def test_commands_report_that_offsets_may_be_hidden(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
-    """The principal has DESCRIBE on group `team-b-app`, but not on `team-b-events`, the topic that the group reads."""
+    """The principal has DESCRIBE on the group `team-b-app`, but not on the topic that the group reads, `team-b-events`.
+
+    Therefore, the broker can hide offsets from it.
+    """
     code, out, err = _kgtui(secure_broker, "groupsonly", capfd, "ls", "--lag", "--group", "team-b-app")
     assert (code, out.split()[-1]) == (1, "?")
     assert "no offsets that you may see" in err
@@ -195,14 +198,16 @@ def test_commands_report_that_offsets_may_be_hidden(secure_broker: Secure, capfd
 
 
 @pytest.mark.parametrize("group", ["team-a-app", "team-a-and-b"])
-def test_lags_are_lower_bounds_for_users_who_may_describe_only_some_topics(
+def test_lags_are_lower_bounds_for_users_that_have_describe_on_only_some_topics(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str], group: str
 ) -> None:
-    """Both groups have offsets in `team-a-events`. Only `team-a-and-b` also has offsets in a topic hidden from `team`.
+    """Both groups have offsets in `team-a-events`.
 
-    From the broker's responses, user `team` cannot tell whether offsets are hidden. kgtui therefore shows the lag of
-    both groups as a lower bound. `ls` and `check` exit with 0, because all data that `team` may see has been read. The
-    exit code of `show` is not checked, because `show` also reads configs, which `team` may not see.
+    Only `team-a-and-b` also has offsets in a topic hidden from `team`.
+
+    From the broker's responses, the user `team` cannot tell whether offsets are hidden. kgtui therefore shows the lag
+    of both groups as a lower bound. `ls` and `check` exit with 0, because all data that `team` is allowed to see was
+    read. The exit code of `show` is not checked, because `show` also reads configs, which `team` is not allowed to see.
     """
     for principal, hidden in (("team", True), ("viewer", False), ("admin", False)):
         lag = 6 if group == "team-a-app" else 0 if hidden else 7
@@ -263,10 +268,11 @@ def test_kgtui_names_a_topic_denied_by_an_acl_if_no_member_reads_it(
 def test_the_lag_of_a_group_without_commits_is_unknown_if_its_topic_is_hidden(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """User `groupsonly` sees that a member of the group reads a topic, but has no DESCRIBE permission on this topic.
+    """The user `groupsonly` sees that a member of the group reads a topic, but has no DESCRIBE on this topic.
 
-    The group may have committed offsets in the topic, so the lag is `?` (unknown) for this user. For users who have
-    DESCRIBE on all topics, the lag is `–` (none), because they see that the group has committed no offsets.
+    It is possible that the group has committed offsets in the topic, so the lag is `?` (unknown) for this user. For
+    users who have DESCRIBE on all topics, the lag is `–` (none), because they see that the group has committed no
+    offsets.
     """
     members = Members(secure_broker.cluster, "permission-no-commit", TOPIC, CLASSIC)
     try:
@@ -284,7 +290,7 @@ def test_the_lag_of_a_group_without_commits_is_unknown_if_its_topic_is_hidden(
         delete_groups(secure_broker.cluster, "permission-no-commit")
 
 
-def test_kgtui_ls_reports_that_the_user_may_see_no_group(
+def test_kgtui_ls_reports_that_the_user_is_not_allowed_to_see_any_group(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
     code, _, err = _kgtui(secure_broker, "nobody", capfd, "ls")

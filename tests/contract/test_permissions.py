@@ -1,6 +1,6 @@
-"""Read a real 4.3.1 broker as principals that have few permissions.
+"""Tests of reading a real 4.3.1 broker as principals that have few permissions.
 
-For all data that a principal may not see, kgtui must report which permission is missing.
+If data is hidden from a principal, kgtui must report which permission is missing.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ async def test_a_principal_reads_only_groups_for_which_it_has_acls(secure_broker
 
 
 async def test_the_lag_in_a_forbidden_topic_is_unknown(secure_broker: Secure) -> None:
-    """OffsetFetch leaves out the offsets in a forbidden topic without an error.
+    """OffsetFetch omits the offsets in a forbidden topic, but reports no error.
 
-    ListOffsets returns an error for the topic.
+    ListOffsets reports an error for the topic, from which kgtui knows that the lag in the topic is unknown.
     """
     async with as_principal(secure_broker, "team") as admin:
         rows = (await admin.committed_offsets(["team-a-and-b"])).rows["team-a-and-b"]

@@ -1,4 +1,4 @@
-"""Find records by timestamp with ListOffsets, and determine when unread records were written.
+"""Tests of finding records by timestamp with ListOffsets, and of determining the times of unread records.
 
 All tests run on real brokers, and one of the tests also runs on the simulator.
 """
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 SEARCHES = 40
-"""Number of random committed offsets per partition. For each offset, the test determines the age of the next record."""
+"""Number of random committed offsets per partition.
+
+For each of them, the test determines the age of the next record.
+"""
 
 
 async def first_records(address: str, topic: str, asked: Sequence[int]) -> list[tuple[int, int]]:
@@ -62,7 +65,7 @@ def around(times: Sequence[int]) -> list[int]:
 
 
 async def test_list_offsets_returns_the_first_record_at_or_after_a_timestamp(broker: Cluster) -> None:
-    """Real brokers and the simulator must both return the expected records."""
+    """Real brokers and the simulator must both return the expected record for each timestamp."""
     now = int(time.time() * 1000)
     times = [now - 90_000_000 + step for step in (0, 0, 0, 5, 5, 1_000, 60_000, 60_001, 3_600_000, 86_400_000)]
     broker.create_topic("timed", 1)
@@ -122,10 +125,10 @@ async def test_kgtui_show_reads_the_time_and_the_expiry_of_the_first_unread_reco
 
 
 async def test_most_record_ages_on_a_broker_are_exact_to_the_second(broker: Cluster) -> None:
-    """Each partition has 50,000 records, written in three days at a constant rate, in a daily rhythm or in bursts.
+    """Each partition has 50,000 records, written during three days at a constant rate, in a daily rhythm, or in bursts.
 
-    kgtui returns each time as a range, which must contain the true time. Except for bursts, at least 90 % of the ranges
-    must be shorter than one second.
+    kgtui returns each record time as a range, which must contain the true time. Except for bursts, at least 90 % of the
+    ranges must be shorter than one second.
     """
     shapes = {name: sorted(SHAPES[name][0](Random(name))) for name in ("steady", "daily", "bursts")}
     shift = int(time.time() * 1000) - 1_800_000_000_000

@@ -1,7 +1,7 @@
-"""The monitor and `kgtui ls --watch` show no wrong values while three real brokers are restarted, killed and paused.
+"""Tests that the monitor and `kgtui ls --watch` show no wrong values while real brokers stop, restart or pause.
 
-The only group remains Empty with a constant lag. Every other state, lag or verdict is therefore wrong. The only events
-that the group may have are changes of its coordinator.
+There are three brokers. The only group remains Empty with a constant lag. Every other state, lag or verdict is
+therefore wrong. The only correct events of the group are changes of its coordinator.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 FRESH_WITHIN = 10.0
-"""Maximum time in seconds from the first response of a restarted broker until `Watcher.is_fresh` returns true."""
+"""Maximum time from the first response of a restarted broker until `Watcher.is_fresh` returns true, in seconds."""
 
 
 VERDICTS = (None, Problem.EMPTY, Problem.UNREADABLE)
-"""Correct verdicts on the group: None before the first read, EMPTY after a read, UNREADABLE after a failed read."""
+"""Correct health verdicts: None before the first read of the group, EMPTY after it, UNREADABLE after a failed read."""
 
 
 class Watcher:
-    """Collect every wrong state, lag, verdict and event in the snapshots of a monitor."""
+    """Collects every wrong state, lag, verdict and event in the snapshots of a monitor."""
 
     def __init__(self, monitor: Monitor) -> None:
         self.monitor, self.wrong = monitor, set[str]()
@@ -115,7 +115,7 @@ def check_verdicts(lists: Sequence[Mapping[str, Any]]) -> None:
 @pytest.mark.full
 @pytest.mark.timeout(900)
 def test_no_wrong_values_are_shown_while_brokers_restart_or_pause(tmp_path: Path) -> None:
-    # Each broker has a replica of `__consumer_offsets`, so that it can become the coordinator when another broker
+    # Each broker has a replica of `__consumer_offsets`, so that it can become the coordinator when a different broker
     # stops.
     extra = {"offsets.topic.replication.factor": "3", "min.insync.replicas": "1"}
     lists = tmp_path / "lists"
@@ -157,7 +157,7 @@ async def _break_brokers(cluster: Cluster) -> None:
 
 
 async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: Watcher) -> None:
-    """Stop broker `node` with the signal `sent`, start it again, and assert that `watcher` is fresh soon after."""
+    """Stop broker `node` with the signal `sent`, start it again, and assert that the values are fresh soon after."""
     process = cluster.nodes[node - 1]
     os.kill(process.pid, sent)
     async with asyncio.timeout(60):
@@ -173,7 +173,7 @@ async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: W
 async def _responds(cluster: Cluster, node: int, watcher: Watcher) -> float:
     """Wait until broker `node` lists groups and the metadata contains all three brokers.
 
-    Then wait until `watcher` is fresh, and return the duration of this second wait, in seconds.
+    Then wait until the values that `watcher` sees are fresh, and return the duration of this second wait, in seconds.
     """
     address = cluster.bootstrap.split(",")[node - 1]
     async with asyncio.timeout(120):

@@ -153,7 +153,7 @@ QUESTIONS = {
 
 @pytest.fixture(scope="module")
 def real(broker: Cluster) -> Iterator[Cluster]:
-    """Run a real broker. It has a topic with three partitions, and a group with committed offsets in two partitions."""
+    """Run a real broker with a topic with three partitions, and a group that has committed offsets in two of them."""
     broker.create_topic(TOPIC, 3)
     broker.commit(SIMPLE, {(TOPIC, 0): 0, (TOPIC, 1): 0})
     yield broker
@@ -216,11 +216,11 @@ NOT_COMPARED = {
     "FinalizedFeatures",
     "FinalizedFeaturesEpoch",
 }
-"""Fields of responses that are not compared, because they differ between clusters or depend on the configuration."""
+"""Response fields that are not compared, because they differ between clusters or depend on the configuration."""
 
 
 def comparable(value: Any) -> Any:
-    """Return a response without the parts that may differ between a real and a simulated broker.
+    """Return a response without the parts that can differ between a real and a simulated broker.
 
     These parts are ids, addresses, epochs, the order of rows, groups of other tests, and APIs that kgtui does not use.
     """
@@ -248,7 +248,7 @@ def common(row: Fields, low: int, high: int) -> Fields:
 
 
 def is_compared(row: Fields) -> bool:
-    """Return whether a row is about a group of this test, or about no group."""
+    """Return whether a row belongs to a group of this test, or to no group. Only such rows are compared."""
     return str(row.get("GroupId", "odd-")).startswith(("odd-simple", "odd-nope", "odd-deleted")) or row.get(
         "GroupId"
     ) in (

@@ -40,7 +40,7 @@ HEAVY = {
 }
 """Modules that take long to import.
 
-`kgtui --version` and `kgtui --help` must import none of them, except rich.
+Basic modules of kgtui must import none of them. `kgtui --version` and `kgtui --help` import only rich.
 """
 
 PACKAGES = sorted(m.name for m in pkgutil.iter_modules(kgtui.__path__) if m.ispkg)

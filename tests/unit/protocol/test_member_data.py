@@ -31,7 +31,7 @@ OWNED = (("orders", (0, 1, 2)), ("payments", ()))
 
 @pytest.fixture(scope="module")
 def connect_data_of_java() -> dict[str, bytes]:
-    """Return member data of Connect workers, encoded by Kafka 4.3.1: name of the sample in `Oracle.java` → bytes."""
+    """Return member data of Connect workers, encoded by Java (Kafka 4.3.1): name of sample in `Oracle.java` → bytes."""
     return {name: bytes.fromhex(data) for name, data in (line.split(" ") for line in ask(["connect"]))}
 
 

@@ -55,7 +55,7 @@ def respond(simulator: Simulator, node: Node, name: str, fields: dict[str, Any])
 
 
 def responses(simulator: Simulator, node: Node) -> Iterator[bytes]:
-    """Yield the responses of one broker to requests that read its API versions, topics, groups, offsets and configs."""
+    """Yield the responses of broker `node` to requests for its API versions, topics, groups, offsets and configs."""
     state = simulator.state
     ranges = node.release.ranges
     ids = list(state.groups) + ([] if state.generated is None else list(state.generated.index)[:GENERATED])
