@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.bench.figures import Figure
 
 Scale = Literal["tiny", "quick", "full"]
-"""Scales at which a benchmark can run, from the smallest to the largest. `tiny` is for tests of the benchmarks."""
+"""Scales at which a benchmark can run, in ascending order. `tiny` is only for tests of the benchmarks."""
 
 
 def _size(bench: Any, scale: Scale) -> Any:
@@ -81,8 +81,8 @@ def _pipeline(scale: Scale) -> Iterator[Figure]:
     from tests.bench import pipeline as bench
 
     yield from bench.figures(_size(bench, scale))
-    # At the scale `tiny`, which the tests use, the latency benchmark is left out, because it takes minutes even for a
-    # few commits.
+    # The tests use the scale `tiny`. The latency benchmark is left out at this scale, because it takes minutes even for
+    # a few commits.
     if scale != "tiny":
         yield from latency.figures(_size(latency, scale))
 

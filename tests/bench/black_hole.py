@@ -4,8 +4,8 @@ Two fake clusters of three brokers run in another process. In the first cluster,
 cluster, the third broker accepts connections and bytes but never responds.
 
 The benchmark measures calls to the first two brokers of each cluster, while another task keeps calling the third
-broker. The two clusters are called in short turns, so that other load on the machine affects both equally. Only two
-calls run at the same time, because queueing on a busy CPU would hide the effect.
+broker. The two clusters are called alternately for short times, so that other load on the machine affects both equally.
+Only two calls run at the same time, because queueing on a busy CPU would hide the effect.
 
 The result is a ratio: the 99th percentile of the calls' durations in the second cluster, divided by the same percentile
 in the first cluster.
@@ -38,7 +38,7 @@ CALLS_PER_TURN = 50
 ROUNDS = 4
 GROUPS = 200
 TARGET = 1.2
-"""Maximum ratio of the two 99th percentiles. With a higher ratio, the benchmark misses its target."""
+"""Target of the benchmark: the ratio of the two 99th percentiles must not be higher."""
 
 
 async def _serve(pipe: Connection) -> None:
@@ -58,7 +58,7 @@ def _brokers(pipe: Connection) -> None:
 
 
 async def _turn(pool: Pool, calls: int) -> list[float]:
-    """Call brokers 1 and 2 while another task calls broker 3; return the duration of each call in milliseconds."""
+    """Call brokers 1 and 2 while a second task calls broker 3; return the durations of the calls to 1 and 2 in ms."""
     milliseconds: list[float] = []
     other = asyncio.create_task(_keep_calling(pool, 3))
     numbers = iter(range(calls))
@@ -124,9 +124,9 @@ def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list
 
 
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
-    """Yield the median and the 99th percentile of the duration of calls to the cluster with a silent broker.
+    """Yield the median and the 99th percentile of the durations of calls in the cluster with a silent broker.
 
-    The reference value is the same percentile for the healthy cluster.
+    The reference value of each figure is the same percentile for the healthy cluster.
     """
     healthy, silent = measure(calls, rounds)
     for fraction, target in ((0.5, None), (0.99, TARGET)):

@@ -87,9 +87,9 @@ def list_groups_body(groups: int = GROUPS) -> bytes:
 
 
 def offset_fetch_body(metadata: str, groups: int = GROUPS // PARTITIONS // 4) -> bytes:
-    """Return the body of an OffsetFetch v8 response that has 4 topics of 25 partitions for each group.
+    """Return the body of an OffsetFetch v8 response with 4 topics of 25 partitions for each group.
 
-    `metadata` is the metadata of each commit.
+    `metadata` is the commit metadata of each partition.
     """
 
     def topic(group: int, number: int) -> Mapping[str, Any]:
@@ -111,7 +111,7 @@ def offset_fetch_body(metadata: str, groups: int = GROUPS // PARTITIONS // 4) ->
 
 
 def list_offsets_body(topics: int = GROUPS // PARTITIONS) -> bytes:
-    """Return the body of a ListOffsets v7 response that has topics of 25 partitions."""
+    """Return the body of a ListOffsets v7 response with `topics` topics of 25 partitions each."""
     partitions = [{"PartitionIndex": p, "Offset": 10**9 + p, "LeaderEpoch": 3} for p in range(PARTITIONS)]
     rows = [{"Name": f"orders.events.{t:04}", "Partitions": partitions} for t in range(topics)]
     return LIST_OFFSETS.response.encode(7, {"Topics": rows})
@@ -120,7 +120,7 @@ def list_offsets_body(topics: int = GROUPS // PARTITIONS) -> bytes:
 def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
     """Return the CPU time of each function's fastest round, in milliseconds.
 
-    The functions take turns, so that other load on the machine affects all of them equally.
+    The functions run alternately, so that other load on the machine affects all of them equally.
     """
     best = [float("inf")] * len(functions)
     gc.collect()

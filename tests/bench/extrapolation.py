@@ -20,7 +20,7 @@ GROUPS, PARTITIONS, COMMIT_INTERVAL = 100_000, 10, 5.0
 RECORDS_PER_SECOND = GROUPS * PARTITIONS / COMMIT_INTERVAL
 DAY = 86_400
 BUSY = 0.5
-"""Maximum fraction of a layer's cores that may be busy. The other cores are spare capacity."""
+"""Maximum fraction of the cores of a layer that can be busy in normal operation. The other cores are spare capacity."""
 
 WIRE_BYTES = 130
 """Assumed size of a record in `__consumer_offsets`, in bytes.
@@ -50,7 +50,7 @@ class LayerCost:
 
     @property
     def cores_needed(self) -> int:
-        """Number of cores that the layer needs if at most the fraction `BUSY` of them may be busy."""
+        """Number of cores that the layer needs, so that at most the fraction `BUSY` of them is busy."""
         return math.ceil(self.cores / BUSY)
 
     @property

@@ -1,4 +1,4 @@
-"""Define `Figure`, one result of a benchmark, and format figures as a table."""
+"""Define `Figure`, one result of a benchmark, and functions that format figures as a table."""
 
 from __future__ import annotations
 
@@ -67,6 +67,6 @@ def _number(value: float) -> str:
 
 
 def percentile(values: list[float], fraction: float) -> float:
-    """Return the value below which the fraction `fraction` of all values lies."""
+    """Return a value of `values`, below which the fraction `fraction` (between 0 and 1) of all values lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))]

@@ -1,4 +1,4 @@
-"""Measure the CPU time for recording a large cluster, and the time for seeking in the recording.
+"""Measure the CPU time for recording a large cluster, and the time for moving to a past time in the recording.
 
 The cluster has 10,000 groups with 10 partitions each and is polled every 10 s. A tenth of the groups commit between two
 polls.
@@ -51,13 +51,13 @@ TARGET_DAY_MS = 2_000.0
 class Size:
     """Parameters of the benchmark at one scale (tiny, quick or full).
 
-    The synthetic lake is a `SyntheticLake`.
+    The synthetic lake is an instance of `SyntheticLake`.
 
     Attributes:
         groups: number of groups in the recorded cluster.
         polls: number of polls that are recorded live while CPU time is measured.
         segments: number of keyframes in the synthetic lake.
-        seeks: number of seeks to random times in the synthetic lake.
+        seeks: number of times that the state at a random time is loaded from the synthetic lake.
         timelines: number of times that a group's history of one hour is loaded. A history of one day is loaded equally
             often.
         interval: time between two polls of the live recording, in seconds.
@@ -98,7 +98,7 @@ def record_figures(size: Size) -> Iterator[Figure]:
 
 @contextmanager
 def _measured(callbacks: Callbacks) -> Iterator[None]:
-    """Measure the CPU time of the event loop's callbacks in this process while the context is active."""
+    """Measure the CPU time of the event loop's callbacks in this process during the `with` block."""
     run = asyncio.Handle._run
     callbacks.install()
     try:
@@ -136,7 +136,7 @@ class SyntheticLake:
 
     Attributes:
         keyframe_cpu: CPU time for writing a keyframe and compacting the changes before the keyframe, in seconds.
-        bytes: size of one keyframe and the changes after it on disk, after compaction.
+        bytes: size on disk of one keyframe and the changes after it, after compaction, in bytes.
         rows: number of rows of one keyframe and the changes after it.
     """
 
@@ -216,7 +216,10 @@ def _files_of(table: RecordedTable, keyframe: int) -> list[dict[str, Any]]:
 
 
 def _copy(table: RecordedTable, path: str, later: int) -> None:
-    """Append a copy of the rows in file `path` to the table, with times that are `later` milliseconds later."""
+    """Append a copy of the rows in the file `path` to the table.
+
+    All times in the copy are `later` milliseconds later.
+    """
     rows = pq.ParquetFile(table.path / path).read()
     for name in ("keyframe", "poll"):
         at = rows.column_names.index(name)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 END = datetime(2026, 11, 21, tzinfo=UTC)
-"""Time at which the gold tables end, which is the end of the newest day."""
+"""Time up to which the gold tables contain data, which is the end of the newest day."""
 
 _DAY = END - timedelta(days=1)
 _FAMILIES = 400
@@ -44,7 +44,7 @@ _UNHEALTHY, _BEHIND, _UNUSED = 100, 20, 5
 """One of 100 groups is unhealthy, one of 20 groups is behind, and one of 5 groups is unused."""
 
 _CHUNK = 10_000
-"""Number of groups whose rows are written at a time, into one file per table."""
+"""Number of groups per write. The rows of these groups are written into one file per table."""
 
 _NOT_NULL: dict[str, Any] = {"string": "recorded", "boolean": False, "long": 0, "int": 0, "double": 0.0}
 _TIME = pa.timestamp("us", tz="UTC")
@@ -103,7 +103,7 @@ def write_gold(path: Path, groups: int, days: int) -> Path:
 
 
 def _columns(names: list[str], numbers: np.ndarray[Any, Any]) -> Iterator[tuple[Table, dict[str, Any]]]:
-    """Yield each gold table and its columns for the groups whose indexes in `names` are in `numbers`.
+    """Yield each gold table and its columns, for the groups in `names` whose indexes are in `numbers`.
 
     The value of a column is an array, or one value for all rows. `_append` fills in the columns that are left out.
     """
@@ -201,5 +201,5 @@ def _add_earlier_days(table: Path, days: int) -> None:
 
 
 def _earlier(days: int, found: re.Match[str]) -> str:
-    """Return a date minus `days` days. The match `found`, and the result, have the form `2026-11-20T`."""
+    """Return the date in the match `found` minus `days` days. Date and result have the form `2026-11-20T`."""
     return f"{datetime.fromisoformat(found.group()[:-1]).date() - timedelta(days=days)}T"

@@ -1,8 +1,8 @@
 """Run kgtui with additional code that measures it: `python -m tests.bench.instrumented_app ARGUMENTS`.
 
 ARGUMENTS are the arguments of kgtui. The row under the cursor ends with a counter of the keys and filters that the tree
-has handled. The benchmark can therefore distinguish the frame that shows a key's result from frames that are drawn
-after a poll.
+has handled. With this counter, the benchmark distinguishes a frame that shows the result of a key from a frame that is
+drawn after a poll.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import kgtui.tui  # imported before Textual, because kgtui.tui sets the frame rate that Textual reads at import
+import kgtui.tui  # Imported before Textual, because it sets the frame rate that Textual reads at import.
 
 # isort: split
 from rich.segment import Segment
@@ -58,7 +58,7 @@ class FixedIntervalMonitor(Monitor):
 class Instruments:
     """Counts the keys that the app has handled, and responds to requests from the benchmark.
 
-    For this purpose, it replaces methods of the app, the tree and the sweep.
+    To count the keys, it replaces methods of the app, of the tree and of the background sweep.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Instruments:
         self._app: KgtuiApp | None = None
 
     def install(self) -> None:
-        """Replace the methods of the app, the tree and the sweep. Call this method before the app starts."""
+        """Replace methods of the app, of the tree and of the background sweep. Must be called before the app starts."""
         if str(constants.MAX_FPS) != os.environ["TEXTUAL_FPS"]:
             raise RuntimeError(
                 "import kgtui.tui before Textual: otherwise Textual draws fewer frames per second than in kgtui"

@@ -1,4 +1,4 @@
-"""Measure CPU times inside the measured programs, and respond to the benchmark's requests through a socket."""
+"""Code that runs inside the measured programs: it measures CPU times, and responds to requests of the benchmark."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONG_MS = 20.0
-"""CPU time above which a callback counts as long, in milliseconds. A user may notice longer delays."""
+"""A callback counts as long if its CPU time exceeds this value, in milliseconds. Users can notice longer delays."""
 
 
 class Callbacks:
-    """CPU times of the event loop's callbacks.
+    """CPU times of the event loop's callbacks, measured since the last `reset`.
 
     Attributes:
         worst: CPU time of the longest callback, in milliseconds.
         worst_name: name of the longest callback.
-        count: number of calls of all callbacks.
+        count: total number of calls of callbacks.
         long: callback's name → number of its calls that took longer than `LONG_MS`.
     """
 
@@ -71,7 +71,7 @@ def _name(handle: asyncio.Handle) -> str:
 
 
 def listen(respond: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
-    """Read requests from a socket on the running event loop, and send the responses.
+    """Read requests of the benchmark from a socket on the running event loop, and send the responses.
 
     The environment variable `KGTUI_BENCH_CONTROL` contains the file descriptor of the socket. If the variable is not
     set, do nothing.

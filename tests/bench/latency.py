@@ -1,6 +1,6 @@
 """Measure the time from a commit until its offset is in a silver table and in a gold table, with a real 4.3.1 broker.
 
-`kgtui record` and `kgtui pipeline watch` both run as users run them, because the gold table `lag` needs the data of
+Both `kgtui record` and `kgtui pipeline watch` run as separate processes, because the gold table `lag` needs the data of
 both. The benchmark commits at fixed intervals, and reads both tables repeatedly without Spark, as kgtui's screens do.
 """
 
@@ -55,9 +55,10 @@ TINY = Size(2, 0.5)
 
 @dataclass(slots=True)
 class _ObservedTable:
-    """A table that is read repeatedly, to see when each committed offset arrives in it.
+    """A table that is read repeatedly, to find out when each committed offset arrives in it.
 
     Attributes:
+        path: folder of the table.
         column: name of the column that contains the offset.
         newest: largest offset that was seen in the table.
         seen: offset → time at which the offset was first seen in the table.
@@ -137,7 +138,7 @@ def _poll(tables: tuple[_ObservedTable, ...]) -> None:
 
 @contextmanager
 def _running(broker: Cluster, *arguments: str) -> Iterator[None]:
-    """Run a kgtui command while the context is active, and send it SIGINT at the end of the context."""
+    """Run a kgtui command during the `with` block, and send it SIGINT at the end of the block."""
     command = [sys.executable, "-m", "kgtui", *arguments, "--bootstrap-server", broker.bootstrap]
     environment = os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder())}
     program = subprocess.Popen(command, cwd=HOME, env=environment, stdout=subprocess.DEVNULL)

@@ -1,9 +1,9 @@
-"""Measure the pipeline on random records.
+"""Measure the CPU time and the duration of the pipeline with random records.
 
 The first part measures only decoding, compared with reading the same files. The second part measures complete runs of
-several sizes. The benchmark starts `python -m tests.bench.pipeline CORES DECODE SIZE…` in a new
-process for each number of cores, because the number of threads of a Spark session cannot be changed. Without a SIZE,
-this command measures only decoding.
+several sizes. The benchmark starts `python -m tests.bench.pipeline CORES DECODE SIZE…` in a new process for each number
+of cores, because the number of threads of a Spark session cannot be changed. DECODE is the number of records to decode.
+Without a SIZE, this command measures only decoding.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _WARM_UP, _ROUNDS = 5, 12
 _WARM_UP_FROM = 100_000
 """If the smallest run has at least this many records, it is executed twice.
 
-The first time only warms up the JVM. The result is discarded.
+The result of the first execution is discarded, because it only warms up the JVM.
 """
 
 

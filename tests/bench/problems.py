@@ -1,7 +1,7 @@
 """Measure on a real broker how fast the monitor reads all groups, and how fast it finds misbehaving groups.
 
-Twenty groups misbehave, each in one of eight ways. All other groups commit every few seconds, and keep up with their
-topics.
+Twenty groups misbehave, each in one of eight ways. All other groups commit every few seconds, and read all records soon
+after they are written.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ COMMIT_EVERY = 5.0
 """Time between two commits of a group, in seconds."""
 
 SAMPLES_WINDOW = 90.0
-"""Time in which the monitor reads a group often enough to see that its lag grows from read to read, in seconds."""
+"""Time in which the monitor reads a group often enough to see that the group's lag grows in each read, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ TINY = Size(groups=24, begin=1.0, seconds=2.0, swept=40, swept_seconds=0.5)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield results for the sweep on one broker, and then for the search for misbehaving groups on another broker."""
+    """Yield figures for the sweep on one broker, and then for the search for misbehaving groups on a second broker."""
     with command_line.broker() as broker:
         command_line.make_groups(broker, command_line.Size(groups=size.swept))
         yield from asyncio.run(_sweep(broker, size))
@@ -141,7 +141,7 @@ async def _until(monitor: Monitor, holds: Callable[[Snapshot], bool], timeout: f
 
 
 class _Misbehavior(NamedTuple):
-    """A way in which groups misbehave.
+    """A kind of misbehavior of groups.
 
     Attributes:
         name: description of the misbehavior, and prefix of the ids of these groups.
@@ -175,7 +175,7 @@ class _Workload:
 
     Attributes:
         ends: log end offset of every partition of the topics `t-0`, `t-1`, …
-        began_at: time at which groups began to misbehave; None before that.
+        began_at: time at which groups began to misbehave; None before that time.
         frozen: log end offset of every partition at the time `began_at`.
     """
 
@@ -197,7 +197,7 @@ class _Workload:
         self.broker.produce("deleted", BACKLOG)
         self._write(BACKLOG)
         self._connections.append(Connection(find_coordinator(self.broker.bootstrap, "good-0", 60)))
-        for _ in range(60):  # the coordinator rejects commits until it has loaded its groups
+        for _ in range(60):  # The coordinator rejects commits until it has loaded its groups.
             if self._commit_all() == 0:
                 break
             time.sleep(1.0)
@@ -275,7 +275,7 @@ class _Workload:
         return rejected
 
     def _join_only(self, group: str) -> None:
-        """Join a group as its leader, and never send the assignment that the coordinator waits for."""
+        """Join a group as its leader, and never send the assignment for which the coordinator waits."""
         connection = Connection(find_coordinator(self.broker.bootstrap, group, 60))
         self._connections.append(connection)
         half_an_hour = i32Timedelta.parse(timedelta(minutes=30))

@@ -1,4 +1,4 @@
-"""Measure the CPU time of a process and of the processes that it has started. The module works only on Linux."""
+"""Measure the CPU time of a process and of the processes that it has started. This module works only on Linux."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(process: int) -> float:
-    """Return the CPU time of a process and its descendants, including those that have exited, in seconds."""
+    """Return the CPU time of a process and its descendants in seconds. Descendants that have exited are included."""
     parents: dict[int, int] = {}
     ticks: dict[int, int] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
-            # A process may exit before its file is read.
+            # It can happen that a process exits before its file is read.
             with suppress(OSError):
-                # Skip the process's name, which is in parentheses and may contain spaces. The fields after the name
+                # Skip the process's name, which is in parentheses and can contain spaces. The fields after the name
                 # begin with the state and the parent's id. Fields 11 to 14 are the CPU times of the process and of its
                 # exited children.
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()

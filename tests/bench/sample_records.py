@@ -27,7 +27,10 @@ _GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
 _START_MS, _STEP_MS = 1_790_000_000_000, 50
 _COMMITS_PER_OTHER = 100
 _OTHER_KEYS = b"\x00\x02"
-"""The binary keys of offset commits are less than this value. The keys of all other record types are not."""
+"""Keys of offset commits are smaller than this value when they are compared as bytes.
+
+The keys of all other record types are not smaller.
+"""
 
 _COMMIT = [("version", ">i2"), ("offset", ">i8"), ("epoch", ">i4"), ("metadata", "u1"), ("time", ">i8"), ("tags", "u1")]
 _TOPIC_ID = [("tag", "u1"), ("size", "u1"), ("id", ">u8", 2)]

@@ -28,7 +28,7 @@ INTERVAL = 2.0
 FIRST_SWEEP_CPU, LATER_CPU = 500, 250
 """Maximum CPU time per poll, in milliseconds, during the first sweep (the first read of all groups) and after it.
 
-During the first sweep, kgtui may use a quarter of a core, because the sweep reads more groups per second than later.
+The limit is higher during the first sweep, in which kgtui reads more groups per second than later.
 """
 
 
@@ -59,7 +59,7 @@ TINY = Size(groups=300, large_node_groups=400, keys=3, seconds=0.5, soak_seconds
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the results for the terminal UI. Measurements of keys are compared with the minimal app `bare_app`."""
+    """Yield the figures for the terminal UI. The reaction to keys is compared with the minimal app `bare_app`."""
     with Terminal("tests.bench.bare_app") as bare:
         bare.wait_for(BARE_APP_READY)
         bare_keys = _Keyboard(bare)
@@ -118,7 +118,7 @@ def _polls(size: Size, ui: Terminal, when: str, target: float) -> Iterator[Figur
 def _page(size: Size, ui: Terminal, keys: _Keyboard) -> Figure:
     """Measure the CPU time per poll while the page about the whole cluster is shown.
 
-    The reference is the CPU time while the panes of one group are shown.
+    The reference value is the CPU time while the panes of one group are shown.
     """
     cpu: dict[bytes, float] = {}
     for key in (NEXT_MATCH, HOME):
@@ -173,7 +173,7 @@ def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) 
 
 
 def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterator[Figure]:
-    """Measure resident memory, its increase and the longest callback while keys are pressed and polls continue."""
+    """Measure the resident memory, its increase, and the longest callback while keys are pressed and polls continue."""
     samples: list[float] = []
     ui.ask("reset")
     end = time.perf_counter() + size.soak_seconds
@@ -225,7 +225,7 @@ def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
 
 
 def _without_changes(size: Size) -> Iterator[Figure]:
-    """Measure the output to the terminal and the CPU time on a cluster in which nothing changes.
+    """Measure the output to the terminal and the CPU time on a cluster in which no group changes.
 
     On the screen, only the time of the latest poll changes.
     """
@@ -254,7 +254,7 @@ def _wait_until(ui: Terminal, statistic: str, least: float, timeout: float) -> N
 
 
 class _Keyboard:
-    """Presses keys at random intervals, and measures the time until a frame shows that the program counted the key."""
+    """Presses keys at random intervals. Measures the time until a frame shows that the program has counted the key."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -262,7 +262,7 @@ class _Keyboard:
         self.synchronize()
 
     def synchronize(self) -> None:
-        """Read from the program how many keys it has counted so far."""
+        """Ask the program for the number of keys that it has counted."""
         self._count: int = self._terminal.ask("stats")["count"]
 
     def press(self, key: bytes) -> float:

@@ -1,4 +1,4 @@
-"""Measure how much memory screening takes up. Screening is the monitor's search for problems in all groups."""
+"""Measure the memory that screening needs. Screening is the monitor's search for problems in all groups."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tests.bench.figures import Figure
 
 PARTITIONS = 10
 READS, INTERVAL = 12, 120
-"""Number of reads per group, and time between two reads in seconds. They are large enough to find stopped groups."""
+"""Number of reads per group, and time between two reads in seconds. Stopped groups are found after so many reads."""
 
 
 def figure(groups: int) -> Figure:
-    """Return the memory that screening adds to the summary of a group with 10 partitions, in bytes.
+    """Return the memory per group that screening needs in addition to the summary of the group, in bytes.
 
-    One group in ten has stopped. The others read all records.
+    Each group has 10 partitions. One group in ten has stopped. The others read all records.
     """
     added = (_memory(groups, screened=True) - _memory(groups, screened=False)) / groups
     return Figure(f"memory that screening adds per group of {PARTITIONS} partitions", added, "B", target=300)
 
 
 def _memory(groups: int, *, screened: bool) -> int:
-    """Return the memory that is allocated to store the summaries of groups, and to screen them, in bytes."""
+    """Return the memory allocated for the summaries of `groups` groups and, if `screened`, for screening, in bytes."""
     store = asyncio.run(_store(groups))
     tracemalloc.start()
     screening = Screening(store)

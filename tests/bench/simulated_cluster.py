@@ -26,7 +26,7 @@ PARTITIONS = 10
 
 
 class SimulatedCluster:
-    """Runs a simulated cluster in another process. At the end of the context, the process is killed.
+    """Runs a simulated cluster in another process, which is killed at the end of the `with` block.
 
     Attributes:
         bootstrap: bootstrap addresses of the cluster, separated by commas.
@@ -73,7 +73,7 @@ async def _serve(activity: str, groups: int) -> None:
         if activity == "active":
             _stop_most_topics(cluster)
         print(cluster.bootstrap, flush=True)  # noqa: T201
-        await asyncio.to_thread(sys.stdin.read)  # this call returns when the parent process closes the pipe or exits
+        await asyncio.to_thread(sys.stdin.read)  # This call returns when the parent process closes the pipe or exits.
 
 
 if __name__ == "__main__":

@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 
 def figures(groups: int, rounds: int) -> Iterator[Figure]:
-    """Yield the time from the start of kgtui to its first frame with groups, relative to a minimal Textual app."""
+    """Yield the time from the start of kgtui to its first frame with groups.
+
+    The reference value is the time of a minimal Textual app.
+    """
     with spawn(Options(groups=groups, churn=0.0)) as cluster:
         wall, cpu, bare_wall, bare_cpu = [], [], [], []
-        # This start is not measured, because it reads files from disk. Later starts find the files in the page cache.
+        # This start is not measured, because it reads the program's files from disk. In later starts, the files are in
+        # the page cache.
         _start("kgtui", GROUPS_SHOWN, "--bootstrap-server", cluster.bootstrap)
         for _ in range(rounds):
             wall_seconds, cpu_seconds = _start("kgtui", GROUPS_SHOWN, "--bootstrap-server", cluster.bootstrap)

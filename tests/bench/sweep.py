@@ -29,8 +29,8 @@ class Size:
 
     Attributes:
         groups: number of groups in the cluster.
-        seconds: duration of the measurement after every group has been read once, in seconds.
-        sweep_pause: value of `MonitorOptions.sweep_pause`. It is shorter than the default to save time.
+        seconds: duration of the measurement that begins when every group has been read once, in seconds.
+        sweep_pause: value of `MonitorOptions.sweep_pause`, in seconds. It is shorter than the default, to save time.
     """
 
     groups: int = 10_000

@@ -27,8 +27,10 @@ HOME = Path(__file__).parents[2]
 """Root folder of the repository."""
 
 SYNCHRONIZED_QUERY, SYNCHRONIZED_RESPONSE = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
-"""Escape sequences: a query whether the terminal supports synchronized output, and the response of a terminal that
-supports it."""
+"""Escape sequences with which a program asks whether the terminal supports synchronized output.
+
+The first one is the query. The second one is the response of a terminal that supports it.
+"""
 
 GROUPS_SHOWN = rb"classic|consumer"
 """Pattern of the names of nodes in the tree of groups. A frame that contains one of these names shows groups."""
@@ -108,7 +110,7 @@ class Terminal:
         return len(self._output)
 
     def wait_for(self, pattern: bytes, *, since: int = 0, timeout: float = 60.0) -> float:
-        """Wait until `pattern` is found in the output, without the first `since` bytes of the output.
+        """Wait until `pattern` is found in the output. The first `since` bytes of the output are not searched.
 
         Returns:
             Time at which the end of the match arrived, as a value of `time.perf_counter`.
@@ -134,7 +136,7 @@ class Terminal:
                 self._arrived.wait(left)
 
     def _marks_until(self, position: int) -> list[tuple[int, float]]:
-        """Return the chunks of output from the newest back to the chunk that contains byte `position`.
+        """Return the chunks of output, from the newest one back to the chunk that contains the byte at `position`.
 
         A chunk is a tuple of two numbers: the length of the whole output at the end of the chunk, and the chunk's time
         of arrival.

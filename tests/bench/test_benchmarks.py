@@ -1,4 +1,4 @@
-"""Every benchmark runs and yields its figures. The tests do not check whether the figures meet their targets."""
+"""Tests that every benchmark runs and yields its figures. Whether the figures meet their targets is not tested."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ the normal test run.
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])
 @pytest.mark.timeout(900)  # The timeout is long, because Spark starts slowly on a busy machine.
-def test_each_benchmark_runs_at_the_tiny_scale(name: str) -> None:
+def test_each_benchmark_runs_at_the_scale_tiny(name: str) -> None:
     figures = list(BENCHES[name]("tiny"))
     assert any(EXPECTED[name] in figure.name for figure in figures)
     assert all(figure.value >= 0 for figure in figures)
@@ -66,6 +66,6 @@ def test_the_benchmark_table_marks_results_that_miss_their_target() -> None:
     assert lines[2].split() == ["two", "1.5", "s", "≤", "2", "ok"]
 
 
-def test_a_percentile_of_a_list_is_one_of_its_values() -> None:
+def test_a_percentile_is_one_of_the_given_values() -> None:
     assert percentile([float(number) for number in range(1, 101)], 0.98) == 99
     assert percentile([3.0], 0.99) == 3.0

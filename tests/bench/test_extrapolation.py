@@ -1,4 +1,7 @@
-"""The cost per record is computed from two pipeline runs. The load of a large cluster is computed from this cost."""
+"""Tests of the extrapolation of pipeline measurements.
+
+The cost per record is computed from two pipeline runs. The load of a large cluster is computed from this cost.
+"""
 
 from __future__ import annotations
 

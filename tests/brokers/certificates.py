@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Certificates:
     """Paths of PEM files for TLS between a client and a broker.
 
-    A PEM key store contains a private key followed by the key's certificate, as Kafka expects.
+    A PEM key store contains a private key followed by the certificate for the key, as Kafka expects.
 
     Attributes:
         authority: certificate of the authority that has signed the certificates of the brokers and of the client.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 START_TIMEOUT = 240.0
-"""Maximum time until a broker responds after its start, in seconds. The machine may be busy with other tests."""
+"""Maximum time until a broker responds after its start, in seconds. It is long, because the machine can be busy."""
 
 
 class Cluster:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-# Ports that `free_ports` has already returned. It must not return them again, although they seem free until the brokers
+# Ports that `free_ports` has already returned. It must not return them again. They seem to be free until the brokers
 # that use them have started, which takes seconds.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
@@ -135,7 +135,7 @@ def _of_release_4(copies: str) -> dict[str, str]:
 
 
 def preview_features(version: str) -> list[str]:
-    """Return the arguments of `StorageTool format` that enable group types which are a preview in Kafka `version`."""
+    """Return arguments of `StorageTool format` that enable the group types that are a preview in Kafka `version`."""
     return ["--feature", "share.version=1"] if version.startswith("4.1.") else []
 
 

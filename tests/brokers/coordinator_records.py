@@ -1,4 +1,4 @@
-"""Create records of every type in `__consumer_offsets`, once per broker and test run."""
+"""Let a broker write records of every type to `__consumer_offsets`, once per broker and test run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CONSUMER_TYPES = {
 
 
 def types(version: str) -> set[RecordType]:
-    """Return the types of the records that brokers of Kafka `version` write for the live groups and `write_records`."""
+    """Return the types of the records that brokers of Kafka `version` write for live groups and for `write_records`."""
     release = numbers(version)
     found = CLASSIC_TYPES | CONSUMER_TYPES
     newer = group_types(version) & {"share", "streams"}

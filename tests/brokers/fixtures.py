@@ -1,7 +1,8 @@
 """Pytest fixtures for real brokers.
 
-The brokers that the collected tests need are started together in the background. Brokers of `FULL_BROKER_VERSIONS` are
-an exception: each of them starts when a test needs it, after the broker of the previous version has been stopped.
+The brokers that the collected tests need are all started in the background at the same time. Brokers of
+`FULL_BROKER_VERSIONS` are an exception: each of them starts when a test needs it, after the broker of the previous
+version has been stopped.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def named(kind: str, version: str) -> str:
-    """Return the name of a broker (kind `broker`) or of a set of live groups (kind `live`), such as `live_431`."""
+    """Return the name of a broker (kind `broker`) or of its live groups (kind `live`), such as `live_431`."""
     return f"{kind}_{version.replace('.', '')}"
 
 
@@ -46,13 +47,13 @@ create groups on the brokers `broker_431` and `broker_392`.
 """
 
 _FULL_VERSION = {named(kind, version): version for version in FULL_BROKER_VERSIONS for kind in ("live", "broker")}
-"""Name of a broker or of a set of live groups, such as `live_440` → its Kafka version.
+"""Maps the name of a broker or of its live groups, such as `live_440`, to the Kafka version of the broker.
 
 The dictionary contains only the versions that only `tests/run --full` starts.
 """
 
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
-"""Maps each fixture that runs a test once per Kafka version to the kind of what the test gets: `broker` or `live`."""
+"""Fixtures that run a test once per Kafka version → what the test gets: `broker`, or `live` for its live groups."""
 
 _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version in ALL_BROKER_VERSIONS]
 
@@ -83,7 +84,7 @@ def pytest_unconfigure() -> None:
 
 
 def requested_by(item: pytest.Item) -> set[str]:
-    """Return the names, such as `live_431`, of the brokers and sets of live groups that a test uses.
+    """Return the names of the brokers and of the sets of live groups that a test uses, such as `live_431`.
 
     A test can name them in a fixture, in a parameter of a fixture, or in a marker such as `broker("live_431")`.
     """
@@ -96,7 +97,9 @@ def requested_by(item: pytest.Item) -> set[str]:
 
 
 class Brokers:
-    """Starts brokers and sets of live groups in the background. A broker that is already running is not started again.
+    """Starts brokers and the live groups on them in the background.
+
+    A broker that is already running is not started again.
 
     The methods accept the names in `NAMES` and in `_FULL_VERSION`.
     """
@@ -130,7 +133,7 @@ class Brokers:
         return self.start(name).result()
 
     def write_coordinator_records(self, name: str) -> None:
-        """Call `coordinator_records.write_records` in the background for the set of live groups `name`."""
+        """Call `coordinator_records.write_records` for the live groups `name` in the background."""
         from tests.brokers import coordinator_records
 
         self._pool.submit(lambda: coordinator_records.write_records(self.get(name)))

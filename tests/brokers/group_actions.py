@@ -1,4 +1,4 @@
-"""Change groups with transactions, commits that expire, subscriptions to regular expressions, and deletions."""
+"""Change groups with transactions, expiring commits, regular expression subscriptions, and deletions."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ TIMEOUT = 60.0
 
 
 def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: int, aborted: int) -> None:
-    """Send the offsets `committed` and `aborted` for partition 0 of `topic`, each in its own transaction.
+    """Send the offsets `committed` and `aborted` for partition 0 of `topic`, each in a transaction of its own.
 
-    The transaction with the offset `committed` is committed. The transaction with the offset `aborted` follows, and is
+    The first transaction, with the offset `committed`, is committed. The second one, with the offset `aborted`, is
     aborted.
     """
     consumer = Consumer(cluster.client_config(**{"group.id": group}))
@@ -74,7 +74,7 @@ def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> I
 
 
 def commit_with_retention(cluster: Cluster, group: str, topic: str, offset: int, retention: timedelta) -> None:
-    """Commit `offset` in partition 0 of `topic`, so that the broker deletes the offset after `retention`.
+    """Commit `offset` in partition 0 of `topic`. The broker deletes this commit after the time `retention`.
 
     Only requests of clients before Kafka 2.1 contain a retention time.
     """

@@ -28,7 +28,7 @@ HOSTILE_IDS = {
     "look-alike-latin": "paypal",
     "look-alike-cyrillic": "p\u0430yp\u0430l",
 }
-"""Maps each kind of unusual id to an example. Kafka allows these group ids, but many programs handle them wrongly."""
+"""Maps kinds of unusual group ids to an example. Kafka allows these ids, but many programs handle them wrongly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +52,10 @@ class LiveGroup:
     log_end: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Log end offset of every partition that the group reads."""
     reported_lag: Mapping[TopicPartition, int | None] = field(default_factory=dict)
-    """Lag of a share group, as the broker reports it; None in Kafka 4.1, which does not report this lag.
+    """Lag of each partition of a share group, as the broker reports it; None in Kafka 4.1, which reports no lag.
 
-    The lag can be smaller than the difference of log end offset and start offset, because some records in between may
-    already be acknowledged.
+    The lag can be smaller than the difference of log end offset and start offset, because some of the records in
+    between can already be acknowledged.
     """
     client_ids: tuple[str, ...] = ()
     instance_ids: tuple[str, ...] = ()

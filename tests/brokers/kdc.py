@@ -28,7 +28,7 @@ _MORE_FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin", "/opt/homebrew/opt/krb
 """Folders that often contain Kerberos programs, but are not in PATH. `tests/run` has the same list."""
 
 _STOP_WITH_PARENT = '"$@" & trap "kill $!" EXIT; read -r line'
-"""Shell command that runs a program until standard input is closed, so that the program never outlives the tests."""
+"""Shell command that runs a program until standard input is closed, so that the program ends when the tests end."""
 
 
 class Kdc:
@@ -63,9 +63,9 @@ class Kdc:
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """Environment variables for the Kerberos library, which name this KDC and the default ticket cache.
+        """Environment variables for the Kerberos library: paths of this KDC's configuration and of the ticket cache.
 
-        The file of this cache does not exist until a program stores a ticket in it.
+        The file of the cache does not exist until a program stores a ticket in it.
         """
         return {
             "KRB5_CONFIG": str(self.config),

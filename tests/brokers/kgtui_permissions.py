@@ -1,8 +1,8 @@
 """Principals with which tests check the README's table of permissions, on a broker with an authorizer.
 
 For each line of the table, `PERMISSIONS` contains a principal that has only the permissions in this line. For each
-permission in the table, `PERMISSIONS` contains a principal that lacks this permission and all permissions that include
-it, and has all other permissions.
+permission in the table, `PERMISSIONS` also contains a principal that has all permissions except this one. The principal
+then also lacks the broader permissions that include this permission.
 
 Permissions for a single group apply to `GROUP`, or to `DELETED_GROUP` for the operation DELETE. Permissions for a
 single topic apply to `TOPIC`.
@@ -57,9 +57,9 @@ LINES = {
 _ALL = frozenset(permission for permissions in LINES.values() for permission in permissions)
 
 _ALSO_MISSING = {LIST_ONE: {LIST_ALL}, SEE_TOPIC: {SEE_ANY_TOPIC}}
-"""Maps each permission to broader permissions that include it.
+"""Maps a permission to the broader permissions that include it.
 
-A principal that lacks a permission must not have the broader permissions either.
+A principal that lacks the permission must lack the broader permissions, too.
 """
 
 

@@ -31,10 +31,16 @@ if TYPE_CHECKING:
 
 NONE = 0
 NOT_READY = {14, 15, 16, 27}
-"""Error codes after which requests are repeated: the coordinator is loading or has moved, or the group rebalances."""
+"""Error codes after which a request is repeated.
+
+They mean that the coordinator is loading or has moved, or that the group rebalances.
+"""
 
 LONG = i32Timedelta.parse(timedelta(minutes=30))
-"""Session timeout of 30 minutes, the broker's maximum, so that members need not send heartbeats during a test run."""
+"""Session timeout of 30 minutes, the longest that the broker accepts.
+
+With it, members do not have to send heartbeats during a test run.
+"""
 
 
 class Listed(NamedTuple):
@@ -152,7 +158,7 @@ def wait_until_gone(address: str, group: str, timeout: float) -> None:
 def find_coordinator(address: str, group: str, timeout: float) -> str:
     """Return the address of the group's coordinator as `host:port`.
 
-    The first call in a cluster lets the brokers create the offsets topic.
+    The first call in a new cluster makes the brokers create the offsets topic.
 
     Raises:
         TimeoutError: the group has no coordinator after `timeout` seconds.
@@ -173,7 +179,9 @@ def find_coordinator(address: str, group: str, timeout: float) -> str:
 
 
 def commit(address: str, group: str, offsets: Mapping[tuple[str, int], int], metadata: str, timeout: float) -> None:
-    """Commit an offset for each (topic, partition) without joining the group. The group id may contain any characters.
+    """Commit an offset for each (topic, partition) without joining the group.
+
+    The group id can contain any characters.
 
     Raises:
         ConnectionError: the broker rejects an offset.
@@ -188,7 +196,7 @@ def commit(address: str, group: str, offsets: Mapping[tuple[str, int], int], met
 def commit_on(
     connection: Connection, group: str, offsets: Mapping[tuple[str, int], int], metadata: str, timeout: float
 ) -> None:
-    """Commit offsets like `commit`, on a connection to the coordinator of the group."""
+    """Like `commit`, but on an existing connection to the coordinator of the group."""
     topics = tuple(
         OffsetCommitRequestTopic(
             name=TopicName(topic),

@@ -1,6 +1,6 @@
-"""Run groups of every type on a real broker.
+"""Run groups of every type on a real broker. The tests call them live groups.
 
-These live groups keep their members and offsets while the tests run. Some of the groups have no members.
+They keep their members and offsets while the tests run. Some of the groups have no members.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["Live", "LiveGroup", "expected"]
 
 TIMEOUT = 240.0
-"""Maximum time until all live groups of a broker have their expected states, in seconds. The machine may be busy."""
+"""Maximum time until all live groups of a broker have their expected states, in seconds.
+
+It is long, because the machine can be busy.
+"""
 
 
 class Live:

@@ -16,8 +16,8 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # `Members` stops polling a consumer when the consumer has got its partitions. If this setting were smaller, the
-    # consumer would then leave the group after the configured time.
+    # `Members` stops polling a consumer when the consumer has got its partitions. With a smaller value of this setting,
+    # the consumer would leave the group after the configured time.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }
@@ -46,8 +46,8 @@ class Members:
         for number, config in enumerate(members, 1):
             if any(config["group.protocol"] != other["group.protocol"] for other in members[: number - 1]):
                 # Wait until the members that have been started have joined. If a KIP-848 member joins while a classic
-                # group rebalances, a coordinator of Kafka 4.2 or 4.3 may fail with a NoSuchElementException, which is
-                # fatal for the member.
+                # group rebalances, it can happen that a coordinator of Kafka 4.2 or 4.3 fails with a
+                # NoSuchElementException, which is fatal for the member.
                 self.wait_until_assigned()
             own = {"group.id": group, "client.id": f"{group}-{number}", **IDLE, **config}
             consumer = Consumer(cluster.client_config(**own))

@@ -28,7 +28,7 @@ def read_offsets_topic(cluster: Cluster, *, committed: bool = True, timeout: flo
     """Return all records of `__consumer_offsets`, sorted by partition and offset.
 
     Args:
-        committed: whether to leave out records of aborted transactions (`isolation.level=read_committed`).
+        committed: whether records of aborted transactions are left out (`isolation.level=read_committed`).
         timeout: maximum time to read all partitions, in seconds.
 
     Raises:

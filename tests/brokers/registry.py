@@ -19,7 +19,7 @@ MEMBER_ID_REQUIRED = 79
 
 
 class Registry:
-    """A group member that joins a group in the same way as a schema registry. It is not a real schema registry."""
+    """A group member that joins a group like a schema registry, but is not a real schema registry."""
 
     def __init__(self, address: str, group: str, host: str, port: int) -> None:
         self.identity = {
@@ -127,7 +127,7 @@ def join_registries(address: str, group: str, hosts: list[tuple[str, int]], time
 
 
 def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGroupResponse]:
-    """Let all members join the same generation of the group, and return the JoinGroup response of each member.
+    """Let all members join the same generation of the group; return the JoinGroup response of each member.
 
     A member that gets a response before all other members have joined sends JoinGroup again.
     """
@@ -147,7 +147,7 @@ def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGr
             if int(answers[member].error_code) != NONE:
                 raise ConnectionError(f"JoinGroup: {answers[member]}")
         newest = max((answer.generation_id for answer in answers.values()), default=0)
-        # Drop the JoinGroup responses of older generations, so that the members that got them send JoinGroup again. The
-        # coordinator completes the newest generation only after all members have joined.
+        # Drop the JoinGroup responses of older generations, so that the members that got these responses send JoinGroup
+        # again. The coordinator completes the newest generation only after all members have joined.
         answers = {m: a for m, a in answers.items() if answered and a.generation_id == newest}
     return [answers[member] for member in members]

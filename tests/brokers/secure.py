@@ -202,7 +202,7 @@ class Secure:
 
     @contextmanager
     def acl(self, principal: str, permission: Permission, *, deny: bool = False) -> Iterator[None]:
-        """Create an ACL on entry, and delete the ACL on exit.
+        """Create an ACL at the beginning of the `with` block, and delete the ACL at its end.
 
         The ACL allows `permission` to the principal, or denies it if `deny` is true.
         """
@@ -230,9 +230,10 @@ class Secure:
         return words[0], words[1]
 
     def use_signed_tokens(self, endpoint: TokenServer, **claims: Any) -> None:
-        """Let a token endpoint return signed tokens that the broker accepts at the address `sasl`.
+        """Make a token endpoint return signed tokens that the broker accepts at the address `sasl`.
 
         Args:
+            endpoint: the token endpoint.
             claims: claims that replace or extend the usual claims, for example to create a token that the broker
                 refuses.
         """
@@ -240,9 +241,10 @@ class Secure:
         endpoint.claims = {"sub": "team", "iss": ISSUER, "aud": AUDIENCE, "scope": "kafka", **claims}
 
     def tls_config(self, *, with_certificate: bool = True) -> Path:
-        """Write a Java properties file for the address `tls`; return the path of the file.
+        """Write a Java properties file with which clients connect to the address `tls`; return the path of the file.
 
-        If `with_certificate` is true, the properties contain a client certificate.
+        The file contains the trusted certificate authority and, if `with_certificate` is true, the client's key store
+        with the client certificate that the address requires.
         """
         properties = {"security.protocol": "SSL", **self._trust()}
         if with_certificate:

@@ -1,4 +1,4 @@
-"""Test the broker fixtures: the brokers work, and the live groups have their expected properties."""
+"""Test the fixtures with real brokers: the brokers work, and the live groups have their expected properties."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def test_live_streams_groups_have_their_expected_lag(live_431: Live) -> None:
     assert printed.items() >= {(group.id, *tp): lag for tp, lag in group.lags.items()}.items(), done.err
 
 
-def test_each_principal_sees_only_the_groups_that_it_may_describe(secure_broker: Secure) -> None:
-    """The response to ListGroups leaves out forbidden groups, and contains no error."""
+def test_each_principal_sees_only_the_groups_on_which_it_has_describe(secure_broker: Secure) -> None:
+    """ListGroups omits the groups on which the principal lacks DESCRIBE, and returns no error."""
 
     def groups_for(principal: str, mechanism: str, *, tls: bool) -> set[str]:
         address = secure_broker.sasl_tls if tls else secure_broker.sasl

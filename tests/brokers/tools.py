@@ -1,4 +1,7 @@
-"""Run Kafka's command line tools. All tools of one Kafka version share one JVM, because starting a JVM takes long."""
+"""Run Kafka's command line tools.
+
+All tools of one Kafka version run in the same JVM, because starting a JVM takes long.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ class Result(NamedTuple):
 
 
 class _ToolsJvm:
-    """A JVM that runs tools of one Kafka version one after another, with the program `Tools.java`."""
+    """A JVM in which the program `Tools.java` runs the tools of one Kafka version, one after another."""
 
     def __init__(self, version: str, log_level: str) -> None:
         self._lock = threading.Lock()
@@ -83,11 +86,14 @@ _starting = threading.Lock()
 def run_tool(
     version: str, tool: str, arguments: Sequence[str], *, log_level: str = "error", timeout: float = 120.0
 ) -> Result:
-    """Run one of Kafka's command line tools; return its exit status and output. A tool that fails causes no exception.
+    """Run one of Kafka's command line tools; return its exit status and output.
+
+    No exception is raised if the tool fails.
 
     Args:
         version: version of Kafka, such as `4.3.1`.
         tool: key of the tool in `MAIN_CLASSES`.
+        arguments: command line arguments of the tool.
         log_level: minimum level of the log messages that the tool writes to standard error, such as `error` or `off`.
         timeout: maximum duration, in seconds.
     """

@@ -38,21 +38,21 @@ STOPPED, FLAPPING, BLOCKED, DRAINING = "payments.settle", "orders.enrich", "sear
 EXPIRING, DELETED = "audit.archive", "geo.lookup"
 
 PARTITIONS = 12
-"""Number of partitions of the topic `payments`, which three members of the group `STOPPED` own."""
+"""Number of partitions of the topic `payments`. Three members of the group `STOPPED` own these partitions."""
 
 STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 1_800, 7_200
 """Three durations, in seconds.
 
-`STOPPED_FOR` is the age of the oldest unread record of the group `STOPPED` when the group is created. `EXPIRES_IN` is
-the time until the oldest unread record of the group `EXPIRING` expires, at the same moment. `RETENTION` is the
-retention time of the topic that `EXPIRING` reads.
+When the groups are created, the oldest unread record of the group `STOPPED` is `STOPPED_FOR` old, and the oldest unread
+record of the group `EXPIRING` will expire after `EXPIRES_IN`. `RETENTION` is the retention time of the topic that
+`EXPIRING` reads.
 """
 
 BACKLOG, DRAINED_PER_SECOND = 200_000, 200
-"""Number of records that the group `DRAINING` has to read, and number of records that it reads per second."""
+"""Number of records that the group `DRAINING` has not read at the start; number of records that it reads per second."""
 
 TIMEOUT = 60.0
-_STEP = 1.0  # time between two commits of the group `DRAINING`, in seconds
+_STEP = 1.0  # Time between two commits of the group `DRAINING`, in seconds.
 
 
 class TroubledGroups:
@@ -76,7 +76,7 @@ class TroubledGroups:
     def start(self) -> None:
         """Create topics and groups.
 
-        Start a thread that commits offsets, and a thread that lets a member join and leave again and again.
+        Also start two threads: one commits offsets, and one lets a member join a group and leave it again and again.
         """
         try:
             self._make_topics()

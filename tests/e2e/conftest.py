@@ -1,4 +1,4 @@
-"""Fixtures of the end-to-end tests: simulated clusters, terminals, and running programs that several tests share."""
+"""Fixtures of the end-to-end tests: simulated clusters, terminals, and programs that run during several tests."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ SIZES = ((120, 40), (80, 24))
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Add the mark `e2e` to all tests in this folder, and put the tests of each module into one xdist group.
 
-    All tests of a module then run in the same xdist worker and share one running program. Tests that use a real broker
-    are in the xdist group of the brokers instead.
+    All tests of a module then run in the same xdist worker and use the same running program. Tests that use a real
+    broker are in the xdist group of the brokers instead.
     """
     for item in items:
         if item.path.parent.name == "e2e":
@@ -55,7 +55,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 def running(
     request: pytest.FixtureRequest, cluster: SimulatorProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Ui]:
-    """Run the terminal UI, connected to `cluster`. It is started once per module and terminal size."""
+    """Run the terminal UI, connected to `cluster`. It is started once per test module and terminal size."""
     with Terminal(tmp_path_factory.mktemp("home"), size=request.param) as terminal:
         ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
         ui.start()

@@ -1,4 +1,4 @@
-"""The logins for `test_secrets`: client properties for a real broker, and the secrets that they contain."""
+"""The logins that `test_secrets` uses: client properties for a real broker, and the secrets that they contain."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ MODULES = "org.apache.kafka.common.security"
 
 @dataclass(repr=False)
 class Login:
-    """Client properties for one login, and its secrets, which kgtui must not show.
+    """Client properties for one login, and the secrets of this login, which kgtui must not show.
 
     Attributes:
         address: address of the broker's listener for this login.
         secrets: kind of secret → text of the secret.
-        variables: environment variables to which the properties refer, or which the login's libraries read.
+        variables: environment variables to which the properties refer, or which the libraries used for the login read.
         created: function that returns the secrets that the login created, such as tokens, as kind of secret → texts.
     """
 
@@ -113,7 +113,7 @@ def _token(broker: Secure) -> tuple[str, str]:
     while True:
         try:
             asyncio.run(connect(broker.sasl, _token_login(name, hmac)))
-        except UnreachableError:  # the broker may not know the new token yet
+        except UnreachableError:  # It can happen that the broker does not know the new token yet.
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
@@ -133,7 +133,7 @@ async def connect(address: str, properties: dict[str, str]) -> None:
 
 
 def _over_tls(broker: Secure, properties: dict[str, str]) -> dict[str, str]:
-    """Return `properties`, changed for the TLS listener that accepts unsigned tokens."""
+    """Return a copy of `properties` for the TLS listener of the broker, which accepts unsigned tokens."""
     trust = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(broker.certificates.authority)}
     return {**properties, "security.protocol": "SASL_SSL", **trust}
 
@@ -224,7 +224,7 @@ def _key_in_pem(broker: Secure, folder: Path, _: ExitStack) -> Login:
 def _encrypted_key(broker: Secure, folder: Path, password: str) -> tuple[Path, str]:
     """Write the client's private key, encrypted with `password`; return the file's path and one of the file's lines.
 
-    Tests search outputs for this line, which is a part of the key.
+    The line is a part of the encrypted key. Tests search outputs for this line.
     """
     file = folder / "encrypted.key"
     _openssl("pkcs8", "-topk8", "-in", broker.certificates.client_key, "-out", file, "-passout", f"pass:{password}")
@@ -254,7 +254,7 @@ def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
     def created() -> dict[str, list[str | bytes]]:
         content = cache.read_bytes()
-        # The cache ends with the ticket, followed by four bytes: the length of an optional second ticket.
+        # The cache file ends with the ticket and four more bytes: the length of an optional second ticket.
         return {"session key": [match[1] for match in _SESSION_KEY.finditer(content)], "ticket": [content[-36:-4]]}
 
     return Login(broker.sasl, with_cache(cache), {}, dict(broker.kdc.variables), created)
@@ -263,7 +263,7 @@ def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
 _SESSION_KEY = re.compile(rb"\0[\x11-\x14]\0\0\0[\x10\x20](.{16})", re.DOTALL)
 """Matches the encryption type, the length and the first 16 bytes of a session key in a ticket cache.
 
-The 16 bytes are captured.
+The only group of the regular expression captures the 16 bytes.
 """
 
 
@@ -294,7 +294,7 @@ def _aws_role(broker: Secure, folder: Path, stack: ExitStack) -> Login:
 SIGNATURE = "X-Amz-Signature"
 """Name of a parameter in the signed URLs that serve as tokens for Amazon MSK.
 
-The test searches for this name, because it cannot know the tokens that other processes create.
+The test searches outputs for this name, because it does not know the tokens that other processes create.
 """
 
 
@@ -303,7 +303,7 @@ def _msk(options: str) -> dict[str, str]:
 
 
 def _aws_variables(folder: Path) -> dict[str, str]:
-    """Return environment variables with which botocore reads only files in `folder`, and uses no metadata service."""
+    """Return environment variables that make botocore read only files in `folder`, and use no metadata service."""
     return {
         "AWS_CONFIG_FILE": str(folder / "config"),
         "AWS_SHARED_CREDENTIALS_FILE": str(folder / "credentials"),

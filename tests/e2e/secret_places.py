@@ -1,6 +1,6 @@
 """Places where kgtui could show a secret, such as outputs, logs and files.
 
-`test_secrets` calls one function per group of places. The function runs kgtui and searches these places for secrets.
+The places are divided into groups. For each group, one function runs kgtui and then searches the places for secrets.
 """
 
 from __future__ import annotations
@@ -42,13 +42,15 @@ _LONG_WORD = re.compile(rb"[!-~]{20,}")
 
 @dataclass(repr=False)
 class Prepared:
-    """A login whose properties file exists, and the folders that kgtui uses.
+    """A login whose properties file has been written, and the folders that kgtui uses.
 
     Attributes:
+        login: the login.
         config: path of the properties file.
         home: folder with kgtui's configuration folder and state folder. No file in it may contain a secret.
+        markers: the secrets to search for.
         wrong_address: address of a listener of the same broker on which the login fails.
-        is_restricted: whether the user is not allowed to see topics, so that some results are incomplete.
+        is_restricted: whether the user lacks permissions on topics, so that some results are incomplete.
         program: the words of the command that starts kgtui in a terminal.
     """
 
@@ -61,7 +63,7 @@ class Prepared:
     program: tuple[str, ...] = (PROGRAM,)
 
     def check(self, where: str, data: bytes | str) -> None:
-        """Assert that `data` contains no secret. `where` says in the error message where `data` comes from."""
+        """Assert that `data` contains no secret. `where` is the origin of `data` for the error message."""
         self._add_created()
         self.markers.check(where, data)
 
@@ -86,7 +88,7 @@ class Tools:
 
 
 def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Treat every message that this process sends during a login, and every token in a message, as a secret."""
+    """Add every message that this process sends during a login, and every token in such a message, to the secrets."""
     ask = login_module._ask
 
     async def recording(raw: Any, api: Any, fields: Any) -> Any:
@@ -123,14 +125,14 @@ def everything_logged() -> Iterator[io.StringIO]:
 
 
 def run(prepared: Prepared, tools: Tools, *words: str, address: str = "", expect: int | None = 0) -> str:
-    """Run a kgtui command with the login and `--debug` in this process; return its output.
+    """Run a kgtui command with the login and with `--debug` in this process; return the output of the command.
 
     Assert that the output and the logs contain no secret. `expect` is the expected exit code, or None for any exit
     code.
     """
     where = ("--bootstrap-server", address or prepared.login.address, "--command-config", str(prepared.config))
     # Global options precede the command, because subcommands such as `lake status` do not accept them. `kgtui groups`
-    # accepts only the options of Kafka's script after the command, so it gets neither `--debug` nor `--timeout`.
+    # accepts only the options of Kafka's script, so it gets neither `--debug` nor `--timeout`.
     line = (*words, *where) if words[0] == "groups" else (*where, "--debug", "--timeout", "20", *words)
     with everything_logged() as log:
         code = main(line)
@@ -171,7 +173,10 @@ COMMANDS = (
     ("report", "{lake}", "-o", "-"),
     ("pipeline", "run", "--lake", "{lake}", "--remote", f"sc://127.0.0.1:1/;token={CONNECT_TOKEN}"),
 )
-"""Command lines that run each command once per output format. `{lake}` stands for the folder of a recording."""
+"""Command lines that run each kgtui command once per output format.
+
+`{lake}` stands for the folder of a recording.
+"""
 
 
 def in_all_outputs_and_recordings(prepared: Prepared, tools: Tools) -> None:
@@ -188,7 +193,7 @@ def in_all_outputs_and_recordings(prepared: Prepared, tools: Tools) -> None:
 
 
 def in_tracebacks_and_crash_reports(prepared: Prepared, tools: Tools) -> None:
-    """Search a crash report, and tracebacks of failed logins, for secrets. The tracebacks contain local variables."""
+    """Search a crash report and tracebacks of failed logins for secrets. The tracebacks include local variables."""
     properties = filled_in(read_properties(prepared.config), "file", prepared.config.parent)
 
     for address in (prepared.wrong_address, "127.0.0.1:1"):
@@ -298,7 +303,8 @@ def _export_variables(prepared: Prepared, terminal: Terminal) -> None:
 def _check_processes(prepared: Prepared) -> None:
     """Assert that no process of kgtui has a secret on its command line or in its environment.
 
-    Environment variables that the user sets for the login are left out, because they may contain secrets.
+    Environment variables that the user sets for the login are not searched, because they are allowed to contain
+    secrets.
     """
     given = {f"{name}={value}".encode() for name, value in prepared.login.variables.items()}
     mine = [

@@ -1,4 +1,7 @@
-"""Functions that make kgtui show a secret in one place, to prove that the search of this place finds the secret."""
+"""Functions that plant a secret: they make kgtui show a secret in one place.
+
+With them, a test proves that the search of this place finds secrets.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ def in_recording(patch: Patch, secret: str) -> None:
 
 
 def on_screen(patch: Patch, secret: str) -> None:
-    """Let the export dialog show `secret`."""
+    """Let the export dialog show `secret` on the screen."""
     from textual.widgets import Static
 
     from kgtui.tui.dialogs.export import ExportDialog
@@ -86,13 +89,13 @@ def in_export(patch: Patch, secret: str) -> None:
 
 
 def in_process_list(patch: Patch, secret: str) -> None:
-    """Let the export dialog start a program with `secret` on its command line."""
+    """Let the export dialog start a child process with `secret` on the command line."""
     from kgtui.tui.dialogs.export import ExportDialog
 
     compose = ExportDialog.compose
 
     def starting(dialog: ExportDialog) -> Any:
-        # This program exits when its standard input is closed, that is, when kgtui exits.
+        # This program exits when its standard input is closed, which happens when kgtui exits.
         subprocess.Popen([sys.executable, "-c", "input()", secret], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
         yield from compose(dialog)
 
@@ -108,7 +111,7 @@ def in_spark_plan(patch: Patch, secret: str) -> None:
 
 
 def _before_login(patch: Patch, act: Callable[[], object]) -> None:
-    """Call `act` before each login."""
+    """Call `act` immediately before each login."""
     from kgtui.client import session
 
     log_in = session.log_in

@@ -34,7 +34,7 @@ PROGRAM = str(Path(sys.executable).with_name("kgtui"))
 """Path of the installed program that the tests start."""
 
 TIMEOUT = 60.0
-"""Default maximum time to wait for a text on the screen, in seconds. It is long, because the machine may be busy."""
+"""Default maximum time to wait for a text on the screen, in seconds. It is long, because the machine can be busy."""
 
 _PAUSE = 0.03
 """Time between two reads of the screen while a method waits for a text, in seconds."""
@@ -232,10 +232,10 @@ class Terminal:
         return self._wait_for_prompt(timeout)[0]
 
     def check_clean(self, allowed: Iterable[str] = ()) -> None:
-        """Assert that the program, which must have ended, has restored the terminal's state.
+        """Assert that the program has ended and has restored the terminal's state.
 
         Args:
-            allowed: lines that the program may leave on the screen.
+            allowed: lines that the program is allowed to leave on the screen.
 
         Raises:
             AssertionError: the terminal's state has changed. The message describes the difference.
@@ -251,7 +251,7 @@ class Terminal:
         assert expected <= modes, f"terminal modes that the program did not turn on again: {expected - modes}"
 
     def _wait_for_prompt(self, timeout: float) -> tuple[int, int]:
-        """Wait until the newest entered command has ended; return its exit code and the number of the next command."""
+        """Wait until the last entered command has ended; return its exit code and the number of the next command."""
         prompt = self._prompt(self.wait_for(self._prompt, timeout))
         assert prompt is not None
         return prompt
@@ -259,7 +259,7 @@ class Terminal:
     def _prompt(self, screen: str) -> tuple[int, int] | None:
         """Return the pair (exit code of the last command, number of the next command), which the shell's prompt shows.
 
-        Return None if the newest command that was entered has not ended.
+        Return None if the command that was entered last has not ended.
         """
         match = _PROMPT.match(screen.rstrip("\n").split("\n")[-1])
         return (int(match[1]), int(match[2])) if match and int(match[2]) > self._entered else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.simulator import SimulatorProcess
 
 FAULT_TIMEOUT = 60.0
-"""Maximum time until the screen shows a fault or the recovery from it, in seconds.
+"""Maximum time until the screen shows that brokers have failed or have recovered, in seconds.
 
 A request to a broker times out after ten seconds, and a broker that has failed is polled less often.
 """
@@ -49,8 +49,10 @@ def ui(ui_of_module: Ui, cluster_with_faults: SimulatorProcess) -> Iterator[Ui]:
     ui_of_module.wait_until_complete(FAULT_TIMEOUT)
 
 
-def test_a_silent_broker_affects_only_the_groups_of_this_broker(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """The screen says for how long the broker has not responded.
+def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(
+    ui: Ui, cluster_with_faults: SimulatorProcess
+) -> None:
+    """The screen shows the time since the last response of the broker.
 
     The broker's groups remain in the tree, and the groups of all other brokers are still read.
     """
@@ -65,8 +67,11 @@ def test_a_silent_broker_affects_only_the_groups_of_this_broker(ui: Ui, cluster_
     ui.terminal.wait_until_gone("broker 4: no answer", FAULT_TIMEOUT)
 
 
-def test_a_slow_broker_does_not_delay_the_response_to_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """A broker takes 8 s to respond. In at least one of eight attempts, the keys left and right must act within 7 s."""
+def test_a_slow_broker_does_not_delay_the_reaction_to_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+    """A broker takes 8 s to respond to a request. Meanwhile, a tree node is collapsed and expanded with two keys.
+
+    In at least one of eight attempts, this must take less than 7 s.
+    """
     cluster_with_faults.control("latency", node=2, seconds=8.0)
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("Home", "Down")
@@ -83,7 +88,7 @@ def test_a_slow_broker_does_not_delay_the_response_to_keys(ui: Ui, cluster_with_
 
 
 def test_no_group_is_missing_after_a_broker_was_restarted(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """While the broker is stopped, other brokers coordinate its groups.
+    """While a broker is stopped, other brokers coordinate its groups.
 
     After the restart, the header shows the same number of groups as before the broker was stopped.
     """
@@ -104,8 +109,13 @@ def groups_in_header(screen: str) -> str:
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-def test_polling_continues_after_damaged_responses(ui: Ui, cluster_with_faults: SimulatorProcess, kind: str) -> None:
-    """Each broker damages three responses. kgtui then sends further requests until all brokers have responded again."""
+def test_polling_continues_after_brokers_sent_damaged_responses(
+    ui: Ui, cluster_with_faults: SimulatorProcess, kind: str
+) -> None:
+    """Each broker sends three damaged responses.
+
+    kgtui must then continue to send requests, until all brokers have responded correctly.
+    """
     for node in range(1, 6):
         cluster_with_faults.control("damage", node=node, kind=kind, times=3)
     served = cluster_with_faults.control("stats")["requests"]["1"]
@@ -128,7 +138,9 @@ def test_the_pane_of_a_forbidden_group_names_the_missing_permission(
     ui.remove_filter()
 
 
-def test_an_empty_tree_names_the_permission_that_may_be_missing(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+def test_an_empty_tree_names_the_permission_that_could_be_missing(
+    ui: Ui, cluster_with_faults: SimulatorProcess
+) -> None:
     """If a user lacks DESCRIBE on the cluster and on all groups, brokers return an empty list without an error."""
     cluster_with_faults.control("forbid_cluster")
     cluster_with_faults.control("forbid_groups", patterns=["*"])
@@ -143,7 +155,7 @@ def test_an_empty_tree_names_the_permission_that_may_be_missing(ui: Ui, cluster_
 def test_an_open_pane_still_shows_its_group_after_the_group_was_deleted(
     ui: Ui, cluster_with_faults: SimulatorProcess
 ) -> None:
-    """The pane says that the brokers no longer list the group. No other group is selected instead."""
+    """The pane says that the brokers no longer list the group. The pane does not switch to a different group."""
     ui.select("tmp-debug-anna")
     cluster_with_faults.control("remove_group", name="tmp-debug-anna")
     screen = ui.terminal.wait_for("no longer listed", FAULT_TIMEOUT)

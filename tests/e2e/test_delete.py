@@ -1,4 +1,4 @@
-"""Test deletion in the terminal UI: only Empty groups can be deleted, and only after their id has been typed."""
+"""Test deletion in the terminal UI: only Empty groups can be deleted, and only after the user has typed their id."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def audit_entries(ui: Ui, group: str) -> list[str]:
 
 
 def test_an_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
-    """The dialog shows which data is lost and the path of the backup.
+    """The dialog shows which data will be lost, and the path of the backup.
 
     After the deletion, the backup exists, the audit log has entries about the group, and the group is no longer listed.
     """
@@ -52,8 +52,11 @@ def test_an_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_canceling_the_delete_dialog_deletes_nothing(ui: Ui) -> None:
-    """The Cancel button has the focus when the dialog opens, so that pressing enter right after `d` deletes nothing."""
+def test_canceling_the_delete_dialog_deletes_no_group(ui: Ui) -> None:
+    """When the dialog opens, the focus is on the Cancel button.
+
+    Pressing enter right after `d` therefore deletes nothing.
+    """
     ui.select("perf-test-2025-11")
     ui.terminal.keys("d")
     ui.terminal.wait_for("To confirm, type the group id")
@@ -73,8 +76,11 @@ def test_deletion_of_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_the_delete_dialog_for_marked_groups_asks_for_their_number(ui: Ui) -> None:
-    """Three groups are marked. The dialog refuses the live group, and says for the other two how safe a deletion is."""
+def test_the_delete_dialog_for_marked_groups_asks_for_the_number_of_groups(ui: Ui) -> None:
+    """Three groups are marked, and one of them has members.
+
+    The dialog refuses to delete this group, and says for the other two whether deleting them is safe.
+    """
     terminal = ui.terminal
     ui.filter("/^(mirror-checkpoints|flink-savepoint-7|customers.sync)$/", shown=3)
     terminal.keys("*")

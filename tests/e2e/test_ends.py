@@ -1,4 +1,4 @@
-"""The program restores the terminal and leaves no text on it, no matter how the program ends."""
+"""Test that the program restores the terminal and leaves no text on it, regardless of how the program ends."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def test_the_program_exits_after_the_signals_of_a_closing_terminal(
 
 @pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
 def test_the_program_exits_when_its_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
-    """If the terminal is not the controlling terminal, as in some containers, the program gets no signal.
+    """The terminal is not the program's controlling terminal, as in some containers, so the program gets no signal.
 
-    The program must notice that the terminal is gone. It must neither read end of file in a loop nor wait forever to
-    write to the terminal.
+    The program must notice that the terminal no longer exists. It must neither read end of file in a loop nor wait
+    forever to write to the terminal.
     """
     parent, child = pty.openpty()
     program = subprocess.Popen(
@@ -82,7 +82,7 @@ def test_the_program_exits_when_its_terminal_is_closed(tmp_path: Path, cluster: 
 
 
 def test_ctrl_z_suspends_the_program_and_fg_redraws_the_screen(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """While the program is suspended, the terminal has its normal modes, so that the user can work in the shell."""
+    """While the program is suspended, the modes of the terminal are normal, so that the user can work in the shell."""
     ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
     ui.start()
     terminal.keys("C-z")
@@ -107,8 +107,10 @@ def test_kgtui_demo_stops_the_simulator_when_the_terminal_ui_closes(terminal: Te
     terminal.wait_for("none")
 
 
-def test_kgtui_ls_prints_no_error_if_its_pipe_is_closed(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """The reader of the pipe exits early, as in `kgtui ls | head`. kgtui prints nothing on standard error."""
+def test_kgtui_ls_prints_no_error_if_the_reader_of_its_pipe_exits(
+    terminal: Terminal, cluster: SimulatorProcess
+) -> None:
+    """The reader of the pipe exits early, as in `kgtui ls | head`. kgtui must print nothing on standard error."""
     terminal.enter(f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said | head -1")
     assert terminal.status() == 0
     assert "GROUP" in terminal.screen()

@@ -1,4 +1,4 @@
-"""Test the terminal UI with real Kafka 4.3.1 brokers: live groups of every type, and users with few permissions."""
+"""Test the terminal UI with real Kafka 4.3.1 brokers: with live groups of every type, and as restricted users."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def ui_on_real_broker(live_431: Live, tmp_path_factory: pytest.TempPathFactory) 
 def test_live_groups_are_shown_and_cannot_be_deleted(live_431: Live, ui_on_real_broker: Ui) -> None:
     """The terminal UI shows the state, the members and the lag of each live group.
 
-    After the key `d`, the terminal UI says why it refuses the deletion.
+    After the key `d`, the terminal UI says why it refuses to delete the group.
     """
     groups = [live_431[role] for role in LIVE_ROLES]
     groups += [g for g in live_431.groups.values() if g.type in {"share", "streams"} and g.state == "Stable"]
@@ -115,9 +115,9 @@ def test_the_overview_names_the_missing_permission_on_a_topic(secure_broker: Sec
 def test_refresh_shows_permissions_that_changed_while_the_program_runs(
     secure_broker: Secure, terminal: Terminal
 ) -> None:
-    """The user has DESCRIBE on all groups. During a part of the test, the user also has DESCRIBE on all topics.
+    """The user has DESCRIBE on all groups, and, only during a part of the test, also DESCRIBE on all topics.
 
-    The lag of a group is shown only during this part.
+    Only during this part, the lag of a group is shown after a refresh with the key `r`.
     """
     login = str(secure_broker.command_config("changing"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
@@ -133,7 +133,7 @@ def test_refresh_shows_permissions_that_changed_while_the_program_runs(
     assert terminal.status() == 0
 
 
-def test_the_offsets_pane_says_that_offsets_may_be_hidden(secure_broker: Secure, terminal: Terminal) -> None:
+def test_the_offsets_pane_says_that_offsets_can_be_hidden(secure_broker: Secure, terminal: Terminal) -> None:
     """The user has DESCRIBE on the group, but not on the topic in which the group has a committed offset."""
     login = str(secure_broker.command_config("groupsonly"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
@@ -146,6 +146,6 @@ def test_the_offsets_pane_says_that_offsets_may_be_hidden(secure_broker: Secure,
     screen = terminal.wait_for("grant DESCRIBE on the topics of the group", BROKER_TIMEOUT)
     assert "no offsets that you may see" in screen
     assert "no committed offsets" not in screen
-    assert re.search(r"team-b-app +0 +\? ", screen)  # the group's line in the tree: no members, unknown lag
+    assert re.search(r"team-b-app +0 +\? ", screen)  # This is the group's line in the tree: no members, unknown lag.
     terminal.keys("q")
     assert terminal.status() == 0

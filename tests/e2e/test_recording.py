@@ -1,4 +1,4 @@
-"""Recordings that `kgtui record` makes of real Kafka brokers are complete, private and without secrets."""
+"""Test that recordings that `kgtui record` makes of real brokers are complete, private and free of secrets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def lake(newest_live: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_kgtui_ls_prints_equal_values_for_a_recording_and_its_brokers(newest_live: Live, lake: str) -> None:
-    """With the option `--lake`, `kgtui show` also finds every group in the recording."""
+    """`kgtui ls` prints the same values with the option `--lake` as for the live brokers.
+
+    `kgtui show --lake` also finds every group in the recording.
+    """
     where = ("--bootstrap-server", newest_live.bootstrap)
     fields = ("group", "type", "state", "coordinator", "lag", "members")
     live, recorded = (json_of("ls", "--lag", "--members", *of) for of in (where, ("--lake", lake)))
@@ -56,7 +59,7 @@ def test_kgtui_ls_prints_equal_values_for_a_recording_and_its_brokers(newest_liv
 
 
 def test_kgtui_check_finds_stopped_groups_in_a_recording(newest_live: Live, lake: str) -> None:
-    """No group committed offsets during the recording, so the cause must be STOP for every group with lag."""
+    """No group committed offsets during the recording, so `kgtui check` must report STOP for every group with lag."""
     ran = kgtui("check", "--lake", lake, "--for", "10s", "--commit-interval", "0.1s", "--all", "--format", "json")
     found = json.loads(ran.stdout)
     groups = {row["group"]: row for row in found["groups"]}

@@ -1,4 +1,4 @@
-"""Test the page that `kgtui report` writes, in a real browser.
+"""Test the HTML page that `kgtui report` writes, in a real browser.
 
 The page sends no requests, runs no script that is part of a group id, and supports light and dark color schemes.
 """
@@ -100,7 +100,7 @@ def test_markup_in_group_ids_sends_no_requests_and_runs_no_scripts(
 def test_the_request_counter_counts_the_requests_of_a_page(
     tmp_path: Path, browser: Browser, listener: RequestCounter
 ) -> None:
-    """If the counter were broken, the test of harmful group ids would pass even if the report sent requests."""
+    """If the counter did not work, the test of markup in group ids would pass even if the report sent requests."""
     page = tmp_path / "careless.html"
     page.write_text(f"<body><img src={listener.url}/img>")
     browser.dom(page)

@@ -1,7 +1,7 @@
-"""No secret of a login is shown anywhere: in outputs, logs, tracebacks, screens, files, processes or Spark plans.
+"""Test that no secret of a login is shown in outputs, logs, tracebacks, screens, files, processes or Spark plans.
 
 Each login in `LOGINS` is a set of client properties for logging in to a real broker. Each properties file also contains
-secrets that the login does not need. kgtui must ignore or refuse these without showing them. Each function in `PLACES`
+secrets that the login does not need; kgtui must ignore or refuse them without showing them. Each function in `PLACES`
 runs kgtui and searches several places for all secrets in the properties file.
 """
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
 """Names of the groups of places that every test run searches with every login.
 
-The search of any other group of places takes many seconds per login.
+Searching a different group of places takes many seconds per login.
 """
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
-"""Additional pairs of a login and a group of places that every test run searches with this login."""
+"""Additional pairs of a login and a group of places. Every test run searches the group of places with the login."""
 
 SPARK = (
     pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 )
-"""Marks for tests that use Spark: they run in the xdist worker for Spark, and ignore each ResourceWarning.
+"""Marks for tests that use Spark. These tests run in the xdist worker for Spark, and ignore ResourceWarning.
 
 Python issues this warning because PySpark leaves sockets open.
 """
@@ -139,7 +139,7 @@ sys.exit(main(sys.argv[1:]))
 def test_the_search_for_secrets_fails_if_kgtui_shows_a_password(
     prepared: Prepared, places: str, plant: Callable[[Patch, str], None], tools: Tools
 ) -> None:
-    """`plant` makes kgtui show the password in one place, which the search must find."""
+    """The function `plant` makes kgtui show the password in one place. The search of this place must then fail."""
     secret = prepared.login.secrets["JAAS password"]
     plant(tools.monkeypatch.setattr, secret)
     program = prepared.config.with_name("planting.py")

@@ -3,7 +3,7 @@
 `tests.brokers.troubled_groups` creates the groups. Each test prints how many keys it pressed, and the time from the
 last key to the answer. `pytest -rP` shows what the tests print. A typed name or filter does not count as a key.
 
-On a screen of 120×40, the page of the cluster is beside the tree. Narrower screens show either the tree or the page.
+On a screen of 120×40, the page about the cluster is beside the tree. Narrower screens show either the tree or the page.
 """
 
 from __future__ import annotations
@@ -47,16 +47,17 @@ WIDE, NARROW, NARROWEST = (120, 40), (80, 24), (60, 20)
 
 
 class Question(NamedTuple):
-    """A question, and how the screen answers it.
+    """A question, and the keys after which the screen answers it.
 
     Attributes:
+        text: the question.
         keys: the keys to press. A text with the prefix `text:` is typed, and is not counted as a key.
         answer: regular expressions that the screen must match, in any order.
         needs: regular expression that the screen matches when kgtui has observed the groups for long enough; empty if
             the question can be asked immediately.
         about_deleted: whether the group `DELETED` is deleted before the question is asked.
-        narrow_keys: the keys to press on a narrow screen, where the page of the cluster is not beside the tree; None if
-            they are the same as `keys`.
+        narrow_keys: the keys to press on a narrow screen, where the page about the cluster is not beside the tree; None
+            if they are the same as `keys`.
         narrow_answer: the answer on a narrow screen; None if it is the same as `answer`.
     """
 
@@ -173,9 +174,9 @@ QUESTIONS = (
 
 @pytest.fixture(scope="module", params=[200, pytest.param(2_000, marks=pytest.mark.full)])
 def scene(request: pytest.FixtureRequest, secure_broker: Secure) -> Iterator[TroubledGroups]:
-    """Run groups with problems on a broker with an authorizer.
+    """Run groups with typical problems on a broker with an authorizer.
 
-    The parameter is the number of additional groups without members.
+    The parameter is the number of additional groups that have no members.
     """
     scene = TroubledGroups(secure_broker, request.param)
     scene.start()
@@ -217,11 +218,11 @@ def screens(
     ],
     ids=["120x40", "80x24 without color", "60x20 in ASCII"],
 )
-def test_the_first_screen_with_groups_shows_their_problems_in_the_header(
+def test_the_header_of_the_first_screen_with_groups_shows_their_problems(
     scene: TroubledGroups, tmp_path: Path, size: tuple[int, int], options: tuple[str, ...],
     variables: dict[str, str],
 ) -> None:  # fmt: skip
-    """On a wide screen, the table beside the tree also lists the groups with problems."""
+    """On a wide screen, the table beside the tree also lists the groups that have problems."""
     with Terminal(tmp_path, size=size, environment=variables) as terminal:
         terminal.start(*options, *connected(scene))
         shown = terminal.wait_for(lambda text: re.search(r"unreadable|\d (more|problem)", text.split("\n")[0]))
@@ -240,7 +241,7 @@ def test_the_first_screen_with_groups_shows_their_problems_in_the_header(
 def test_each_of_ten_on_call_questions_is_answered_with_at_most_three_keys(
     scene: TroubledGroups, screens: dict[tuple[int, int], Terminal], question: Question, size: tuple[int, int]
 ) -> None:
-    """Before the first key is pressed, the main screen is shown, and the cursor is in the first row."""
+    """Before each question, the main screen is shown, and the cursor is in the first row."""
     screen, asked = screens[size], question.on(size)
     assert asked.counted <= MOST_KEYS
     for terminal in {screens[WIDE], screen}:

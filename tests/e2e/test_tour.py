@@ -36,7 +36,8 @@ def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorPro
     # Look for the number of groups in the row of the cluster, because a narrow header shows problems instead of this
     # number.
     terminal.wait_for(lambda screen: any(str(len(ids)) in line.split() for line in screen.splitlines()[2:]))
-    # The fifth `b` removes the grouping. Otherwise, groups whose state changes during the test would move in the tree.
+    # The fifth `b` selects no grouping. With a grouping by state, groups whose state changes during the test would move
+    # in the tree.
     terminal.keys("b", "b", "b", "b", "b", "Home")
     terminal.wait_for(lambda screen: " ungrouped" in screen and "audit.sink" in screen)
     terminal.keys("End")
@@ -44,7 +45,7 @@ def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorPro
     terminal.keys("Home")
     # While the screen is redrawn, the last lines can still show the end of the tree. Wait until these lines are gone.
     names = names_shown(terminal.wait_for(lambda screen: "audit.sink" in screen and last not in names_shown(screen)))
-    terminal.keys("NPage")  # the first page down only moves the cursor to the last line
+    terminal.keys("NPage")  # The first Page Down key only moves the cursor to the last line.
     for _ in ids:
         if last in names:
             break
@@ -59,7 +60,7 @@ def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorPro
     terminal.wait_for(shows_node("classic"))
 
 
-def test_the_tree_shows_only_matching_groups_until_the_filter_is_removed(ui: Ui) -> None:
+def test_the_tree_shows_only_matching_groups_while_a_filter_is_set(ui: Ui) -> None:
     screen = ui.filter("type:share", shown=6)
     assert "emails.workers" in screen
     assert not shows_node("classic")(screen)
@@ -68,7 +69,7 @@ def test_the_tree_shows_only_matching_groups_until_the_filter_is_removed(ui: Ui)
 
 
 def test_an_invalid_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
-    """While the typed filter is invalid, the last valid filter remains active, and a message says what is expected."""
+    """While the typed filter is invalid, the previous filter stays active, and a message says what is expected."""
     ui.filter("type:share", shown=6)
     ui.focus_filter()
     ui.terminal.type("d")
@@ -107,7 +108,7 @@ def test_the_key_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
 
 
 def test_the_keys_b_and_s_change_the_grouping_and_the_sort_order(ui: Ui) -> None:
-    """Pressing `b` repeatedly selects each grouping in turn; `s` does the same with sort orders.
+    """Each press of `b` selects the next grouping of the tree, and each press of `s` selects the next sort order.
 
     After the last grouping or sort order, the first one is selected again.
     """
@@ -122,8 +123,8 @@ def test_the_keys_b_and_s_change_the_grouping_and_the_sort_order(ui: Ui) -> None
     ui.terminal.wait_for(by_lag.search)
     ui.terminal.keys("s")
     ui.terminal.wait_for("count ▾")
-    # The title of the sorted column shows the sort order. If the tree has no room for the column, the name of the sort
-    # order is shown instead.
+    # The title of the sorted column shows the sort order. If there is no room for this column in the tree, the name of
+    # the sort order is shown instead of the title.
     for title in ("plot ▾|trend ▾", "timelag ▾", "problem ▾|verdict ▾"):
         ui.terminal.keys("s")
         ui.terminal.wait_for(re.compile(title).search)

@@ -1,4 +1,4 @@
-"""If no Kafka cluster responds at the given address, the terminal UI says what is wrong and what to do."""
+"""Test what the terminal UI says if no Kafka cluster responds at the given address: the problem and what to do."""
 
 from __future__ import annotations
 
@@ -36,10 +36,13 @@ def free_port() -> int:
         return port
 
 
-def test_the_start_screen_accepts_another_address_after_a_failure(
+def test_the_start_screen_accepts_a_corrected_address_after_a_failure(
     terminal: Terminal, cluster: SimulatorProcess
 ) -> None:
-    """The start screen names the configuration file to write, and lets the user correct a wrong address."""
+    """The start screen names the configuration file that can be written.
+
+    After the wrong address has failed, the user clears it and enters the right one.
+    """
     terminal.start()
     screen = terminal.wait_for("choose a Kafka cluster")
     assert "localhost:9092" in screen
@@ -79,7 +82,7 @@ def test_the_reason_for_an_unreachable_cluster_is_shown_until_a_broker_responds(
 
 @asynccontextmanager
 async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """Run a server that is not a Kafka broker and sends `reply` on each connection; yield the server's port.
+    """Run a server that is not a Kafka broker and that sends `reply` on each connection; yield the server's port.
 
     If `context` is given, the server expects TLS.
     """
@@ -95,7 +98,7 @@ async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = No
 
 
 @pytest.mark.parametrize("side", ["http", "tls"])
-async def test_a_port_without_a_plaintext_kafka_listener_is_reported(tmp_path: Path, side: str) -> None:
+async def test_a_port_on_which_no_plaintext_kafka_broker_listens_is_reported(tmp_path: Path, side: str) -> None:
     """kgtui connects without TLS to a web server or to a server that expects TLS.
 
     The screen says what kind of server responds, and names the property `security.protocol` as the setting to check.

@@ -1,4 +1,4 @@
-"""The wheel contains all files that the installed program needs, and no tests."""
+"""Test that the wheel contains all files that the installed program needs, and no tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control kgtui in a terminal, with a method for each step that several tests need."""
+"""Control kgtui's terminal UI in a terminal, with a method for each step that several tests need."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Ui:
         return bool(re.match(r" by type, state +count +lag ", f"{lines[2]} ")) and "LIVE" in lines[0]
 
     def restore_start_state(self) -> None:
-        """Restart the program unless `is_in_start_state` is true."""
+        """If the screen is not in its start state (`is_in_start_state`), restart the program."""
         if self.is_in_start_state:
             return
         if not self.terminal.at_prompt():
@@ -109,7 +109,7 @@ class Ui:
 
 
 def _complete(screen: str) -> bool:
-    """Return whether all brokers have responded.
+    """Return whether all brokers have responded, according to the header of the screen.
 
     A narrow header shows the number of problems instead of the number of brokers. In this case, return whether the
     number of problems is shown.
@@ -119,7 +119,7 @@ def _complete(screen: str) -> bool:
 
 
 def names_shown(screen: str) -> set[str]:
-    """Return the ids of the groups in the tree, as they are displayed."""
+    """Return the ids of the groups in the tree in the form in which the tree displays them."""
     return set(re.findall(r"^.\s*\S (\S.*?)\s{2,}", screen, re.MULTILINE))
 
 

@@ -1,1 +1,1 @@
-"""A downloader of Kafka's jars for the tests, and Java programs that run brokers, tools and members of groups."""
+"""Java programs that run brokers, tools and group members for the tests, and a downloader of Kafka's jars."""

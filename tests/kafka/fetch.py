@@ -1,8 +1,8 @@
-"""Download Kafka's jars at pinned versions into the tests' cache: `python -m tests.kafka.fetch [--full]`.
+"""Download pinned versions of Kafka's jars into the cache of the tests: `python -m tests.kafka.fetch [--full]`.
 
-Maven downloads the jars if it is installed. Otherwise, the Ivy jar from PySpark's source archive downloads them from
-Ivy's default repositories. Each folder gets its final name when it is complete, so that an interrupted run leaves no
-incomplete folder.
+Maven downloads the jars if it is installed. Otherwise, the Ivy jar in PySpark's source archive downloads them from
+Ivy's default repositories. Each folder gets its final name only when it is complete, so that an interrupted run leaves
+no incomplete folder.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def with_maven(coordinates: Iterable[Coordinate], into: Path, transitive: bool) 
     If `transitive` is true, also download the dependencies of the jars.
     """
     project = into / "pom.xml"
-    # If `transitive` is false, Maven runs once per jar, because a Maven project cannot depend on several versions of
+    # If `transitive` is false, Maven runs once per jar. A single Maven project could not depend on several versions of
     # one artifact, such as kafka-clients.
     for batch in [list(coordinates)] if transitive else [[one] for one in coordinates]:
         project.write_text(pom(batch, transitive), encoding="utf-8")
@@ -161,7 +161,7 @@ def ivy_jar() -> Path:
 def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, transitive: bool) -> None:
     """Download the jars that are missing from the folder `target`.
 
-    The files are first written to another folder, and moved when they are complete, so that `target` never contains
+    The files are first written to a temporary folder, and moved when they are complete, so that `target` never contains
     incomplete files.
     """
     lacking = missing(target, coordinates)

@@ -2,6 +2,6 @@
 
 | module | contents |
 |---|---|
-| `s3_server` | the program: moto's S3 server, with faults that tests switch on |
-| `s3` | starts the program, and the fixture `bucket` |
+| `s3_server` | the server program: moto's S3 server, with faults that tests switch on |
+| `s3` | starts the server program, and creates buckets in it |
 """

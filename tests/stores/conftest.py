@@ -1,4 +1,4 @@
-"""Fixtures of an S3 server, which all tests of this folder share."""
+"""Fixtures with an S3 server. All tests of this folder use the same server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run all tests of this folder in one xdist worker, so that they share one server."""
+    """Run all tests of this folder in one xdist worker, because they use the same server."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("stores"))
@@ -32,7 +32,7 @@ def s3_server() -> Iterator[S3Server]:
 
 @pytest.fixture
 def bucket(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
-    """Return an empty bucket. The environment names the server and contains valid credentials."""
+    """Return an empty bucket, and set the environment variables with the server's address and valid credentials."""
     found = s3_server.new_bucket()
     for name, value in found.environment().items():
         monkeypatch.setenv(name, value)

@@ -1,4 +1,4 @@
-"""Start `s3_server`, and create buckets in it."""
+"""Start the S3 server `s3_server`, and create buckets in it."""
 
 from __future__ import annotations
 

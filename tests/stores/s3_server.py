@@ -31,7 +31,7 @@ _WRITES = ("PUT", "POST", "DELETE")
 
 
 class FaultyServer:
-    """moto's WSGI application (an S3 server), which also injects the faults that a test has switched on."""
+    """moto's WSGI application, an S3 server, with the faults that a test has switched on."""
 
     def __init__(self) -> None:
         self._moto = create_backend_app("s3")

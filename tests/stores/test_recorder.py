@@ -1,4 +1,4 @@
-"""Tests that the recorder writes into an S3 server, and that its errors say what is wrong with the server."""
+"""Tests that the recorder writes to an S3 server, and that its error messages say what is wrong with the server."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_the_recorder_takes_the_lock_of_a_dead_process_and_reports_the_cra
     assert any("crashed" in message for message in await record(bucket.uri()))
 
 
-async def test_the_lock_of_another_machine_can_be_taken_only_when_it_is_stale(
+async def test_the_lock_of_a_different_machine_can_be_taken_only_when_it_is_stale(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await record(bucket.uri())
@@ -94,7 +94,7 @@ async def test_the_lock_of_another_machine_can_be_taken_only_when_it_is_stale(
     assert any("process 1 on elsewhere) crashed" in message for message in await record(bucket.uri()))
 
 
-async def test_the_recorder_stops_when_another_process_has_taken_its_lock(bucket: Bucket) -> None:
+async def test_the_recorder_stops_when_a_different_process_has_taken_its_lock(bucket: Bucket) -> None:
     recorder = Recorder(ScriptedMonitor(scripted()), scripted(), bucket.uri(), FAST)
     task = asyncio.create_task(recorder.run())
     await until(lambda: recorder.status.polls >= 1)
@@ -115,7 +115,7 @@ def test_only_one_of_two_processes_takes_a_lock_that_both_found_stale(bucket: Bu
     assert second.write(found.holder, None) is None
 
 
-def test_a_lock_is_kept_if_the_response_to_a_successful_renewal_was_lost(bucket: Bucket) -> None:
+def test_the_recorder_keeps_its_lock_if_the_response_to_a_renewal_is_lost(bucket: Bucket) -> None:
     LakeFolder.of(bucket.uri()).prepare()
     file = store_lock.ConditionalFile(lock_path(bucket))
     holder = Holder("here", 1, 1.0)
@@ -126,8 +126,11 @@ def test_a_lock_is_kept_if_the_response_to_a_successful_renewal_was_lost(bucket:
 
 
 @pytest.mark.parametrize("fault", ["ignore-conditions", "reject-conditions"])
-def test_a_store_without_conditional_writes_does_not_enforce_the_lock(bucket: Bucket, fault: str) -> None:
-    """The lock file is still written, so a second recorder that reads the file is refused."""
+def test_the_lock_is_not_enforced_by_a_store_without_conditional_writes(bucket: Bucket, fault: str) -> None:
+    """The store ignores or rejects the condition that the lock file must not exist yet.
+
+    The recorder writes the lock file nevertheless. A second recorder that reads the file is refused.
+    """
     bucket.switch_on(fault)
     lock, second = recorder_lock(lock_path(bucket)), recorder_lock(lock_path(bucket))
     lock.take()
@@ -182,11 +185,11 @@ async def test_the_recorder_error_says_that_the_store_does_not_answer(
     assert "the store does not answer" in await error_of_recorder(bucket.uri())
     # Without AWS_ALLOW_HTTP, the error names this variable instead.
     monkeypatch.delenv("AWS_ALLOW_HTTP")
-    # Use another bucket name, because this test has already opened the first bucket with AWS_ALLOW_HTTP.
+    # Use a different bucket name, because this test has already opened the first bucket with AWS_ALLOW_HTTP.
     assert "AWS_ALLOW_HTTP" in await error_of_recorder(f"s3a://other-{bucket.name}/lake")
 
 
-async def test_the_recorder_loses_nothing_if_the_store_stops_answering_for_a_while(
+async def test_the_recorder_loses_no_data_if_the_store_stops_answering_for_a_while(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(store.DEFAULT_OPTIONS, "max_retries", "0")

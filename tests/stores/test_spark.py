@@ -50,7 +50,7 @@ def run_pipeline(uri: str, records: Path) -> str:
 @pytest.mark.full
 @pytest.mark.timeout(1_800)
 def test_the_pipeline_computes_all_tables_of_a_lake_in_s3(bucket: Bucket, tmp_path: Path) -> None:
-    """A second run and a compaction of the tables do not change the numbers of rows."""
+    """A second run of the pipeline and a compaction do not change the number of rows of any table."""
     (tmp_path / "records").mkdir()
     sample_data.write_records(tmp_path / "records")
     uri = bucket.uri(scheme="s3")
