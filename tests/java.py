@@ -85,7 +85,8 @@ def write_archive(version: str) -> None:
     target = archive(version)
     if target.is_file():
         return
-    from tests.brokers.cluster import Cluster  # Here, because it needs a Kafka client library.
+    # This import is not at the top of the file, because it needs a Kafka client library.
+    from tests.brokers.cluster import Cluster
 
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         partial = Path(folder) / target.name

@@ -5,7 +5,7 @@ following fixtures, all brokers that the collected tests need are started at the
 stopped at the end of the test run::
 
     broker_431, broker_392      a `Cluster` of one node: .bootstrap, .version, .tool(), .create_topic(),
-                                .produce(), .commit(), .admin; tests may create and delete their own groups
+                                .produce(), .commit(), .admin; tests can create and delete groups of their own
     broker                      runs the test once with each of these two brokers, and with `--full` also with
                                 brokers of the versions in `tests.jars.FULL_BROKER_VERSIONS`
     live_431, live_392          `Live`: the same brokers with live groups of every type. The groups keep their members

@@ -4,7 +4,7 @@
 |---|---|
 | `payments.settle` | three members own the partitions of `payments`, but no longer commit offsets |
 | `orders.enrich` | a second member joins and leaves again and again |
-| `search.index` | a member of a KIP-848 group does not give up partitions that are assigned to another member |
+| `search.index` | a member of a KIP-848 group does not give up partitions that are now assigned to a second member |
 | `reports.daily` | nothing: the group is catching up with a backlog |
 | `audit.archive` | the oldest unread record will expire soon |
 | `payroll.export` | an ACL forbids the user `oncall` to describe the group |

@@ -274,7 +274,7 @@ def test_wrong_input_is_reported_by_kgtui_ls_and_kgtui_doctor(
     ],
     ids=["wrong escape", "no assignment", "unknown key", "two sources", "two values"],
 )
-def test_a_wrong_or_unused_line_in_a_properties_file_is_reported_by_its_number(
+def test_a_wrong_or_unused_line_in_a_properties_file_is_reported_by_line_number(
     secure_broker: Secure,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

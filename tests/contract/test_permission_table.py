@@ -179,10 +179,10 @@ def _kgtui(secure: Secure, principal: str, capfd: pytest.CaptureFixture[str], *w
     return code, *capfd.readouterr()
 
 
-def test_commands_report_that_offsets_may_be_hidden(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
+def test_commands_report_that_offsets_can_be_hidden(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
     """The principal has DESCRIBE on the group `team-b-app`, but not on the topic that the group reads, `team-b-events`.
 
-    Therefore, the broker can hide offsets from it.
+    Therefore, it is possible that the broker hides offsets from the principal.
     """
     code, out, err = _kgtui(secure_broker, "groupsonly", capfd, "ls", "--lag", "--group", "team-b-app")
     assert (code, out.split()[-1]) == (1, "?")

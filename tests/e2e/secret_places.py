@@ -47,7 +47,7 @@ class Prepared:
     Attributes:
         login: the login.
         config: path of the properties file.
-        home: folder with kgtui's configuration folder and state folder. No file in it may contain a secret.
+        home: folder with kgtui's configuration folder and state folder. No file in it must contain a secret.
         markers: the secrets to search for.
         wrong_address: address of a listener of the same broker on which the login fails.
         is_restricted: whether the user lacks permissions on topics, so that some results are incomplete.

@@ -25,7 +25,7 @@ def audit_entries(ui: Ui, group: str) -> list[str]:
     return [json.dumps(record) for record in written if group in json.dumps(record)]
 
 
-def test_an_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
+def test_an_empty_group_is_deleted_after_the_group_id_is_typed(ui: Ui) -> None:
     """The dialog shows which data will be lost, and the path of the backup.
 
     After the deletion, the backup exists, the audit log has entries about the group, and the group is no longer listed.

@@ -51,7 +51,7 @@ def test_the_program_exits_after_the_signals_of_a_closing_terminal(
 
 
 @pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
-def test_the_program_exits_when_its_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
+def test_the_program_exits_when_the_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
     """The terminal is not the program's controlling terminal, as in some containers, so the program gets no signal.
 
     The program must notice that the terminal no longer exists. It must neither read end of file in a loop nor wait

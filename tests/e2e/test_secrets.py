@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
 """Names of the groups of places that every test run searches with every login.
 
-Searching a different group of places takes many seconds per login.
+The other groups of places are not listed here, because searching one of them takes many seconds per login.
 """
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}

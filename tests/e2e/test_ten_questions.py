@@ -35,7 +35,7 @@ On an idle machine, every answer appears within 2 s.
 """
 
 OBSERVED_TIMEOUT = 300.0
-"""Maximum time that a test waits until kgtui has detected the problem of a group, in seconds.
+"""Maximum time that a test waits until kgtui has detected that a group has a problem, in seconds.
 
 On an idle machine, kgtui detects every problem within 60 s.
 """
@@ -218,7 +218,7 @@ def screens(
     ],
     ids=["120x40", "80x24 without color", "60x20 in ASCII"],
 )
-def test_the_header_of_the_first_screen_with_groups_shows_their_problems(
+def test_the_header_of_the_first_screen_shows_the_problems_of_the_groups(
     scene: TroubledGroups, tmp_path: Path, size: tuple[int, int], options: tuple[str, ...],
     variables: dict[str, str],
 ) -> None:  # fmt: skip

@@ -28,7 +28,7 @@ def test_the_error_about_missing_kafka_jars_names_the_command_that_downloads_the
         jars.clients_jar("1.0.0")
 
 
-def test_the_class_path_of_a_kafka_version_has_every_jar_in_its_folder(cache: Path) -> None:
+def test_the_class_path_of_a_kafka_version_has_every_jar_in_the_folder_of_this_version(cache: Path) -> None:
     (cache / "kafka-4.3.1").mkdir()
     assert jars.classpath("4.3.1") == f"{cache}/kafka-4.3.1/*"
 

@@ -124,7 +124,7 @@ def test_the_packages_model_and_protocol_load_neither_asyncio_nor_sockets() -> N
         assert not loaded_by_package(package) & {"asyncio", "socket", "ssl", "selectors"}, package
 
 
-def test_importing_kgtui_loads_no_package_of_an_extra_outside_the_pipeline() -> None:
+def test_only_the_pipeline_loads_packages_that_are_optional_extras() -> None:
     """kgtui must start on hosts on which its extras are not installed. Only the pipeline loads PySpark."""
     extras = {"cryptography", "deltalake", "pandas", "pyarrow", "pyspark"}
     for package in PACKAGES:

@@ -49,7 +49,7 @@ PEM = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIE+h/N\nabcdefghijklmnopqr
 @pytest.mark.parametrize(
     ("text", "line"), [(PEM, 1), (f"acks=1\n\n{PEM}", 3), (f"security.protocol=SSL\nssl.keystore.key={PEM}", 3)]
 )
-def test_a_pem_file_instead_of_properties_is_rejected_without_showing_its_lines(
+def test_a_pem_file_instead_of_properties_is_rejected_without_showing_the_content(
     tmp_path: Path, text: str, line: int
 ) -> None:
     file = tmp_path / "client.properties"
@@ -99,7 +99,7 @@ def test_properties_are_read_only_from_regular_files_and_shell_pipes(tmp_path: P
     os.close(read)
 
 
-def test_an_invalid_property_name_is_replaced_with_its_line_number(tmp_path: Path) -> None:
+def test_an_invalid_property_name_is_replaced_with_the_line_number(tmp_path: Path) -> None:
     """Warnings show the names of unknown properties. A key that cannot be a property name could be part of a secret.
 
     Such a key is therefore replaced with the number of its line.

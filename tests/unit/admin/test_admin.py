@@ -47,7 +47,7 @@ async def test_group_lists_of_all_brokers_are_merged_and_sorted() -> None:
 
 
 async def test_a_group_listed_by_two_brokers_appears_once_in_the_result() -> None:
-    """While a group moves from one broker to another, both brokers may list the group."""
+    """While a group moves from one broker to another, it can happen that both brokers list the group."""
     pool = FakePool(answers={"ListGroups": lambda _: lists(row("moves"))})
     assert list((await KafkaGroupAdmin(pool).list_groups()).rows) == ["moves"]
 

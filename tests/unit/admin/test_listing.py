@@ -110,7 +110,7 @@ async def test_an_unchanged_list_of_groups_is_not_decoded(monkeypatch: pytest.Mo
     assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_polling_a_group_list_returns_no_change_if_only_its_order_changes() -> None:
+async def test_polling_a_group_list_returns_no_change_if_only_the_order_of_groups_changes() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)

@@ -151,7 +151,7 @@ async def test_offsets_that_were_already_read_are_kept_if_a_later_request_fails(
     assert batch.without_result(["a", "b", "c"]) == ["b", "c"]
 
 
-async def test_each_group_whose_offsets_cannot_be_read_has_its_own_error_code() -> None:
+async def test_each_group_whose_offsets_cannot_be_read_has_a_fault_with_an_error_code() -> None:
     def answer(sent: Sent) -> Any:
         codes = {"forbidden": 30, "newer": 31_999, "fine": 0}
         return {"Groups": [group(name, commit(0), error=codes[name]) for name in reversed(names_of(sent))]}

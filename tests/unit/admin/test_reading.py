@@ -67,13 +67,13 @@ def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
         ("swarm", "swarm", False),
     ],
 )
-def test_listing_says_for_each_group_type_whether_its_groups_commit_offsets(
+def test_listing_has_offsets_only_for_types_and_protocols_that_commit_offsets(
     group_type: str | None, protocol: str, asked: bool
 ) -> None:
     assert Listing(group_type, protocol, "Stable", 1).has_offsets is asked
 
 
-async def test_offsets_of_each_group_are_read_with_the_request_for_its_type() -> None:
+async def test_offsets_of_each_group_are_read_with_the_request_for_the_group_type() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     admin.add("s", "share", lag=7)
@@ -220,7 +220,7 @@ async def test_read_groups_returns_errors_as_faults_only_with_the_option_separat
     assert read.why_missing("c", OFFSETS).name == "NO_ANSWER"
 
 
-async def test_groups_of_other_coordinators_are_read_if_one_does_not_respond() -> None:
+async def test_groups_of_other_coordinators_are_read_if_one_coordinator_does_not_respond() -> None:
     """After the first failed batch of groups, kgtui requests no second batch from the same coordinator."""
     admin = ScriptedAdmin()
     for number in range(4):

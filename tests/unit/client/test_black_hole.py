@@ -27,9 +27,9 @@ hanging broker.
 
 @pytest.mark.parametrize("met_before", [True, False])
 async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before: bool) -> None:
-    """If `met_before` is true, broker 1 stops responding after kgtui has connected to it, otherwise before.
+    """If `met_before` is true, kgtui calls broker 1 on each lane before the broker stops responding.
 
-    The calls to the other brokers succeed while the calls to broker 1 are still waiting.
+    The calls to the other brokers succeed while later calls to broker 1 are still waiting.
     """
     async with cluster(3) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         fake.hosts[1] = ("127.0.0.1", hole.port)

@@ -161,7 +161,7 @@ async def test_the_connection_error_says_what_listens_on_the_port_instead_of_kaf
         assert await reason(address, settings, options, probe_timeout=timeout) == f"{address} {says}"
 
 
-async def test_the_connection_error_says_that_the_port_may_require_tls() -> None:
+async def test_the_connection_error_says_that_the_port_possibly_requires_tls() -> None:
     """The server closes a connection on which the client sends plain text, and never answers a TLS handshake.
 
     Therefore, kgtui cannot find out whether the server uses TLS.
@@ -236,7 +236,7 @@ def tls_server(certificate: Path) -> ssl.SSLContext:
     return context
 
 
-async def test_the_connection_error_says_that_the_certificate_is_for_another_host(
+async def test_the_connection_error_says_that_the_certificate_is_for_a_different_host(
     certificate: Path, tls_server: ssl.SSLContext
 ) -> None:
     settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate)))
@@ -286,7 +286,7 @@ def write_self_signed(file: Path, first: int, last: int) -> None:
     file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + text)
 
 
-async def test_connection_error_says_that_the_broker_may_not_accept_the_client_certificate(
+async def test_connection_error_names_the_client_certificate_as_a_possible_cause(
     tmp_path: Path, certificate: Path
 ) -> None:
     write_self_signed(own := tmp_path / "client.pem", -9, -2)
@@ -440,6 +440,6 @@ async def test_the_login_error_says_that_the_listener_does_not_use_sasl() -> Non
             assert message.startswith(f"{address} does not use SASL, but a login is configured: use the SASL port")
 
 
-async def test_an_unexpected_login_error_code_is_reported_with_its_name() -> None:
+async def test_an_unexpected_login_error_code_is_reported_by_name() -> None:
     async with server(sasl(login_code=44)) as address:
         assert await reason(address, LOGIN) == f"{address} refused the login with the error POLICY_VIOLATION (44)"

@@ -172,8 +172,7 @@ def test_error_for_a_missing_kerberos_library_says_how_to_install_it(monkeypatch
 def test_missing_ticket_error_gives_advice_for_each_kerberos_error_code(code: int, advice: str) -> None:
     """The message for a missing ticket contains advice that depends on the Kerberos error code.
 
-    Only error codes that a KDC on the loopback interface cannot cause are listed here. The others are tested with such
-    a KDC in `tests/contract/test_kerberos.py`.
+    More error codes are tested in `tests/contract/test_kerberos.py`, with a real KDC.
     """
     failure = Failure(0xD0000, FIRST_CODE + code, "major; minor")
     text = explain_failure(failure, Kerberos("kafka", "ada@R", use_cache=True), "kafka/b")

@@ -90,7 +90,7 @@ def test_the_error_says_why_a_key_or_trust_store_cannot_be_read(
     assert "n0t-This" not in error
 
 
-def test_a_trust_store_with_encrypted_certificates_needs_its_password(stores: Path) -> None:
+def test_a_trust_store_with_encrypted_certificates_needs_a_password(stores: Path) -> None:
     _, error = load(trust_store(stores / "trust.p12", ""))
     assert "ssl.truststore.password is missing: set it to the password of the store" in error
 

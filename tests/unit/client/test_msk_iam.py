@@ -130,7 +130,7 @@ async def test_msk_token_uses_credentials_and_region_of_an_aws_profile(tmp_path:
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_msk_login_assumes_the_configured_role_with_its_session_name(
+async def test_msk_login_assumes_the_configured_role_with_the_configured_session_name(
     sts: list[tuple[str, dict[str, list[str]]]],
 ) -> None:
     options = f'awsRoleArn="{ROLE}" awsRoleSessionName="kgtui" awsRoleExternalId="x1" awsStsRegion="eu-west-2"'
@@ -234,7 +234,9 @@ async def test_signing_an_msk_token_does_not_block_the_event_loop(monkeypatch: p
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_msk_token_is_replaced_if_a_host_name_contains_another_region(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The first token is for the region in AWS_REGION, because the bootstrap server's host name contains no region."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     tokens = tokens_of(properties_of())
@@ -246,7 +248,7 @@ async def test_msk_token_is_replaced_if_a_host_name_contains_another_region(monk
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_a_token_for_another_region_that_arrives_late_does_not_replace_the_cached_msk_token(
+async def test_a_late_token_for_a_different_region_does_not_replace_the_cached_msk_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first token, for the region in AWS_REGION, is ready only after the second token.

@@ -293,7 +293,7 @@ async def test_an_oauth_token_is_refreshed_before_it_expires(
     assert len(endpoint.received) == 2
 
 
-async def test_an_oauth_token_is_used_until_it_expires_if_its_refresh_fails(
+async def test_an_oauth_token_is_used_until_it_expires_if_refreshing_it_fails(
     endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.time()

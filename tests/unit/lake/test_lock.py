@@ -79,7 +79,7 @@ def test_next_lock_holder_reports_a_crash_only_if_the_lock_was_not_released_clea
 
 
 @pytest.mark.parametrize(("age", "refused"), [(0.0, True), (STALE + 60, False)])
-def test_lock_held_on_another_host_expires_unless_it_is_renewed(tmp_path: Path, age: float, refused: bool) -> None:
+def test_lock_held_on_a_different_host_expires_unless_it_is_renewed(tmp_path: Path, age: float, refused: bool) -> None:
     path = tmp_path / "lock"
     path.write_text(json.dumps({"host": "db-7.example", "pid": 41, "since": 1.0}))
     os.utime(path, (time.time() - age,) * 2)
@@ -93,7 +93,7 @@ def test_lock_held_on_another_host_expires_unless_it_is_renewed(tmp_path: Path, 
         lock.release()
 
 
-def test_renewing_the_lock_updates_the_modification_time_of_its_file(tmp_path: Path) -> None:
+def test_renewing_the_lock_updates_the_modification_time_of_the_lock_file(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     lock = RecorderLock(path)
     lock.take()

@@ -216,7 +216,7 @@ def test_optimize_skips_the_recorded_tables_while_a_recorder_runs(lake: Path) ->
     assert maintenance.status(lake).recorder is None
 
 
-def test_next_recorder_reports_the_crash_of_the_previous_one_even_after_optimize(lake: Path) -> None:
+def test_next_recorder_reports_the_crash_of_the_previous_recorder_even_after_optimize(lake: Path) -> None:
     path = LakeFolder.of(lake).local_path / LOCK
     killed = {"host": socket.gethostname(), "pid": dead_pid(), "since": 1.0}
     path.write_text(json.dumps(killed))

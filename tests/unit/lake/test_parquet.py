@@ -80,7 +80,7 @@ def test_compacted_file_has_no_block_for_a_group_without_rows(tmp_path: Path, mo
     assert [file.block_of(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
 
 
-def test_compacted_file_has_one_block_if_its_statistics_lack_a_long_group_id(
+def test_compacted_file_has_one_block_if_the_statistics_lack_a_long_group_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Parquet stores no smallest and largest group id of a row group if one of its ids exceeds 4,096 bytes.

@@ -79,7 +79,7 @@ def run_pipeline(folder: LakeFolder) -> tuple[date, ...]:
     return found.days
 
 
-def test_all_days_of_a_recording_are_pending_until_the_first_run(folder: LakeFolder) -> None:
+def test_all_days_of_a_recording_are_pending_until_the_first_pipeline_run(folder: LakeFolder) -> None:
     assert pending_days(folder).days == (FIRST, SECOND)
     assert run_pipeline(folder) == (FIRST, SECOND)
     assert pending_days(folder).days == ()
@@ -223,7 +223,7 @@ def test_compacting_or_deleting_source_rows_makes_no_day_pending(folder: LakeFol
     assert pending_days(folder).days == ()
 
 
-def test_unreadable_state_file_makes_all_days_pending(folder: LakeFolder) -> None:
+def test_all_days_are_pending_if_the_state_file_of_the_pipeline_is_unreadable(folder: LakeFolder) -> None:
     run_pipeline(folder)
     state_file = folder.local_path / "_checkpoints" / "gold.json"
     assert state_file.stat().st_mode & 0o077 == 0
@@ -256,7 +256,7 @@ def test_gold_table_added_by_an_upgrade_makes_all_days_pending(
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-def test_gold_table_without_one_of_its_columns_makes_all_days_pending(folder: LakeFolder) -> None:
+def test_all_days_are_pending_if_a_gold_table_lacks_a_column(folder: LakeFolder) -> None:
     run_pipeline(folder)
     assert pending_days(folder).days == ()
     path = str(folder.table(LAG.name, LAG.layer))

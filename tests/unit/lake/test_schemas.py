@@ -59,7 +59,7 @@ def test_names_of_pipeline_tables_are_unique_and_their_keys_are_columns() -> Non
         assert arrow_schema(table).names == list(table.names)
 
 
-def test_new_lake_has_mode_0700_and_its_marker_file_has_mode_0600(tmp_path: Path) -> None:
+def test_new_lake_has_mode_0700_and_the_marker_file_in_it_has_mode_0600(tmp_path: Path) -> None:
     folder = LakeFolder.of(tmp_path / "deep" / "lake")
     folder.prepare()
     folder.check()

@@ -72,7 +72,7 @@ def test_pipeline_accepts_java_17_or_newer(monkeypatch: pytest.MonkeyPatch, tmp_
         ("", "printed: nothing$"),
     ],
 )
-def test_message_about_a_failing_java_shows_its_error_but_not_its_options(
+def test_message_about_a_failing_java_shows_the_error_but_not_the_jvm_options(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, message: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output, 127)))

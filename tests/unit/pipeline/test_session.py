@@ -100,7 +100,7 @@ client.send_command("m\\nd\\no1\\ne\\n", retry=False)
 
 
 @pytest.mark.parametrize(("mode", "traceback"), [("silenced", False), ("default", True)])
-def test_py4j_logs_a_traceback_unless_kgtui_turns_off_its_logging(mode: str, *, traceback: bool) -> None:
+def test_py4j_logs_a_traceback_unless_kgtui_turns_off_the_logging_of_py4j(mode: str, *, traceback: bool) -> None:
     done = subprocess.run([sys.executable, "-c", CLOSED_CONNECTION, mode], capture_output=True, text=True, check=True)
     assert ("Traceback" in done.stderr) is traceback, done.stderr
 

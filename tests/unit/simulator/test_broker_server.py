@@ -48,7 +48,7 @@ async def test_simulator_responds_to_every_api_version_that_kgtui_supports(clust
                 await client.call(api, version, fields.get(api.key, {}))
 
 
-async def test_simulated_broker_reports_all_its_api_versions_and_features(cluster: Simulator) -> None:
+async def test_simulated_broker_reports_all_supported_api_versions_and_features(cluster: Simulator) -> None:
     answer = await ask(cluster, 1, API_VERSIONS, ME)
     assert {row["ApiKey"]: (row["MinVersion"], row["MaxVersion"]) for row in answer["ApiKeys"]} == {
         api.key: (api.low, api.high) for api in APIS.values()

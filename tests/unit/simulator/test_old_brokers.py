@@ -23,7 +23,7 @@ def old(version: str, **options: int) -> Simulator:
     return Simulator(kafka_version=version, clock=ManualClock(), **options)  # type: ignore[arg-type]
 
 
-async def test_a_simulated_broker_of_kafka_2_4_supports_only_its_api_versions() -> None:
+async def test_a_simulated_kafka_2_4_broker_supports_only_the_api_versions_of_this_release() -> None:
     async with old("2.4") as cluster:
         answer = await ask(cluster, 1, API_VERSIONS, {"ClientSoftwareName": "a", "ClientSoftwareVersion": "1"}, 3)
         ranges = {row["ApiKey"]: (row["MinVersion"], row["MaxVersion"]) for row in answer["ApiKeys"]}
@@ -50,7 +50,9 @@ async def test_a_simulated_broker_of_kafka_2_4_supports_only_its_api_versions() 
         ("4.4", {"classic", "consumer", "share", "streams"}),
     ],
 )
-async def test_a_cluster_has_only_group_types_that_its_release_supports(version: str, types: set[str]) -> None:
+async def test_a_simulated_cluster_has_exactly_the_group_types_of_the_kafka_release(
+    version: str, types: set[str]
+) -> None:
     async with old(version, groups=300) as cluster:
         population = cluster.state.generated
         assert population is not None
