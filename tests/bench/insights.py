@@ -41,7 +41,7 @@ END = datetime(2026, 11, 21, tzinfo=UTC)
 _DAY = END - timedelta(days=1)
 _FAMILIES = 400
 _UNHEALTHY, _BEHIND, _UNUSED = 100, 20, 5
-"""One of 100 groups is unhealthy, one of 20 groups is behind, and one of 5 groups is unused."""
+"""One of 100 groups is unhealthy, the lag of one of 20 groups grows, and one of 5 groups is unused."""
 
 _CHUNK = 10_000
 """Number of groups per write. The rows of these groups are written into one file per table."""

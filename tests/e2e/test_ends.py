@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("key", ["q", "C-c"])
-def test_the_terminal_is_restored_after_a_quit_key(terminal: Terminal, cluster: SimulatorProcess, key: str) -> None:
+def test_the_terminal_is_restored_after_a_key_has_quit_the_program(
+    terminal: Terminal, cluster: SimulatorProcess, key: str
+) -> None:
     Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
     terminal.keys(key)
     assert terminal.status() == 0

@@ -204,7 +204,7 @@ CLUSTERS = """
 """
 
 
-def test_the_first_source_of_an_address_that_is_set_chooses_the_cluster(
+def test_the_cluster_is_chosen_by_option_variable_default_or_localhost_in_this_order(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sources are, in this order: option, environment variable, default in the configuration file, localhost.

@@ -80,7 +80,7 @@ async def test_offsets_of_up_to_200_small_groups_are_read_with_one_request() -> 
     assert (len(pool.sent), list(batch.rows)) == (1, NAMES)
 
 
-async def test_number_of_groups_in_an_offset_request_depends_on_their_partitions(
+async def test_number_of_groups_in_an_offset_request_depends_on_the_number_of_partitions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """kgtui measures the mean number of partitions per group, and limits a request to about 20,000 partitions.

@@ -287,7 +287,7 @@ async def test_topic_permissions_are_checked_only_for_topics_without_offsets() -
     assert dict(admin.calls)["partition_bounds"] == ("t-c-0",)
 
 
-async def test_total_of_a_group_counts_owned_partitions_without_a_committed_offset() -> None:
+async def test_lag_total_of_a_group_counts_owned_partitions_without_a_committed_offset() -> None:
     """`LagTotal.partitions` includes partitions that members own but for which no offset is committed.
 
     These partitions add no lag.

@@ -51,7 +51,7 @@ def test_an_undefined_attribute_of_a_lazy_package_raises_attribute_error() -> No
     assert run(code) == "False True\n"
 
 
-def test_lazy_package_does_not_change_a_package_that_is_already_loaded() -> None:
+def test_function_lazy_package_does_not_change_a_package_that_is_already_loaded() -> None:
     import aiokafka
 
     before = type(aiokafka)
@@ -60,13 +60,13 @@ def test_lazy_package_does_not_change_a_package_that_is_already_loaded() -> None
     assert type(aiokafka) is before
 
 
-def test_lazy_package_ignores_a_package_that_is_not_installed() -> None:
+def test_function_lazy_package_ignores_a_package_that_is_not_installed() -> None:
     with lazy_package("kgtui_no_such_package"):
         pass
     assert "kgtui_no_such_package" not in sys.modules
 
 
-def test_package_is_hidden_only_inside_the_with_block_of_without_package() -> None:
+def test_function_without_package_hides_a_package_only_inside_the_with_block() -> None:
     code = """
 import sys
 from kgtui.client.lazy_import import without_package
@@ -81,7 +81,7 @@ print(wave.open.__name__)
     assert run(code) == "wave\nopen\n"
 
 
-def test_package_that_is_already_loaded_is_not_hidden_by_without_package() -> None:
+def test_function_without_package_does_not_hide_a_package_that_is_already_loaded() -> None:
     with without_package("pytest"):
         assert sys.modules["pytest"] is pytest
     assert sys.modules["pytest"] is pytest

@@ -50,7 +50,7 @@ async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_coordinators(["group-24"], timeout=60, refresh=True)).nodes == {"group-24": 3}
 
 
-async def test_no_lookup_request_is_sent_for_coordinators_stored_with_learn_coordinators() -> None:
+async def test_no_lookup_is_sent_for_coordinators_stored_with_the_method_learn_coordinators() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
         found = await pool.find_coordinators(["g1", "g999"], timeout=60)

@@ -60,7 +60,7 @@ async def test_a_simulated_cluster_has_exactly_the_group_types_of_the_kafka_rele
         assert {population.type_of(name) for name in population.index} == types
 
 
-async def test_the_old_coordinator_in_scala_compares_states_case_sensitively() -> None:
+async def test_state_filters_of_the_old_coordinator_in_scala_are_case_sensitive() -> None:
     async with old("3.3") as cluster:
 
         async def count(state: str) -> int:
