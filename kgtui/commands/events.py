@@ -45,7 +45,8 @@ _BATCH = 500
 
 _SWEEP_PAUSE = policy.MonitorOptions().describe_pause
 
-_KINDS = "\n".join(f"  {kind.value:<11}  {shown.meaning}" for kind, shown in EVENT_KINDS.items())
+_WIDTH = max(len(kind.value) for kind in EVENT_KINDS)
+_KINDS = "\n".join(f"  {kind.value:<{_WIDTH}}  {shown.meaning}" for kind, shown in EVENT_KINDS.items())
 _ABOUT = f"""\
 Prints one line per event until the time of --for is over or Ctrl-C is pressed. Without --lake, events that happened
 before the command was started are not printed.

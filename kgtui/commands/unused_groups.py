@@ -1,4 +1,4 @@
-"""Finds unused groups for `kgtui ls`: Empty groups whose unread records are all more than a day old."""
+"""Finds unused groups for `kgtui ls`: Empty groups whose unread records are all older than `ABANDONED_AFTER`."""
 
 from __future__ import annotations
 

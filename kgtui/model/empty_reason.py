@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group_types import EMPTY, SIMPLE
-from kgtui.model.judgment import BEFORE_START, Problem
+from kgtui.model.judgment import ABANDONED_TIME, BEFORE_START, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +89,7 @@ def reason_of(
         return facts.reason(facts.since.format(before=before_text(search, clock)))
     words = _WITHOUT_MEMBERS
     if judgment.kind is Problem.ABANDONED:
-        words = f"{_WITHOUT_MEMBERS}; no commit seen for at least a day"
+        words = f"{_WITHOUT_MEMBERS}; no commit seen for at least {ABANDONED_TIME}"
     elif clock is not None and observed_at is not None:
         words = f"{_WITHOUT_MEMBERS}; no commit seen since {clock(observed_at)}"
     return facts.reason(words)

@@ -136,12 +136,15 @@ class KindOfEvent(NamedTuple):
         about: name under which events of this kind can be selected on the Events screen (key `o`).
         text: function that returns the text of an event in one line.
         role: the color, one of `kgtui.model.marks.ROLES`; empty for the normal text color.
+        noun: noun in the singular for a number of events, as in `2 moves`; empty if the name of the kind is used, as in
+            `2 joined`.
     """
 
     meaning: str
     about: str
     text: Callable[[Event], str]
     role: str = ""
+    noun: str = ""
 
 
 EVENT_KINDS: dict[EventKind, KindOfEvent] = {
@@ -155,11 +158,11 @@ EVENT_KINDS: dict[EventKind, KindOfEvent] = {
     ),
     EventKind.STATE: KindOfEvent(
         "the state of a group changed", "groups",
-        lambda event: f"state {_change(event)}",
+        lambda event: f"state {_change(event)}", noun="state change",
     ),
     EventKind.COORDINATOR: KindOfEvent(
         "the coordinator of a group changed", "groups",
-        lambda event: f"coordinator: broker {_change(event)}",
+        lambda event: f"coordinator: broker {_change(event)}", noun="coordinator change",
     ),
     EventKind.JOINED: KindOfEvent(
         "a member joined; the line names its client and host", "members",
@@ -171,11 +174,11 @@ EVENT_KINDS: dict[EventKind, KindOfEvent] = {
     ),
     EventKind.EPOCH: KindOfEvent(
         "the group epoch of a group changed", "members",
-        lambda event: f"group epoch {_change(event)}",
+        lambda event: f"group epoch {_change(event)}", noun="new epoch",
     ),
     EventKind.MOVED: KindOfEvent(
         "the owner of partitions changed", "members",
-        _moved, WARN,
+        _moved, WARN, noun="move",
     ),
     EventKind.REWOUND: KindOfEvent(
         "committed offsets went back while the group had members", "offsets",
@@ -183,15 +186,15 @@ EVENT_KINDS: dict[EventKind, KindOfEvent] = {
     ),
     EventKind.RESET: KindOfEvent(
         "committed offsets changed while the group had no members", "offsets",
-        lambda event: _offsets(event, "reset while the group had no members"), WARN,
+        lambda event: _offsets(event, "reset while the group had no members"), WARN, noun="reset",
     ),
     EventKind.VERDICT: KindOfEvent(
         "the verdict on a group changed; the line has the reason", "verdicts and configs",
-        _verdict, WARN,
+        _verdict, WARN, noun="verdict",
     ),
     EventKind.CONFIG: KindOfEvent(
         "a config changed; kgtui reads configs only if the filter matches a single group", "verdicts and configs",
-        lambda event: f"{event.subject}: {_change(event)}",
+        lambda event: f"{event.subject}: {_change(event)}", noun="config change",
     ),
     EventKind.BROKER_LOST: KindOfEvent(
         "a broker no longer answers", "brokers",

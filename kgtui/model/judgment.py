@@ -70,7 +70,7 @@ class Problem(Enum):
     The group is probably abandoned, but kgtui has not observed it for long enough to be sure.
     """
     ABANDONED = "abandoned"
-    """There are unread records, and kgtui has observed for at least a day that the group has no members."""
+    """There are unread records, and kgtui has observed for `ABANDONED_AFTER` that the group has no members."""
 
     @property
     def harm(self) -> int:
@@ -154,6 +154,9 @@ An Empty group that kgtui has observed for a shorter time is unused (`Problem.UN
 records, the first unread record was written at least this many seconds ago.
 """
 
+ABANDONED_TIME = f"{ABANDONED_AFTER / 3_600:g} h"
+"""`ABANDONED_AFTER` as it is shown to users, such as `24 h`."""
+
 SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
 """Problems that the simple rules of screening (`kgtui.monitor.screening`) can suspect but not prove.
 
@@ -193,7 +196,7 @@ class NoMembers(NamedTuple):
         since: text about the time at which the members left, such as `all members left` or `Empty since {before}`.
             `{before}` is later replaced with a text such as `before kgtui started`.
         unread: number of unread records.
-        unused: whether the group has read no record that was written in the last day.
+        unused: whether the group has read no record that was written within the last `ABANDONED_AFTER` seconds.
     """
 
     since: str
@@ -202,8 +205,8 @@ class NoMembers(NamedTuple):
 
     def reason(self, since: str) -> str:
         """Return a text such as `all members left, 7 unread`. The argument is used instead of the attribute `since`."""
-        parts = (since, "no record of the last day was read" if self.unused else "", f"{self.unread:,} unread")
-        return ", ".join(filter(None, parts))
+        unused = f"no record of the last {ABANDONED_TIME} was read" if self.unused else ""
+        return ", ".join(filter(None, (since, unused, f"{self.unread:,} unread")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +366,8 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
 def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
     """Return the judgment on a group that seems unused.
 
-    The group was Empty when kgtui started, and has read no record that was written in the last 24 hours.
+    The group was Empty when kgtui started, and has read no record that was written within the last
+    `ABANDONED_AFTER` seconds.
 
     Args:
         lag: number of unread records.
@@ -375,13 +379,13 @@ def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
 
 
 def judgment_of_abandoned(lag: int, since: float | None, basis: Basis) -> Judgment:
-    """Return the judgment on a group that has been Empty for at least a day (`ABANDONED_AFTER`).
+    """Return the judgment on a group that has been Empty for at least `ABANDONED_AFTER` seconds.
 
     Args:
         lag: number of unread records.
         since: time at which kgtui observed that the group became Empty, in seconds since the epoch, or None.
     """
-    facts = NoMembers("Empty for at least a day", lag)
+    facts = NoMembers(f"Empty for at least {ABANDONED_TIME}", lag)
     found = _without_members(GroupStatus.ABANDONED, Problem.ABANDONED, basis, facts)
     return replace(found, since=since, since_seen=since is not None)
 

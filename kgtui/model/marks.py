@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kgtui.model import group_types as states
-from kgtui.model.judgment import Problem
+from kgtui.model.judgment import ABANDONED_TIME, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ PROBLEM_LOOKS: dict[Problem, Look] = {
 
 _MEANINGS = {
     "odd": "a state that the broker did not report, or a number that is not known yet",
-    "empty": "ABANDONED: the group has unread records and has been Empty for at least a day",
+    "empty": f"ABANDONED: the group has unread records and has been Empty for at least {ABANDONED_TIME}",
     "dot": "a Stable group that was not read often enough to say that nothing is wrong",
     "warn": "WARN: the group has a problem; key 1 shows it",
     "error": "ERR: the group has a severe problem; key 1 shows it",

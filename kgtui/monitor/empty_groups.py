@@ -1,8 +1,8 @@
 """Searches for the times of unread records in Empty groups, to find unused groups.
 
 A group that was Empty when kgtui started may have lost its members a minute or a year ago, and brokers do not report
-which. The group gets the problem `UNUSED` if, in each partition with unread records, the first of them is more than a
-day old.
+which. The group gets the problem `UNUSED` if, in each partition with unread records, the first of them is older
+than `ABANDONED_AFTER`.
 """
 
 from __future__ import annotations

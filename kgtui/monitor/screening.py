@@ -326,7 +326,7 @@ class Screening:
             return judgment_of_abandoned(lag, since, basis)
         # Brokers do not report when a group became Empty. Old unread records do not prove that it has been Empty for
         # long, because it may have been far behind when its members left. Therefore, a group counts as abandoned only
-        # after kgtui has observed it as Empty for a day.
+        # after kgtui has observed it as Empty for `ABANDONED_AFTER` seconds.
         unread_since = self._store.unread_since.get(group, now)
         if since is None and not trail.rewound_at and now - unread_since >= ABANDONED_AFTER:
             return judgment_of_unused(lag, basis)

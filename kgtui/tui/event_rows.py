@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.model.event import EventKind
+from kgtui.model.event import EVENT_KINDS, EventKind
 from kgtui.tui import text
 from kgtui.tui.panes.cells import SafeText, event_text, plural
 
@@ -57,19 +57,9 @@ class EventRow(NamedTuple):
         return self.text if self.folded else event_text(self.event, with_kind=False)
 
 
-_NOUNS = {
-    EventKind.STATE: "state change", EventKind.EPOCH: "new epoch", EventKind.COORDINATOR: "coordinator change",
-    EventKind.MOVED: "move", EventKind.RESET: "reset", EventKind.CONFIG: "config change", EventKind.VERDICT: "verdict",
-}  # fmt: skip
-"""Kind of event → noun that follows the number of events, as in `2 moves`.
-
-A kind without a noun in this table is shown by its own name, as in `2 joined`.
-"""
-
-
 def _counted(kind: str, number: int) -> str:
-    noun = _NOUNS.get(EventKind(kind))
-    return f"{text.exact(number)} {kind}" if noun is None else plural(number, noun)
+    noun = EVENT_KINDS[EventKind(kind)].noun
+    return plural(number, noun) if noun else f"{text.exact(number)} {kind}"
 
 
 def event_rows(events: Iterable[Event], rows_per_group: int) -> list[EventRow]:

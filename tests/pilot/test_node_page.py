@@ -24,7 +24,7 @@ STOPPED = Judgment(
     GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since=NOW - 600, since_seen=True, reason="no progress, 312 unread"
 )
 BEHIND = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, reason="the lag grew by 80 in 60 s")
-ABANDONED = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED, reason="Empty for at least a day")
+ABANDONED = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED, reason="Empty for at least 24 h")
 UNUSED = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED, reason="Empty since before kgtui started")
 
 

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from kgtui.lake.schemas.gold import BOTH, CLEANUP, RECORDED, SILVER
 from kgtui.model.group import FAMILY_SEPARATORS
 from kgtui.model.group_types import TYPES_BY_OFFSET_EXPIRY, OffsetExpiry
+from kgtui.model.judgment import ABANDONED_AFTER
 from kgtui.pipeline.spark_schema import conform
 from kgtui.pipeline.transforms.lag import with_lag
 from kgtui.pipeline.transforms.recorded_state import (
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 OFFSETS_RETENTION = 604_800
 """Default value of the broker option `offsets.retention.minutes`, converted to seconds."""
-IDLE = 86_400
+IDLE = round(ABANDONED_AFTER)
 """A group without members is unused if it also made no commits for this time, in seconds."""
 
 _DAY = 86_400
