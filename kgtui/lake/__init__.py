@@ -17,6 +17,7 @@ The folder is on a local disk or in a store, such as S3. This package works with
 | `parquet` | the Parquet files of recorded tables, sorted by group |
 | `arrow` | converts between Python rows and Arrow tables |
 | `tables` | lists the tables of a lake with files, days and versions |
+| `compaction` | merges the small files of one bronze, silver or gold table |
 | `maintenance` | table sizes, compaction, and deletion of old days |
 | `gold` | reads the gold tables |
 | `pending_days` | the time from which gold tables must be recomputed |

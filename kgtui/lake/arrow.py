@@ -123,6 +123,14 @@ def to_rows(table: pa.Table) -> list[dict[str, Any]]:
     return [dict(zip(table.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
+def to_milliseconds(time: datetime | int) -> int:
+    """Convert a timestamp to milliseconds since the epoch, rounded down. Numbers are milliseconds already."""
+    if isinstance(time, int):
+        return time
+    time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return (time - _EPOCH) // timedelta(milliseconds=1)
+
+
 def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
     """Return only the rows of the given polls.
 

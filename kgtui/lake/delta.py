@@ -44,7 +44,7 @@ WRITTEN = "part-"
 
 _APP = "kgtui-recorder"
 DAY = f"partition.{PARTITION}"
-"""Key in the dicts that `RecordedTable.files` returns. Its value is the UTC day of the rows in the file."""
+"""Key in the dicts that `data_files` returns. Its value is the UTC day of the rows in the file."""
 
 
 def load_deltalake() -> Any:
@@ -80,6 +80,14 @@ def open_table(path: LakePath) -> DeltaTable:
     """Open the newest version of a table. Raises one of `storage_errors`."""
     delta: DeltaTable = load_deltalake().DeltaTable(str(path), storage_options=options_for(path) or None)
     return delta
+
+
+def data_files(delta: DeltaTable) -> list[dict[str, Any]]:
+    """Return a dict for each file of an open table.
+
+    The keys are as in deltalake's `get_add_actions(flatten=True)`, such as `path`, `num_records` and `max.poll`.
+    """
+    return to_rows(to_table(delta.get_add_actions(flatten=True)))
 
 
 def is_compacted(file: Mapping[str, Any]) -> bool:
@@ -120,16 +128,12 @@ class RecordedTable:
         return self._delta
 
     def files(self, day: date | None = None) -> list[dict[str, Any]]:
-        """Return a dict for each file of the table, or of one day.
-
-        The keys are as in deltalake's `get_add_actions(flatten=True)`, such as `path`, `num_records` and `max.poll`.
-        """
-
+        """Return a dict for each file of the table, or of one day, with the keys of `data_files`."""
         delta = self.open()
         if delta is None:
             return []
         if self._listed is None or self._listed[0] != delta.version():
-            self._listed = delta.version(), to_rows(to_table(delta.get_add_actions(flatten=True)))
+            self._listed = delta.version(), data_files(delta)
         return [file for file in self._listed[1] if day is None or file[DAY] == day]
 
     def read(

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
 from kgtui.lake.arrow import escape_surrogates, to_rows, to_table, to_values
+from kgtui.lake.compaction import COMPACTION
 from kgtui.lake.delta import DAY, is_delta_table, load_deltalake, open_table, storage_errors
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import PARTITION
 from kgtui.lake.schemas.gold import GOLD, LAG
 from kgtui.lake.store_errors import reason_of
-from kgtui.lake.tables import COMPACTION
 from kgtui.model.timeline import LagHistory
 
 if TYPE_CHECKING:

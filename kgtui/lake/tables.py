@@ -3,44 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
-from kgtui.lake.arrow import to_rows, to_table
-from kgtui.lake.delta import DAY, RecordedTable, load_deltalake, open_table, storage_errors
+from kgtui.lake.arrow import to_milliseconds, to_table
+from kgtui.lake.compaction import compact_table
+from kgtui.lake.delta import DAY, RecordedTable, data_files, open_table, storage_errors
 from kgtui.lake.folder import LOG, LakeFolder
-from kgtui.lake.schemas import GOLD, GOLD_STATE, LAYER, PARTITION, POLLS
-from kgtui.lake.store import StorePath, arrow_file
+from kgtui.lake.schemas import LAYER, PARTITION, POLLS
+from kgtui.lake.store import StorePath
 from kgtui.lake.store_errors import reason_of
 from kgtui.lake.table_changes import UNKNOWN
-from kgtui.model.rfc3339 import utc_datetime
 from kgtui.private_files import owner_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from deltalake import DeltaTable
-    from pyarrow.parquet import ParquetSchema
 
     from kgtui.lake.schemas import Table
     from kgtui.lake.store import LakePath
 
 LAYERS = (LAYER, "bronze", "silver", "gold")
 """Layers in the order in which they are listed. A lake may have other layers too."""
-
-COMPACTION = "kgtui.compaction"
-"""Key in the metadata of a Delta commit. It marks a commit that rewrote files without changing rows.
-
-Without this key, the commit would look like one that added rows, because its operation is WRITE.
-"""
-
-_GROUP = "group"
-_FILE_SIZE = 128 * 1024 * 1024
-"""Size that compacted files should have, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +68,7 @@ class StoredTable:
 
     def contents(self) -> TableContents:
         delta = self._open()
-        files = _files(delta)
+        files = data_files(delta)
         rows = [file["num_records"] for file in files]
         days = [day for file in files if (day := _day(file)) is not None]
         written = next(iter(delta.history(1)), {}).get("timestamp")
@@ -126,14 +113,14 @@ class StoredTable:
             column: column with timestamps, or with milliseconds since the epoch.
             last: last day whose rows are considered.
         """
-        files = [file for file in _files(self._open()) if (_day(file) or date.min) <= last]
+        files = [file for file in data_files(self._open()) if (_day(file) or date.min) <= last]
         found = [file.get(f"max.{column}") for file in files if file["num_records"] != 0]
-        times = [_milliseconds(value) for value in found if value is not None]
+        times = [to_milliseconds(value) for value in found if value is not None]
         return max(times, default=None)
 
     def modified(self) -> int | None:
         """Return the newest time at which a file was written, in milliseconds since the epoch; None without files."""
-        times = [_milliseconds(file["modification_time"]) for file in _files(self._open())]
+        times = [to_milliseconds(file["modification_time"]) for file in data_files(self._open())]
         return max(times, default=None)
 
     def earliest(self, column: str, after: int) -> int | None:
@@ -150,9 +137,9 @@ class StoredTable:
             Milliseconds since the epoch; None if no file was written after `after`; `UNKNOWN` if one of these files has
             no statistics.
         """
-        files = [file for file in _files(self._open()) if _milliseconds(file["modification_time"]) > after]
+        files = [file for file in data_files(self._open()) if to_milliseconds(file["modification_time"]) > after]
         found = [file.get(f"min.{column}") for file in files if file["num_records"] != 0]
-        times = [UNKNOWN if value is None else _milliseconds(value) for value in found]
+        times = [UNKNOWN if value is None else to_milliseconds(value) for value in found]
         return min(times, default=None)
 
     def size_before(self, day: date) -> tuple[int, int, int | None] | None:
@@ -164,7 +151,7 @@ class StoredTable:
         delta = self._open()
         if PARTITION not in delta.metadata().partition_columns:
             return None
-        old = [file for file in _files(delta) if (its := _day(file)) is not None and its < day]
+        old = [file for file in data_files(delta) if (its := _day(file)) is not None and its < day]
         rows = [file["num_records"] for file in old]
         return len(old), sum(file["size_bytes"] for file in old), None if None in rows else sum(rows)
 
@@ -177,42 +164,12 @@ class StoredTable:
             self._open().delete(f"{PARTITION} < '{day.isoformat()}'")
 
     def compact(self) -> tuple[int, int]:
-        """Merge the small files of each day.
-
-        Rows of gold tables are sorted by group, so that a query about one group reads only a few files, and only a few
-        pages of each file. Files of a table with a `file_span` are merged only with files of the same time span.
-
-        Older versions of kgtui wrote INT96 timestamps with Spark. Days with such timestamps are rewritten with
-        timestamps in microseconds, which need half of the space.
-
-        The Delta commits have `dataChange` false, so that streams that read the table do not read the rows again.
-        If a table has a `file_span`, a commit can have `dataChange` true, but no stream reads such tables.
+        """Merge the small files of each day, as `kgtui.lake.compaction.compact_table` describes.
 
         Returns:
             Pair (number of replaced files, number of new files)
         """
-        delta = self._open()
-        properties = load_deltalake().WriterProperties(compression="ZSTD", compression_level=3)
-        names = [field.name for field in delta.schema().fields if field.name != PARTITION]
-        order = [_GROUP] if _GROUP in names else names[:2]
-        with owner_only():
-            sorted_days = _days_with_int96(delta, self.path)
-            spans = [table.file_span for table in (*GOLD, *GOLD_STATE) if table.title == self.title]
-            span = next((span for span in spans if span is not None and span[0] in names), None)
-            if span is None and self.layer == "gold" and _GROUP in names:
-                sorted_days += [days for days in _days_with_small_files(delta) if days not in sorted_days]
-            done = [
-                delta.optimize.z_order(order, days, target_size=_FILE_SIZE, writer_properties=properties)
-                for days in sorted_days
-            ]
-            if span is None:
-                done.append(delta.optimize.compact(target_size=_FILE_SIZE, writer_properties=properties))
-            else:
-                column, _ = span
-                found = _fragmented_spans(delta, *span)
-                done += [_merge_span(delta, column, start, end, properties, files) for start, end, files in found]
-        removed, added = (sum(int(one[name]) for one in done) for name in ("numFilesRemoved", "numFilesAdded"))
-        return removed, added
+        return compact_table(self._open(), self.path, self.layer, self.name)
 
     def checkpoint(self) -> None:
         """Write a checkpoint, so that the table opens faster, and remove old log files."""
@@ -231,107 +188,6 @@ class StoredTable:
 
     def _open(self) -> DeltaTable:
         return open_table(self.path)
-
-
-def _fragmented_spans(delta: DeltaTable, column: str, seconds: int) -> list[tuple[datetime, datetime, int]]:
-    """Return the time spans of a table whose rows are in several small files (see `Table.file_span`).
-
-    A span with more than `_FILE_SIZE` bytes is left out. A file whose rows belong to several spans is not counted.
-
-    Args:
-        column: column with the times of the rows.
-        seconds: length of a span.
-
-    Returns:
-        List of (start of the span, its end, number of its files)
-    """
-    found: dict[int, list[int]] = {}
-    for file in _files(delta):
-        first, last = file.get(f"min.{column}"), file.get(f"max.{column}")
-        if file["num_records"] and first is not None and last is not None:
-            span = _milliseconds(first) // (seconds * 1000)
-            if span == _milliseconds(last) // (seconds * 1000):
-                found.setdefault(span, []).append(file["size_bytes"])
-    return [
-        (utc_datetime(span * seconds), utc_datetime((span + 1) * seconds), len(sizes))
-        for span, sizes in sorted(found.items())
-        if len(sizes) > 1 and sum(sizes) <= _FILE_SIZE
-    ]
-
-
-def _merge_span(
-    delta: DeltaTable, column: str, start: datetime, end: datetime, properties: Any, files: int
-) -> dict[str, int]:
-    """Replace the files of a time span with one file, whose rows are sorted by group and time.
-
-    Args:
-        column: column with the times of the rows.
-        files: number of files of the span.
-
-    Returns:
-        The number of files that were removed and added, as in the result of Delta's own compaction.
-    """
-    import pyarrow.dataset as ds
-
-    time = ds.field(column)
-    where = (ds.field(PARTITION) == start.date()) & (time >= start) & (time < end)
-    rows = delta.to_pyarrow_dataset().to_table(filter=where).sort_by([(_GROUP, "ascending"), (column, "ascending")])
-    limits = (f"`{column}` {compare} '{at.isoformat()}'" for compare, at in ((">=", start), ("<", end)))
-    library = load_deltalake()
-    library.write_deltalake(
-        delta,
-        rows,
-        mode="overwrite",
-        predicate=" AND ".join((f"`{PARTITION}` = '{start.date()}'", *limits)),
-        writer_properties=properties,
-        commit_properties=library.CommitProperties(custom_metadata={COMPACTION: "true"}),
-    )
-    return {"numFilesRemoved": files, "numFilesAdded": 1}
-
-
-def _milliseconds(time: datetime | int) -> int:
-    """Convert a timestamp to milliseconds since the epoch, rounded down. Numbers are milliseconds already."""
-    if isinstance(time, int):
-        return time
-    time = time if time.tzinfo else time.replace(tzinfo=UTC)
-    return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
-
-
-def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, str, str]] | None]:
-    """Return one partition filter for each day that has files with INT96 timestamps.
-
-    If the table is not partitioned by day, the list is `[None]` (the whole table) or empty.
-
-    Args:
-        path: folder of the table.
-    """
-    import pyarrow.parquet as pq
-
-    actions = to_table(delta.get_add_actions(flatten=True))
-    days = actions[DAY].to_pylist() if DAY in actions.column_names else [None] * actions.num_rows
-    by_file = {os.path.basename(name): (name, day) for name, day in zip(actions["path"].to_pylist(), days, strict=True)}
-    found = set()
-    for uri in delta.file_uris():
-        name, day = by_file[os.path.basename(uri)]
-        if day not in found:
-            file, file_system = (uri, None) if isinstance(path, Path) else arrow_file(path / name)
-            if _has_int96(pq.ParquetFile(file, filesystem=file_system).schema):
-                found.add(day)
-    return [None if day is None else [(PARTITION, "=", day.isoformat())] for day in sorted(found, key=str)]
-
-
-def _days_with_small_files(delta: DeltaTable) -> list[list[tuple[str, str, str]] | None]:
-    """Return one partition filter for each day that has at least two files smaller than half of `_FILE_SIZE`.
-
-    Compaction merges and sorts the files of such a day. Afterwards, at most one of its files is that small. Therefore,
-    the day is not compacted again until new files are added.
-    """
-    small = Counter(file.get(DAY) for file in _files(delta) if file["size_bytes"] < _FILE_SIZE / 2)
-    return [[(PARTITION, "=", str(day))] for day, count in small.items() if day is not None and count > 1]
-
-
-def _has_int96(schema: ParquetSchema) -> bool:
-    return any(schema.column(index).physical_type == "INT96" for index in range(len(schema)))
 
 
 def tables(folder: LakeFolder) -> Iterator[StoredTable]:
@@ -396,11 +252,6 @@ def _folders(path: LakePath) -> list[str]:
         with os.scandir(path) as entries:
             names = [entry.name for entry in entries if entry.is_dir()]
     return [name for name in names if not name.startswith((".", "_"))]
-
-
-def _files(delta: DeltaTable) -> list[dict[str, Any]]:
-
-    return to_rows(to_table(delta.get_add_actions(flatten=True)))
 
 
 def _day(file: dict[str, Any]) -> date | None:

@@ -1,0 +1,171 @@
+"""Compact a table that Spark writes: merge its small files, and sort the rows of gold tables by group.
+
+Recorded tables are compacted by `RecordedTable.compact` in `kgtui.lake.delta`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgtui.lake.arrow import to_milliseconds, to_table
+from kgtui.lake.delta import DAY, data_files, load_deltalake
+from kgtui.lake.schemas import GOLD, GOLD_STATE, PARTITION
+from kgtui.lake.store import arrow_file
+from kgtui.model.rfc3339 import utc_datetime
+from kgtui.private_files import owner_only
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from deltalake import DeltaTable
+    from pyarrow.parquet import ParquetSchema
+
+    from kgtui.lake.store import LakePath
+
+COMPACTION = "kgtui.compaction"
+"""Key in the metadata of a Delta commit. It marks a commit that rewrote files without changing rows.
+
+Without this key, the commit would look like one that added rows, because its operation is WRITE.
+"""
+
+_GROUP = "group"
+_FILE_SIZE = 128 * 1024 * 1024
+"""Size that compacted files should have, in bytes."""
+
+
+def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> tuple[int, int]:
+    """Merge the small files of each day.
+
+    Rows of gold tables are sorted by group, so that a query about one group reads only a few files, and only a few
+    pages of each file. Files of a table with a `file_span` are merged only with files of the same time span.
+
+    Older versions of kgtui wrote INT96 timestamps with Spark. Days with such timestamps are rewritten with
+    timestamps in microseconds, which need half of the space.
+
+    The Delta commits have `dataChange` false, so that streams that read the table do not read the rows again.
+    If a table has a `file_span`, a commit can have `dataChange` true, but no stream reads such tables.
+
+    Args:
+        path: folder of the table.
+        layer, name: layer and name of the table in the lake.
+
+    Returns:
+        Pair (number of replaced files, number of new files)
+    """
+    properties = load_deltalake().WriterProperties(compression="ZSTD", compression_level=3)
+    names = [field.name for field in delta.schema().fields if field.name != PARTITION]
+    order = [_GROUP] if _GROUP in names else names[:2]
+    with owner_only():
+        sorted_days = _days_with_int96(delta, path)
+        spans = [table.file_span for table in (*GOLD, *GOLD_STATE) if (table.layer, table.name) == (layer, name)]
+        span = next((span for span in spans if span is not None and span[0] in names), None)
+        if span is None and layer == "gold" and _GROUP in names:
+            sorted_days += [days for days in _days_with_small_files(delta) if days not in sorted_days]
+        done = [
+            delta.optimize.z_order(order, days, target_size=_FILE_SIZE, writer_properties=properties)
+            for days in sorted_days
+        ]
+        if span is None:
+            done.append(delta.optimize.compact(target_size=_FILE_SIZE, writer_properties=properties))
+        else:
+            column, _ = span
+            found = _fragmented_spans(delta, *span)
+            done += [_merge_span(delta, column, start, end, properties, files) for start, end, files in found]
+    removed, added = (sum(int(one[key]) for one in done) for key in ("numFilesRemoved", "numFilesAdded"))
+    return removed, added
+
+
+def _fragmented_spans(delta: DeltaTable, column: str, seconds: int) -> list[tuple[datetime, datetime, int]]:
+    """Return the time spans of a table whose rows are in several small files (see `Table.file_span`).
+
+    A span with more than `_FILE_SIZE` bytes is left out. A file whose rows belong to several spans is not counted.
+
+    Args:
+        column: column with the times of the rows.
+        seconds: length of a span.
+
+    Returns:
+        List of (start of the span, its end, number of its files)
+    """
+    found: dict[int, list[int]] = {}
+    for file in data_files(delta):
+        first, last = file.get(f"min.{column}"), file.get(f"max.{column}")
+        if file["num_records"] and first is not None and last is not None:
+            span = to_milliseconds(first) // (seconds * 1000)
+            if span == to_milliseconds(last) // (seconds * 1000):
+                found.setdefault(span, []).append(file["size_bytes"])
+    return [
+        (utc_datetime(span * seconds), utc_datetime((span + 1) * seconds), len(sizes))
+        for span, sizes in sorted(found.items())
+        if len(sizes) > 1 and sum(sizes) <= _FILE_SIZE
+    ]
+
+
+def _merge_span(
+    delta: DeltaTable, column: str, start: datetime, end: datetime, properties: Any, files: int
+) -> dict[str, int]:
+    """Replace the files of a time span with one file, whose rows are sorted by group and time.
+
+    Args:
+        column: column with the times of the rows.
+        files: number of files of the span.
+
+    Returns:
+        The number of files that were removed and added, as in the result of Delta's own compaction.
+    """
+    import pyarrow.dataset as ds
+
+    time = ds.field(column)
+    where = (ds.field(PARTITION) == start.date()) & (time >= start) & (time < end)
+    rows = delta.to_pyarrow_dataset().to_table(filter=where).sort_by([(_GROUP, "ascending"), (column, "ascending")])
+    limits = (f"`{column}` {compare} '{at.isoformat()}'" for compare, at in ((">=", start), ("<", end)))
+    library = load_deltalake()
+    library.write_deltalake(
+        delta,
+        rows,
+        mode="overwrite",
+        predicate=" AND ".join((f"`{PARTITION}` = '{start.date()}'", *limits)),
+        writer_properties=properties,
+        commit_properties=library.CommitProperties(custom_metadata={COMPACTION: "true"}),
+    )
+    return {"numFilesRemoved": files, "numFilesAdded": 1}
+
+
+def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, str, str]] | None]:
+    """Return one partition filter for each day that has files with INT96 timestamps.
+
+    If the table is not partitioned by day, the list is `[None]` (the whole table) or empty.
+
+    Args:
+        path: folder of the table.
+    """
+    import pyarrow.parquet as pq
+
+    actions = to_table(delta.get_add_actions(flatten=True))
+    days = actions[DAY].to_pylist() if DAY in actions.column_names else [None] * actions.num_rows
+    by_file = {os.path.basename(name): (name, day) for name, day in zip(actions["path"].to_pylist(), days, strict=True)}
+    found = set()
+    for uri in delta.file_uris():
+        name, day = by_file[os.path.basename(uri)]
+        if day not in found:
+            file, file_system = (uri, None) if isinstance(path, Path) else arrow_file(path / name)
+            if _has_int96(pq.ParquetFile(file, filesystem=file_system).schema):
+                found.add(day)
+    return [None if day is None else [(PARTITION, "=", day.isoformat())] for day in sorted(found, key=str)]
+
+
+def _days_with_small_files(delta: DeltaTable) -> list[list[tuple[str, str, str]] | None]:
+    """Return one partition filter for each day that has at least two files smaller than half of `_FILE_SIZE`.
+
+    Compaction merges and sorts the files of such a day. Afterwards, at most one of its files is that small. Therefore,
+    the day is not compacted again until new files are added.
+    """
+    small = Counter(file.get(DAY) for file in data_files(delta) if file["size_bytes"] < _FILE_SIZE / 2)
+    return [[(PARTITION, "=", str(day))] for day, count in small.items() if day is not None and count > 1]
+
+
+def _has_int96(schema: ParquetSchema) -> bool:
+    return any(schema.column(index).physical_type == "INT96" for index in range(len(schema)))
