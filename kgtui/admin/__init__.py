@@ -14,7 +14,8 @@ client.
 | `kafka` | `KafkaGroupAdmin`, the implementation for a Kafka cluster |
 | `listing` | lists the groups of one broker with ListGroups, once or repeatedly |
 | `describing` | describes groups with the RPC of their type |
-| `offsets` | reads committed offsets, share-partition start offsets, and log start and end offsets |
+| `offsets` | reads committed offsets and share-partition start offsets |
+| `log_bounds` | reads the log start and log end offsets of partitions |
 | `record_times` | finds out with ListOffsets when the first unread and the last consumed records were written |
 | `record_search` | decides which timestamps `record_times` requests; sends no requests itself |
 | `configs` | reads the configs of groups, and the retention times of topics and of committed offsets |

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from kgtui.admin.describing import Describer
-    from kgtui.admin.offsets import BoundsReader, OffsetReader
+    from kgtui.admin.log_bounds import BoundsReader
+    from kgtui.admin.offsets import OffsetReader
     from kgtui.client.pool import ClusterView, Reply
     from kgtui.model.access import Access
     from kgtui.model.cluster import Retention, TopicRules
@@ -97,7 +98,7 @@ class KafkaGroupAdmin:
 
     @cached_property
     def _bounds(self) -> BoundsReader:
-        from kgtui.admin.offsets import BoundsReader
+        from kgtui.admin.log_bounds import BoundsReader
 
         return BoundsReader(self._pool)
 

@@ -87,8 +87,8 @@ async def test_number_of_groups_in_an_offset_request_depends_on_the_number_of_pa
 
     The test changes the limit to 200 partitions.
     """
-    assert offsets.PARTITIONS_PER_REQUEST == 20_000
-    monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
+    assert offsets.PARTITIONS_PER_RESPONSE == 20_000
+    monkeypatch.setattr(offsets, "PARTITIONS_PER_RESPONSE", 200)
     reader, many = OffsetReader(pool := FakePool(answers={"OffsetFetch": every_group_with(20)})), NAMES[:25]
     await reader.committed(1, many[:2], Deadline(30), Lane.BULK)
     await reader.committed(1, many, Deadline(30), Lane.BULK)
@@ -136,7 +136,7 @@ async def test_an_offset_request_that_times_out_leaves_time_for_other_groups() -
 async def test_offsets_that_were_already_read_are_kept_if_a_later_request_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
+    monkeypatch.setattr(offsets, "PARTITIONS_PER_RESPONSE", 200)
 
     def answer(sent: Sent) -> Any:
         return every_group_with(200)(sent) if len(pool.sent) < 2 else DisconnectedError("lost", broker=1)

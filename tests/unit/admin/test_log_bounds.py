@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kgtui.admin import offsets
+from kgtui.admin import log_bounds
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.errors import ConnectError, DeadlineError, DisconnectedError, UnreachableError
 from kgtui.model.offsets import PartitionBounds
@@ -21,7 +21,7 @@ START, END = 10, 100
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offsets, "FIRST_PAUSE", 0.0001)
+    monkeypatch.setattr(log_bounds, "FIRST_PAUSE", 0.0001)
 
 
 class Logs:
@@ -102,7 +102,7 @@ async def test_log_bounds_have_an_error_code_if_no_leader_accepts_the_request() 
     answer = await logs.read(("a", 0), ("a", 1))
     assert answer.rows["a", 0] == PartitionBounds(None, None, NOT_LEADER)
     assert answer.rows["a", 1].log_end == END + 1
-    assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
+    assert len(logs.pool.leaders_looked_up) == log_bounds.ATTEMPTS
 
 
 async def test_log_bounds_of_a_deleted_topic_need_only_one_leader_lookup() -> None:
@@ -140,7 +140,7 @@ async def test_log_bounds_of_a_partition_without_leader_have_an_error_after_seve
     answer = await logs.read(("a", 0), ("a", 1))
     assert answer.rows["a", 0] == PartitionBounds(None, None, LEADERLESS)
     assert answer.rows["a", 1].log_start == START + 1
-    assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
+    assert len(logs.pool.leaders_looked_up) == log_bounds.ATTEMPTS
     logs.pool.leaders_looked_up.clear()
     await logs.read(("a", 0), timeout=0)
     assert len(logs.pool.leaders_looked_up) == 1, "there must be no second leader lookup, because no time is left"
@@ -215,7 +215,7 @@ async def test_reading_log_bounds_raises_an_error_only_if_every_request_failed()
 
 
 async def test_log_bounds_of_many_partitions_are_read_with_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 3)
+    monkeypatch.setattr(log_bounds, "PARTITIONS_PER_REQUEST", 3)
     logs = Logs()
     logs.pool.partitions = 10
     answer = await logs.read(*(("a", part) for part in range(10)))

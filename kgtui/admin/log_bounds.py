@@ -1,0 +1,181 @@
+"""Read the log bounds (log start and log end offset) of partitions from the partition leaders (ListOffsets)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from kgtui.admin.record_times import EARLIEST, LATEST, FoundOffset, list_offsets
+from kgtui.admin.routing import EXCHANGE_ERRORS, FIRST_PAUSE
+from kgtui.client.pool import Lane
+from kgtui.errors import ConnectError, DeadlineError, DisconnectedError, UnreachableError
+from kgtui.model.answer import Answer, Coverage, Fault, fault_of
+from kgtui.model.error_numbers import UNKNOWN_SERVER_ERROR, UNKNOWN_TOPIC_OR_PARTITION
+from kgtui.model.offsets import PartitionBounds, TopicPartition
+from kgtui.protocol.error_codes import Reaction, lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kgtui.admin.deadline import Deadline
+    from kgtui.client.pool import Pool
+    from kgtui.errors import KgtuiError
+
+PARTITIONS_PER_REQUEST = 20_000
+"""Maximum number of partitions in one ListOffsets request."""
+
+ATTEMPTS = 4
+"""Maximum number of attempts to read the log bounds of a partition. If all fail, the last error is reported."""
+
+_REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
+"""Reactions to error codes. If the error code of a partition has one of them, the partition is requested again."""
+
+_Offsets = dict[TopicPartition, FoundOffset]
+_MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)  # used for partitions that a response does not contain
+
+
+class BoundsReader:
+    """Reads the log bounds (log start and log end offset) of any number of partitions."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def read(
+        self, partitions: Iterable[TopicPartition], deadline: Deadline, lane: Lane = Lane.BULK, *, starts: bool = True
+    ) -> Answer[dict[TopicPartition, PartitionBounds]]:
+        """Return partition → log bounds, read from the leaders of the partitions.
+
+        If a leader did not answer, its partitions are missing, and a fault names the broker.
+
+        Args:
+            starts: whether log start offsets are read too. This needs twice as many requests.
+        """
+        timestamps = (EARLIEST, LATEST) if starts else (LATEST,)
+        todo = list(dict.fromkeys(partitions))
+        bounds: dict[TopicPartition, PartitionBounds] = {}
+        faults: dict[tuple[int | None, str], Fault] = {}
+        for attempt in range(ATTEMPTS):
+            last = attempt == ATTEMPTS - 1 or deadline.over
+            todo = await self._round(todo, timestamps, bounds, faults, deadline, lane, refresh=attempt > 0, last=last)
+            if not todo or last:
+                break
+            await asyncio.sleep(min(FIRST_PAUSE * 2**attempt, deadline.left()))
+        return Answer(bounds, tuple(faults.values()), Coverage())
+
+    async def _round(
+        self,
+        todo: Sequence[TopicPartition],
+        timestamps: Sequence[int],
+        bounds: dict[TopicPartition, PartitionBounds],
+        faults: dict[tuple[int | None, str], Fault],
+        deadline: Deadline,
+        lane: Lane,
+        *,
+        refresh: bool,
+        last: bool,
+    ) -> list[TopicPartition]:
+        """Request the log bounds of all partitions in `todo` once, and add them to `bounds`.
+
+        Args:
+            timestamps: `EARLIEST` for the log start, `LATEST` for the log end.
+            faults: faults are added here. The key is the leader's node id (None if no broker could be reached) and the
+                name of the fault.
+            refresh: whether the leaders are looked up again; otherwise, they are taken from the cache if possible.
+            last: whether there will be no further attempt.
+
+        Returns:
+            The partitions to request again. In the last attempt, there are none, because error codes are then stored in
+            `bounds`, and exceptions in `faults`.
+        """
+        try:
+            topics = {topic for topic, _ in todo}
+            leaders = await self._pool.find_leaders(topics, timeout=deadline.left(), refresh=refresh)
+        except UnreachableError as error:
+            if not bounds:
+                raise
+            faults[None, error.fault_name] = fault_of(error)
+            return []
+        by_node: dict[int, list[TopicPartition]] = defaultdict(list)
+        again: list[TopicPartition] = []
+        for tp in todo:
+            node = leaders.nodes.get(tp)
+            if node is not None:
+                by_node[node].append(tp)
+                continue
+            code = leaders.errors.get(tp, leaders.errors.get(tp[0], UNKNOWN_TOPIC_OR_PARTITION))
+            if code != UNKNOWN_TOPIC_OR_PARTITION and lookup(code).reaction in _REPEATED and not last:
+                again.append(tp)
+            else:
+                bounds[tp] = PartitionBounds(None, None, code)
+        chunks = [
+            (node, rows[start : start + PARTITIONS_PER_REQUEST])
+            for node, rows in by_node.items()
+            for start in range(0, len(rows), PARTITIONS_PER_REQUEST)
+        ]
+        results = await asyncio.gather(*(self._ask(node, rows, timestamps, deadline, lane) for node, rows in chunks))
+        for (node, rows), result in zip(chunks, results, strict=True):
+            if isinstance(result, dict):
+                self._pool.leader_answered(node)
+                again += _merge(rows, result, bounds, last=last)
+            elif self._leader_may_have_changed(node, result) and not last:
+                again += rows
+            else:
+                fault = fault_of(result, broker=node)
+                faults[node, fault.name] = fault
+        return again
+
+    def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
+        """Remove a leader that did not answer from the cache. Return whether its partitions should be requested again.
+
+        After a timeout, the result is False, because no time is left. It is also False if the same leader was removed
+        only shortly before.
+        """
+        if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
+            return False
+        forgotten = self._pool.leader_failed(node)
+        return forgotten and not isinstance(error, DeadlineError)
+
+    async def _ask(
+        self, node: int, rows: Sequence[TopicPartition], timestamps: Sequence[int], deadline: Deadline, lane: Lane
+    ) -> dict[int, _Offsets] | KgtuiError:
+        """Ask a leader for the offsets of `rows` at each timestamp. Return timestamp → offsets, or the error.
+
+        Each timestamp needs a separate request, because a partition must not occur twice in one request.
+        """
+        asked = (
+            list_offsets(self._pool, node, dict.fromkeys(rows, timestamp), timeout=deadline.left(), lane=lane)
+            for timestamp in timestamps
+        )
+        try:
+            return dict(zip(timestamps, await asyncio.gather(*asked), strict=True))
+        except EXCHANGE_ERRORS as error:
+            return error
+
+
+def _merge(
+    rows: Sequence[TopicPartition],
+    result: Mapping[int, _Offsets],
+    bounds: dict[TopicPartition, PartitionBounds],
+    *,
+    last: bool,
+) -> list[TopicPartition]:
+    """Add the log bounds in the responses of one leader to `bounds`.
+
+    Returns:
+        The partitions with a retriable error, which must be requested again. With `last`, the list is empty, because
+        these errors are added to `bounds` too.
+    """
+    starts, ends = result.get(EARLIEST), result[LATEST]
+    again = []
+    for tp in rows:
+        end_code, _, end = ends.get(tp, _MISSING)
+        start_code, _, start = starts.get(tp, _MISSING) if starts is not None else FoundOffset(0, -1, -1)
+        code = end_code or start_code
+        if code and not last and lookup(code).reaction in _REPEATED:
+            again.append(tp)
+        else:
+            bounds[tp] = PartitionBounds(
+                start if not start_code and start >= 0 else None, end if not end_code and end >= 0 else None, code
+            )
+    return again
