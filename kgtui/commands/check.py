@@ -13,7 +13,6 @@ from kgtui.commands.selection import add_selection_options, filter_help, notify_
 from kgtui.commands.time_options import parse_duration
 from kgtui.commands.visibility import notify_no_visible_group
 from kgtui.errors import KgtuiError, UsageError
-from kgtui.model.access import HIDDEN
 from kgtui.model.answer import Answer, fault_of
 from kgtui.model.burrow import Status
 from kgtui.model.cluster import Retention
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from kgtui.commands.group_watch import Clock, ClusterWatch, RecordedWatch
     from kgtui.commands.selection import Selection
     from kgtui.history.replay import ReplayAdmin
-    from kgtui.model.health import GroupHealth, Undecided, Watching
+    from kgtui.model.health import GroupHealth, Watching
     from kgtui.model.judgment import Judgment
     from kgtui.model.query import Query
     from kgtui.output.check_results import CheckResults
@@ -368,6 +367,8 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
 
     If stderr is a terminal, also print the number of groups per verdict.
     """
+    from kgtui.model.health.wording import undecided_lines
+
     answered, brokers = results.coverage.brokers
     if answered < brokers:
         notify(f"partial result: {answered} of {brokers} brokers answered")
@@ -377,33 +378,3 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
     if sys.stderr.isatty() and selected:
         counted = [f"{count} {verdict}" for verdict, count in results.counts.items() if count]
         notify(f"{len(selected)} groups: {', '.join(counted)}")
-
-
-def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return one line for each reason why some verdicts are not final.
-
-    A line contains the number of these verdicts, and says which data is missing.
-
-    Args:
-        seconds: how long the groups were watched.
-    """
-    from kgtui.model.health import Lack
-    from kgtui.model.health.wording import duration, missing
-
-    by_reason: dict[tuple[object, ...], list[Undecided]] = {}
-    for health in selected:
-        for one in health.undecided:
-            if one.why == HIDDEN and one.lack is Lack.LAG:
-                # Leave out this reason, because the fault that is printed for the group already says the same: its
-                # offsets may be hidden.
-                continue
-            by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
-    lines = []
-    for undecided in by_reason.values():
-        most = max(undecided, key=lambda one: one.needs)
-        after_watch = "" if most.lack is Lack.PERMISSION else f"after {duration(seconds)}, "
-        if len(undecided) == 1:
-            lines.append(f"{after_watch}the verdict on 1 group is not final: {missing(most)}")
-        else:
-            lines.append(f"{after_watch}the verdicts on {len(undecided)} groups are not final: {missing(most)}")
-    return lines

@@ -17,7 +17,7 @@ durations in seconds, lag in records, and rates in records per second.
 | `rates` | lag trend, growth of a log, age of unread records, expected time of data loss |
 | `backlog_start` | the time at which a group began to fall behind, from the ages of its oldest unread records |
 | `values` | data classes (`GroupHealth` and its parts), settings and limits |
-| `wording` | texts about a verdict on a group: the reason, and the data that is missing for a worse verdict |
+| `wording` | texts about verdicts on groups: the reason, and the data that is missing for a worse verdict |
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts about the health of a group, such as the reason for the verdict on it, and its expected loss of records."""
+"""Texts about the health of groups: reasons for verdicts, expected losses of records, why verdicts are not final."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from kgtui.model.health.values import Lack
 from kgtui.model.rfc3339 import utc_datetime
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kgtui.model.health.values import EmptyPeriod, GroupHealth, Loss, PartitionHealth, TimeLag, Undecided
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
@@ -146,3 +148,31 @@ def missing(undecided: Undecided) -> str:
         return f"{verdict} needs {undecided.needs:.0f} commits, observed {undecided.has:.0f}"
     condition = "of watching" if undecided.status is Status.WARN else "without progress"
     return f"{verdict} needs more than {duration(undecided.needs)} {condition}, observed {duration(undecided.has)}"
+
+
+def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:
+    """Return one line for each reason why some verdicts are not final. `kgtui check` prints these lines.
+
+    A line contains the number of these verdicts, and says which data is missing.
+
+    Args:
+        groups: health of each group with a verdict.
+        seconds: how long the groups were watched.
+    """
+    by_reason: dict[tuple[object, ...], list[Undecided]] = {}
+    for health in groups:
+        for one in health.undecided:
+            if one.why == HIDDEN and one.lack is Lack.LAG:
+                # Leave out this reason, because the fault that is printed for the group already says the same: its
+                # offsets may be hidden.
+                continue
+            by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
+    lines = []
+    for undecided in by_reason.values():
+        most = max(undecided, key=lambda one: one.needs)
+        after_watch = "" if most.lack is Lack.PERMISSION else f"after {duration(seconds)}, "
+        if len(undecided) == 1:
+            lines.append(f"{after_watch}the verdict on 1 group is not final: {missing(most)}")
+        else:
+            lines.append(f"{after_watch}the verdicts on {len(undecided)} groups are not final: {missing(most)}")
+    return lines
