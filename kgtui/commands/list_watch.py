@@ -12,8 +12,9 @@ from kgtui.commands.selection import Selection, by_listing
 from kgtui.errors import UnreachableError
 from kgtui.model.access import HIDDEN, HIDDEN_TOPICS
 from kgtui.model.answer import Coverage, fault_of
+from kgtui.model.offsets import positions_of
 from kgtui.model.query import Query
-from kgtui.model.trail import Trail, positions_of
+from kgtui.model.trail import Trail
 from kgtui.monitor.empty_groups import EmptyGroupSearch
 from kgtui.monitor.lost_records import compare_with_log_starts
 from kgtui.monitor.missing_groups import MissingGroups

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.error_numbers import FORBIDDEN, TOPIC_GONE
 from kgtui.model.record_times import LogPosition
@@ -137,6 +137,24 @@ class PartitionLag:
     def exact_times(self) -> RecordTime | None:
         """Times at which the records next to `position` were written; None if they are not known for this offset."""
         return self.times if self.times is not None and self.times.offset == self.position else None
+
+
+class Position(NamedTuple):
+    """The offsets of a group in one partition, in one read.
+
+    The background read of all groups creates it instead of a `PartitionLag`, because that takes less time.
+
+    Attributes:
+        key: topic and partition.
+        position: committed offset or share-partition start offset, or None.
+        log_end: log end offset, or None.
+        lag: in records, or None.
+    """
+
+    key: TopicPartition
+    position: int | None
+    log_end: int | None
+    lag: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +324,25 @@ def summed(
         elif row.error or row.start_offset is not None:
             unknown += 1
     return LagTotal(known if some else None, unknown, count)
+
+
+def positions_of(
+    committed: Iterable[CommittedOffset], share: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
+) -> list[Position]:
+    """Return one `Position` per partition of a group. `bounds` maps `(topic, partition)` to the log offsets."""
+    rows: list[Position] = []
+    for commit in committed:
+        key = (commit.topic, commit.partition)
+        found = bounds.get(key)
+        end = None if found is None else found.log_end
+        offset = None if commit.error else commit.offset
+        rows.append(Position(key, offset, end, None if end is None or offset is None else max(end - offset, 0)))
+    for row in share:
+        key = (row.topic, row.partition)
+        found = bounds.get(key)
+        end = None if found is None else found.log_end
+        rows.append(Position(key, row.start_offset, end, row.lag))
+    return rows
 
 
 def lag_of_group(offsets: GroupOffsets) -> LagTotal:

@@ -16,11 +16,11 @@ from kgtui.model.group import membership_signature
 from kgtui.model.group_types import REBALANCING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from kgtui.model.group import GroupDescription
     from kgtui.model.members import Member
-    from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+    from kgtui.model.offsets import Position
 
 SAMPLES = 5
 """Number of newest reads whose sums (of offsets and lag over all partitions) a trail contains."""
@@ -68,22 +68,6 @@ class Sums(NamedTuple):
     def positions(self) -> int:
         """Sum of the committed offsets (or share-partition start offsets) of the partitions with a known lag."""
         return self.log_ends - self.lag
-
-
-class Position(NamedTuple):
-    """The offsets of a group in one partition, in one read.
-
-    Attributes:
-        key: topic and partition.
-        position: committed offset or share-partition start offset, or None.
-        log_end: log end offset, or None.
-        lag: in records, or None.
-    """
-
-    key: tuple[str, int]
-    position: int | None
-    log_end: int | None
-    lag: int | None
 
 
 class Trail:
@@ -380,22 +364,3 @@ def _has_tasks(member: Member) -> bool:
     if member.streams is not None:
         return bool(member.streams.assignment.active)
     return member.registry is not None
-
-
-def positions_of(
-    committed: Iterable[CommittedOffset], share: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
-) -> list[Position]:
-    """Return one `Position` per partition of a group. `bounds` maps `(topic, partition)` to the log offsets."""
-    rows: list[Position] = []
-    for commit in committed:
-        key = (commit.topic, commit.partition)
-        found = bounds.get(key)
-        end = None if found is None else found.log_end
-        offset = None if commit.error else commit.offset
-        rows.append(Position(key, offset, end, None if end is None or offset is None else max(end - offset, 0)))
-    for row in share:
-        key = (row.topic, row.partition)
-        found = bounds.get(key)
-        end = None if found is None else found.log_end
-        rows.append(Position(key, row.start_offset, end, row.lag))
-    return rows

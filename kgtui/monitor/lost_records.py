@@ -10,15 +10,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.errors import KgtuiError
-from kgtui.model.trail import positions_of
+from kgtui.model.offsets import positions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.groups_read import GroupsRead
-    from kgtui.model.offsets import PartitionBounds, TopicPartition
-    from kgtui.model.trail import Position, Trail
+    from kgtui.model.offsets import PartitionBounds, Position, TopicPartition
+    from kgtui.model.trail import Trail
 
 _PAUSE = 120
 """Minimum seconds between two comparisons of all positions of a group with the log start offsets."""

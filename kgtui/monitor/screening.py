@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kgtui.model.group import GroupDescription, Listing
-    from kgtui.model.trail import Position
+    from kgtui.model.offsets import Position
     from kgtui.monitor.lost_records import LogStartCheck
     from kgtui.monitor.store import Store
 

@@ -14,9 +14,9 @@ from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import Logs, read_groups
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
+from kgtui.model.offsets import positions_of
 from kgtui.model.slices import PAUSE
 from kgtui.model.summary import summary_of, with_newer_offsets
-from kgtui.model.trail import positions_of
 from kgtui.monitor.lost_records import compare_with_log_starts
 from kgtui.monitor.policy import listed_without_members, sweep_groups, sweep_rate
 
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.model.answer import Fault
+    from kgtui.model.offsets import Position
     from kgtui.model.summary import Summary
-    from kgtui.model.trail import Position, Trail
+    from kgtui.model.trail import Trail
     from kgtui.monitor.policy import MonitorOptions
     from kgtui.monitor.poll_timer import PollTimer
     from kgtui.monitor.screening import Screening

@@ -7,8 +7,8 @@ import tracemalloc
 
 from kgtui.admin.base import ListingDelta
 from kgtui.model.group import Listing
+from kgtui.model.offsets import Position
 from kgtui.model.summary import Summary
-from kgtui.model.trail import Position
 from kgtui.monitor.screening import Screening
 from kgtui.monitor.store import Store
 from tests.bench.figures import Figure

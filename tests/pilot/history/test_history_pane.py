@@ -15,9 +15,10 @@ from kgtui.commands.sessions import SessionOpener
 from kgtui.errors import LakeError
 from kgtui.model.event import Event, EventKind
 from kgtui.model.group import Listing
+from kgtui.model.offsets import Position
 from kgtui.model.series import ChangePoint
 from kgtui.model.timeline import Change, GroupTimeline
-from kgtui.model.trail import Position, Trail
+from kgtui.model.trail import Trail
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.panes.cells import safe_text
 from kgtui.tui.panes.history import HistoryPane

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kgtui.admin.groups_read import GroupsRead
-from kgtui.model.offsets import CommittedOffset, PartitionBounds
-from kgtui.model.trail import Trail, positions_of
+from kgtui.model.offsets import CommittedOffset, PartitionBounds, positions_of
+from kgtui.model.trail import Trail
 from kgtui.monitor.lost_records import LogStartCheck, compare_with_log_starts
 from tests.scripted import ScriptedAdmin
 from tests.unit.monitor.test_monitor import until, watching

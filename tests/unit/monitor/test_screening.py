@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.group import GroupDescription
     from kgtui.model.judgment import Judgment
-    from kgtui.model.trail import Position
+    from kgtui.model.offsets import Position
 
 T0 = 1_700_000_000.0
 STABLE, EMPTY = Listing("consumer", "consumer", "Stable", 1), Listing("consumer", "consumer", "Empty", 1)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.model.health import EmptyPeriod, Loss, RebalanceRate, TimeLag
+from kgtui.model.offsets import Position
 from kgtui.model.series import Series
-from kgtui.model.trail import Position, Trail
+from kgtui.model.trail import Trail
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, WARN
 from kgtui.tui.panes.overview import verdict_fields

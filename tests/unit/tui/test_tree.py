@@ -16,11 +16,11 @@ from kgtui.model.access import Access
 from kgtui.model.answer import Fault
 from kgtui.model.defaults import TREE_COLUMNS
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
-from kgtui.model.offsets import LagTotal
+from kgtui.model.offsets import LagTotal, Position
 from kgtui.model.query import SORT_KEYS, SortKey, ordered
 from kgtui.model.slices import run_at_once
 from kgtui.model.summary import Summary
-from kgtui.model.trail import Position, Trail
+from kgtui.model.trail import Trail
 from kgtui.tui import text as display
 from kgtui.tui.node_page.tables import PROBLEM_COLUMNS, problem_rows
 from kgtui.tui.panes.overview_health import lag_fields
