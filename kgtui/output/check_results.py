@@ -121,7 +121,8 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     if after is not None:
         found.append(f"stopped after {clock(after)}")
     if health.lost:
-        found.append(f"{health.lost:,} records expired before they were read")
+        one = health.lost == 1
+        found.append(f"{health.lost:,} record{' expired before it was' if one else 's expired before they were'} read")
     if health.loss is not None and health.loss.seconds <= health.loss.NEAR:
         found.append(f"records of {health.loss.topic} may expire {loss_when(health.loss, clock)}")
     if health.expiry_reason and health.loss is None:

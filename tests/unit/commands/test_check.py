@@ -104,20 +104,25 @@ def test_kgtui_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable
     assert stuck.endswith("no commit on t-stuck-0 for 2 min, 1,740 unread")
 
 
+@pytest.mark.parametrize(
+    ("lost", "why"),
+    [(1, "1 record expired before it was read"), (3, "3 records expired before they were read")],
+    ids=["1", "3"],
+)
 def test_kgtui_check_fails_if_records_of_a_group_were_lost(
-    run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
+    run: Callable[..., Completed], admin: ScriptedAdmin, script: Script, lost: int, why: str
 ) -> None:
     """By Burrow's rules alone, the verdict on the group would be OK, because the group makes progress."""
 
     def expire(step: int) -> None:
         admin.commits["fine"] = (CommittedOffset("t-fine", 0, 1000 + 20 * step, 0),)
-        admin.bounds["t-fine", 0] = PartitionBounds(1003 + 20 * step, 1005 + 20 * step)
+        admin.bounds["t-fine", 0] = PartitionBounds(1000 + lost + 20 * step, 1005 + 20 * step)
 
     script.happens.append(expire)
     ran = run("check", "--group", "fine")
     assert ran.code == 1
     assert verdicts(ran) == {"fine": "LOST"}
-    assert "3 records expired before they were read" in ran.out
+    assert why in ran.out
     assert json.loads(run("check", "--group", "fine", "--format", "json").out)["check"]["failed"]
 
 
