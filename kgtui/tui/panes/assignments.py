@@ -59,7 +59,9 @@ class AssignmentsPane(Pane):
         Binding("v", "view", "View", id="view", tooltip="Show a list, a grid, or the loads by member, host or rack."),
         Binding("left", "member(-1)", "Previous member", show=False, id="collapse"),
         Binding("right", "member(1)", "Next member", show=False, id="expand"),
-        Binding("l", "only", "Unsettled", id="only", tooltip="Show only partitions that must move or have no owner."),
+        Binding(
+            "l", "only", "Moving/unowned", id="only", tooltip="Show only partitions that must move or have no owner."
+        ),
     ]
     """
     | key | does |
@@ -158,19 +160,19 @@ class AssignmentsPane(Pane):
         if self._view == "grid":
             legend_cells = self._draw_grid(assignment, fresh=fresh)
             if self._unsettled:
-                parts.insert(0, (Cell("only unsettled", ACCENT),))
+                parts.insert(0, (Cell("only moving or unowned", ACCENT),))
         elif self._view == "partition":
             rows = placement_rows(assignment, self._names, unsettled=self._unsettled)
             self.table.set_rows(rows, columns=placement_columns(assignment), fresh=fresh)
             if self._unsettled:
-                parts.insert(0, (Cell("only unsettled", ACCENT),))
+                parts.insert(0, (Cell("only moving or unowned", ACCENT),))
         else:
             skew = next(skew for skew in assignment.skews if skew.by == self._view)
             self.table.set_rows(load_rows(assignment, skew, self._names), columns=load_columns(skew), fresh=fresh)
             parts.insert(0, (Cell(f"by {self._view}", ACCENT),))
         summary = join_with_dots(parts or [(Cell("nothing is assigned", MUTED),)])
         self.query_one(SummaryLine).set_cells(
-            summary, hint="v next view  l show unsettled" if assignment.placements else ""
+            summary, hint="v next view  l moving/unowned" if assignment.placements else ""
         )
         self.query_one("#legend", SummaryLine).set_cells(legend_cells)
 
@@ -197,8 +199,8 @@ class AssignmentsPane(Pane):
     def action_member(self, step: int) -> None:
         """In the grid view, choose the member `step` columns to the right, or to the left if `step` is negative.
 
-        If the column of the member is not visible, scroll to it. In the list view and the load views, this pane does
-        not handle the key.
+        If the column of the member is not visible, scroll to it. The list view and the load views have no columns for
+        members. In these views, this action does nothing, so that Textual runs the next action for the same key.
         """
         if self._view != "grid":
             raise SkipAction
