@@ -103,8 +103,9 @@ class NumberKey(TermKey):
         number: function that takes a snapshot and a group id, and returns the number.
         in_summary: attribute of `Summary` (the result of the background read of a group) with the same number; empty if
             there is none. Reading the attribute is faster than calling `number`.
-        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups that kgtui has read in full, so that
-            newer data than the summary may exist. For these groups, `number` is called. Empty if `in_summary` is empty.
+        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups for which data that is newer than the
+            summary may exist, because kgtui has read them in full. For these groups, `number` is called. Empty if
+            `in_summary` is empty.
         searched_without_value: whether `Query.searched` counts a group as searched if its data was read, but the number
             is still unknown.
     """
@@ -347,8 +348,16 @@ class HelpRow(NamedTuple):
 HELP: tuple[HelpRow, ...] = (
     HelpRow("word", "The group id contains the word; case is ignored.", "payments"),
     HelpRow("/re/", "The group id matches the regular expression (RE2); case is ignored.", "/^team-.+v2/"),
-    HelpRow("not:TERM", "The term does not match. !TERM means the same (in a shell: quoted).", "not:type:share"),
-    HelpRow("a,b", "Any of the values, separated by commas. Every term can have several values.", "state:Empty,Dead"),
+    HelpRow(
+        "not:TERM",
+        "The group does not match the term. !TERM means the same; in a shell, it needs single quotes.",
+        "not:type:share",
+    ),
+    HelpRow(
+        "a,b",
+        "At least one of these values matches. Every term can have several values, separated by commas.",
+        "state:Empty,Dead",
+    ),
     *(HelpRow(entry.heading or f"{entry.key}:", entry.meaning, entry.example) for entry in TERMS),
     HelpRow(
         f"{SORT}:",

@@ -152,7 +152,7 @@ def test_group_whose_topics_are_unknown_matches_no_filter_term_about_topics() ->
     assert parse("not:topic:payments").searched(snap) == (1, 2)
 
 
-def test_filter_uses_state_and_type_from_the_summary_if_the_list_lacks_them() -> None:
+def test_filter_uses_state_and_type_from_the_background_read_if_listgroups_lacks_them() -> None:
     snap = snapshot(
         {"a": Listing(None, "consumer", None, 1), "b": Listing(None, "consumer", None, 1)},
         {"a": summary(state="Empty", type="classic")},
@@ -163,7 +163,7 @@ def test_filter_uses_state_and_type_from_the_summary_if_the_list_lacks_them() ->
     assert parse("state:Empty").searched(snap) == (1, 2)
 
 
-def test_filter_uses_a_description_that_is_newer_than_the_summary() -> None:
+def test_filter_prefers_a_description_that_is_newer_than_the_background_read() -> None:
     admin = ScriptedAdmin()
     admin.add("g", "consumer", members=(member("m-9", client_id="new"), member("m-8", instance_id="static-1")))
     old = snapshot({"g": CONSUMER}, {"g": summary(7, clients=("old",), age=60.0)})
@@ -175,9 +175,10 @@ def test_filter_uses_a_description_that_is_newer_than_the_summary() -> None:
     assert chosen("client:old", snap) == set()
 
 
-def test_search_progress_of_a_filter_counts_only_groups_whose_listing_matches() -> None:
+def test_search_progress_of_a_filter_leaves_out_groups_excluded_by_id_type_or_state() -> None:
     snap = mixed_snapshot()
-    # `searched` returns the number of groups whose values are known, and the number of groups whose listing matches.
+    # `searched` returns two numbers: how many groups have been searched, because their values are known, and how many
+    # groups the filter can select according to their ids and their rows in ListGroups.
     # The topics of three of the six groups are known. The other three groups have not been fully read yet.
     assert parse("topic:payments").searched(snap) == (3, 6)
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
@@ -313,7 +314,7 @@ def test_invalid_regular_expression_in_a_filter_writes_nothing_to_stderr(capfd: 
     assert capfd.readouterr() == ("", "")
 
 
-def test_filtering_with_pauses_gives_the_same_result_as_without_pauses() -> None:
+def test_filtering_in_steps_with_pauses_gives_the_same_result_as_in_one_step() -> None:
     snap = snapshot({f"g-{i:05d}": CONSUMER for i in range(5_000)})
     steps = parse("g-0").steps(snap, size=500)
     pauses = 0
