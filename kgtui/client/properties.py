@@ -67,17 +67,17 @@ _REFUSED = {
     "bootstrap.controllers": "kgtui does not connect to controllers: set --bootstrap-server to a broker",
     "config.providers": "set config.providers to the names of the providers, in a file for --command-config or in a "
     "table of config.toml",
-    "sasl.client.callback.handler.class": "put user name and password into sasl.jaas.config, because "
-    "kgtui cannot run Java classes",
-    "sasl.login.callback.handler.class": "use Kafka's OAuthBearerLoginCallbackHandler, or put user name and password "
-    "into sasl.jaas.config, because kgtui cannot run other Java classes",
-    "sasl.login.class": "remove the property, because kgtui cannot run Java classes",
-    "security.providers": "remove the property, because kgtui cannot run Java classes",
+    "sasl.client.callback.handler.class": "remove the property, because kgtui cannot run this Java class, and put user "
+    "name and password into sasl.jaas.config",
+    "sasl.login.callback.handler.class": "use Kafka's OAuthBearerLoginCallbackHandler, or remove the property, because "
+    "kgtui cannot run this Java class, and put user name and password into sasl.jaas.config",
+    "sasl.login.class": "remove the property, because kgtui cannot run this Java class",
+    "security.providers": "remove the property, because kgtui cannot run these Java classes",
     "ssl.cipher.suites": "remove the property and set the ciphers in the OpenSSL configuration of this machine",
-    "ssl.engine.factory.class": "use ssl.truststore.* and ssl.keystore.*, because kgtui cannot run Java classes",
+    "ssl.engine.factory.class": "use ssl.truststore.* and ssl.keystore.*, because kgtui cannot run this Java class",
     "ssl.keymanager.algorithm": "remove the property",
     "ssl.protocol": "set ssl.enabled.protocols instead",
-    "ssl.provider": "remove the property, because kgtui cannot use Java providers",
+    "ssl.provider": "remove the property, because kgtui does not use Java's security providers",
     "ssl.trustmanager.algorithm": "remove the property",
 }
 """Property that kgtui does not support and cannot ignore → what the user should do instead."""
@@ -190,7 +190,10 @@ _OTHER_NAMES = frozenset(
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError if a property is set that kgtui can neither support nor ignore. The message says what to do."""
+    """Raise ConfigError if a property has a value that kgtui does not support and must not ignore.
+
+    The message says what to do.
+    """
     for key in sorted(properties):
         value = properties[key].strip()
         name = "config.providers" if key.startswith("config.providers.") else key
