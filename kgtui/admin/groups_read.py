@@ -103,9 +103,10 @@ class GroupsRead:
         return {group: rows for group in groups if (rows := self.offsets_of(group)) is not None}
 
     def lag_of(self, group: str) -> LagTotal:
-        """Return the total lag of the partitions in which a group has an offset. Needs the log end offsets in `bounds`.
+        """Return the total lag of a group in the partitions in which it has an offset.
 
-        To count also the partitions that members own, but in which the group has no offset, use `total_of`.
+        The lag of a partition is known only if `bounds` contains its log end offset. `total_of` also counts the
+        partitions that members own, but in which the group has no offset.
         """
         sums = summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
         return replace(sums, hidden=True) if group in self.hidden or self.hidden_topics(group) else sums
@@ -173,7 +174,8 @@ class GroupsRead:
     def note_members(self, group: str) -> None:
         """Find out which partitions and topics the members of one group read, and cache them.
 
-        Callers with many groups call this group by group, so that `partitions` then runs without blocking for long.
+        Callers with many groups call this method for one group after the other before they call `partitions`. The event
+        loop can then run between two groups, and `partitions` is fast.
         """
         if group in self.committed:
             self._owned(group)
@@ -202,7 +204,7 @@ class GroupsRead:
         return {tp: self.bounds[tp] for tp in partitions if tp in self.bounds}
 
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
-        """Add the rows, faults and hidden topics of an answer.
+        """Add the rows, faults and hidden topics of the answer that a step returned.
 
         Args:
             step: name of the step that returned the answer, such as `OFFSETS`.

@@ -233,9 +233,10 @@ sum of the attribute's values from the keyframe up to this poll.
 
 
 class PollChange(NamedTuple):
-    """The changes from the previous poll to one poll, summed over the partitions of a group.
+    """The changes between a poll and the previous poll, summed over the partitions of a group.
 
-    A position is a committed offset or a share-partition start offset (SPSO).
+    At a keyframe (a poll with all rows), the attributes in `SUMS` contain totals instead of changes. A position is a
+    committed offset or a share-partition start offset (SPSO).
 
     Attributes:
         lag: change of the lag, in records.
@@ -285,10 +286,12 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 
 
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return a column for each name in `SUMS`, with the change since the partition's previous row.
+    """Return a dict from each name in `SUMS` to a column, whose values add up to the group's totals.
 
-    The first row of a partition after a keyframe has the complete value instead of the change. `columns` must be sorted
-    by topic, partition and poll.
+    The column has one value for each row of `columns`, which describes one partition at one poll. The value is the
+    difference from the partition's previous row. In the partition's first row since each keyframe (a poll with all
+    rows), it is the whole value of the partition instead, because totals are computed from the newest keyframe.
+    `columns` must be sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -306,10 +309,12 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return columns named `written`, `read` and `rewound`, with differences from the partition's previous row.
+    """Return a dict from the names `written`, `read` and `rewound` to columns with numbers of records.
 
-    For their meaning, see `PollChange`. A value is null if it is unknown or would be negative. `columns` must be sorted
-    by topic, partition and poll.
+    Each row of `columns` describes one partition at one poll. The numbers say by how many records the log end offset
+    has increased (`written`) and the position has moved forward (`read`) or backward (`rewound`) since the partition's
+    previous row. A number is null if it is unknown or would be negative. `columns` must be sorted by topic, partition
+    and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -240,18 +240,22 @@ def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
 
 
 _LAG_COLUMNS = ("group", "state", "time_lag")
-"""Columns of table `lag` for `Context.lag`. Some rules need them in addition to the rows of their own gold table."""
+"""Columns of table `lag` that `Context.lag` reads. Some rules need them in addition to rows of another gold table."""
 
 
 class Context:
-    """Data that the rules share, such as rows of table `lag`. Rows that several rules need are read only once.
+    """Data that the rules share: rows of gold tables, which are read only once, and findings of the rules before.
+
+    The rules are applied one after the other, in the order of `RULES`. The attributes except `now` are empty at first.
 
     Attributes:
-        now: end of the gold tables, in seconds since the epoch. The rules use it as the current time.
+        now: end of the time that the gold tables cover, in seconds since the epoch. It counts as the current time,
+            because nothing is known about the time after it.
         unused: ids of the unused groups, which the first rule finds.
-        behind: group id → start of the group's current backlog (unread records), in seconds since the epoch.
-        reported: ids of the groups about which the rules that have already been applied have findings, apart from
-            findings about unused groups.
+        behind: group id → start of the group's current backlog (unread records), in seconds since the epoch. The rules
+            `AT_RISK` and `DRAIN` find it.
+        reported: ids of the groups that have a finding of any earlier rule except `UNUSED`. Later rules leave out less
+            important findings about these groups.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
@@ -271,14 +275,14 @@ class Context:
         return self._rows[rule.read]
 
     def is_readable(self, table: Table) -> bool:
-        """Return whether a gold table exists and can be read."""
+        """Return whether a gold table exists and can be read, as found out before the rules are applied."""
         return table.title in self._readable
 
     @cached_property
     def lag(self) -> dict[str, GoldRow]:
         """Group id → newest row of the group in table `lag`.
 
-        Groups that no rule has read, and unused groups, are left out.
+        Unused groups are left out, and so are groups about which no rule has read a row of any gold table.
         """
         if not self.is_readable(LAG):
             return {}
@@ -287,7 +291,10 @@ class Context:
         return {row["group"]: row for row in rows}
 
     def histories(self, rows: Iterable[GoldRow]) -> dict[str, LagHistory]:
-        """Return group id → lag and rates in the 24 hours before `now`, for all groups in the given rows."""
+        """Return group id → lag and rates in the 24 hours before `now`, for all groups in `rows`.
+
+        The dict is empty if table `lag` cannot be read.
+        """
         groups = {row["group"] for row in rows}
         if not groups or not self.is_readable(LAG):
             return {}

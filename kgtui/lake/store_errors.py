@@ -1,4 +1,8 @@
-"""Explain errors of stores to the user. Imports only the standard library."""
+"""Explain to the user why a lake cannot be read or written, for example because an object store refuses access.
+
+The module recognizes errors by their texts. It does not import deltalake and obstore, which raise these errors, because
+they are optional dependencies.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ _COLORS = re.compile(r"\x1b\[[0-9;]*m|↳")
 _MESSAGE = re.compile(r"<Message>([^<]*)</Message>")
 _DEBUG = "\n\nDebug source:"
 _FROM_STORE = re.compile(r"Generic \w+ error|https?://")
-"""Matches error texts about stores, but not error texts about local disks."""
+"""Matches error texts about object stores such as S3, but not error texts about local disks."""
 _MOST_CHARACTERS = 300
 
 _NO_CREDENTIALS = (
@@ -60,7 +64,8 @@ def reason_of(error: BaseException) -> str:
     """Return why a lake cannot be read or written.
 
     Returns:
-        An explanation with advice for a known error of a store; otherwise the error's own text, shortened
+        An explanation with advice if the error is a known error of an object store; otherwise the error's own text,
+        which is shortened if it comes from an object store
     """
     text = " ".join(_COLORS.sub("", str(error).partition(_DEBUG)[0]).split())
     if _FROM_STORE.search(text):

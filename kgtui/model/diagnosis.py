@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
-"""Time before the snapshot, in seconds. For a flapping group, the members that joined or left in it are named."""
+"""Time before the snapshot, in seconds. The diagnosis of a flapping group names members that joined or left in it."""
 
 _ABOUT_EMPTY = ONLY_COUNTED | {Problem.EMPTY}
 
@@ -40,14 +40,17 @@ _DELETABLE = "The group can be deleted now."
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What is wrong with a group, why, and what to do next. A text is empty if it does not apply.
+    """What is wrong with a group, why, and what to do next.
+
+    Each of the texts `why`, `who`, `advice` and `also` is empty if there is nothing to say.
 
     Attributes:
         name: the problem in capitals, `OK`, `NOT_FOUND` or `not known yet`.
         why: the reason for the problem.
         who: the members, the broker or the user that the problem is about.
         advice: what the user can do next.
-        also: the other problems of the group, separated by commas. The problem `stopped` is followed by its time.
+        also: the problems of the group besides `name`, separated by commas, such as `stopped since 09:12, flapping`.
+            For `stopped`, the text says since when, if that is known.
     """
 
     judgment: Judgment
@@ -87,7 +90,11 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
 
 
 def _other_problem(snapshot: Snapshot, group: str, kind: Problem, clock: Clock) -> str:
-    """Return the name of a problem, and for `STOP` also the time at which the group stopped."""
+    """Return the name of a problem, such as `flapping`.
+
+    For `STOP`, also return when the group stopped, if that is known: `stopped since 09:12`, or `stopped after 09:12` if
+    it is only known when the newest record that the group has read was written.
+    """
     if kind is not Problem.STOP:
         return str(kind.value)
     since = snapshot.state_since.get(group) if snapshot.state_of(group) == states.EMPTY else None

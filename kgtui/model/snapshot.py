@@ -29,11 +29,11 @@ MOST_CHANGES = 30_000
 
 
 class ChangeLog:
-    """The ids of the groups whose data changed last, in the order of the changes.
+    """A log of changed groups: the ids of the groups whose data changed last, in the order of the changes.
 
     Args:
-        most: maximum number of changes in the log. If more groups have changed since a caller last looked, the caller
-            must look at all groups.
+        most: maximum number of changes in the log. If there were more changes since an earlier `mark`, the log cannot
+            tell which groups have changed since then.
 
     Attributes:
         total: number of changes that were ever added to the log.
@@ -150,10 +150,11 @@ class Snapshot:
     Attributes:
         serial: consecutive number of the snapshot.
         taken_at: time of the snapshot, in seconds since the epoch.
-        groups: group id → row of the group in the newest list from its coordinator, in no particular order. Equal rows
-            share one `Listing`.
-        by_listing: listing → sorted ids of the groups with this listing. If groups change, the sequence of ids is
-            replaced, and the old sequence is not modified.
+        groups: group id → type, protocol type, state and coordinator of the group, from the newest response of its
+            coordinator to ListGroups. The groups are in no particular order. Groups with equal values share one
+            `Listing`.
+        by_listing: the inverse of `groups`: `Listing` → sorted ids of all groups that have it. If one of these groups
+            changes, the sequence of ids is replaced, not modified.
         summaries: group id → summary, which the sweep stores. Shared.
         details: group id → newest description, for selected or visible groups.
         offsets: group id → newest offsets, for selected or visible groups.
@@ -166,9 +167,10 @@ class Snapshot:
         state_since: group id → time at which the current state was first observed, in seconds since the epoch. Groups
             whose state has not changed since kgtui started, or since the beginning of `state_search`, are missing.
             Shared.
-        state_search: the part of a recording that `state_since` was computed from; None for a live cluster.
-        appeared: group id → None, for groups that appeared while kgtui was running, and whose state has not changed
-            since then. Their `state_since` is the time of the first list that contains them.
+        state_search: the part of a recording from which `state_since` was computed; None for a live cluster.
+        appeared: ids of the groups that were created while kgtui was running, and whose state has not changed since
+            then. Their `state_since` is the time at which a broker first listed them. The values of this mapping have
+            no meaning; they are all None. Shared.
         brokers: node id → how the broker responds.
         group_faults: group id → why the newest description or offsets of the group could not be read.
         faults: faults that concern the whole cluster.
@@ -176,10 +178,12 @@ class Snapshot:
         access: the permissions of the user on the cluster; None if they were not needed or not read yet.
         events: the newest observed events, oldest first. Their number is limited.
         events_since: time since which events have been observed, in seconds since the epoch; None in a replay.
-        recorded_times: group id → observed times of the group in the recording; empty for a live cluster.
-        found_problems: group id → time at which kgtui found the problem of the group, for judgments without a time at
-            which the problem began. Shared.
-        changes: the place of this snapshot in the log of changed groups; None if there is no such log.
+        recorded_times: group id → times of the first read, of the last change of state and of the last progress of the
+            group in the recording; empty for a live cluster.
+        found_problems: group id → a problem of the group, and the time at which kgtui found this problem. The time is
+            used if it is not known when the problem began. Shared.
+        changes: the end of the log of changed groups (`ChangeLog`) when this snapshot was taken. With the value of an
+            earlier snapshot, it tells which groups have changed in between. None if there is no such log.
     """
 
     serial: int

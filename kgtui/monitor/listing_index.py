@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ListingMoves:
-    """Groups whose listing has changed since the last update of the index.
+    """Groups whose listing (type, protocol type, state and coordinator) has changed since the last update of the index.
 
     Attributes:
         joined: listing → ids of groups that have this listing now.
@@ -34,7 +34,7 @@ class ListingMoves:
 
 
 class ListingIndex:
-    """Index of the groups by listing.
+    """Index of the groups by listing: type, protocol type, state and coordinator, as brokers return them in ListGroups.
 
     Attributes:
         by_listing: listing → sorted ids of the groups that have this listing. No list is empty.
@@ -44,7 +44,10 @@ class ListingIndex:
         self.by_listing: dict[Listing, list[str]] = {}
 
     def stored_id(self, group: str, listing: Listing) -> str:
-        """Return the string that the index already has for the id of a group with this listing, to save memory."""
+        """Return the string object that the index contains for the id of a group with this listing.
+
+        Callers use it instead of an equal string, to save memory. If the index does not contain the id, return `group`.
+        """
         ids = self.by_listing.get(listing, ())
         at = index_of(ids, group)
         return group if at is None else ids[at]
@@ -55,8 +58,9 @@ class ListingIndex:
         return {group for ids in lists for group in ids}
 
     def update(self, moves: ListingMoves, groups: Mapping[str, Listing]) -> None:
-        """Update the ids of each listing. Changed lists are replaced, not modified, because snapshots use the old
-        lists.
+        """Update the ids of the groups with each listing.
+
+        Changed lists in `by_listing` are replaced, not modified, because snapshots use the old lists.
 
         Args:
             moves: groups whose listing has changed. A group is added to a listing only if it still has that listing.

@@ -46,16 +46,20 @@ if TYPE_CHECKING:
 def decoder_tables() -> str:
     """Return the text file from which the Java decoder reads the fields of all records of `__consumer_offsets`.
 
-    Each line has one of these forms. Its cells are separated by tabs, and a truth value is 0 or 1. A line `message`
-    belongs to the line `type` above it, and a line `field` to the line `message` above it.
+    Each line describes one thing, in cells that are separated by tabs. The first cell says what the line describes, and
+    a truth value is 0 or 1. These are the other cells:
 
-    | first cell | other cells |
-    |---|---|
-    | `result` | schema of the result of the SQL function, as JSON |
-    | `type` | number of the record type; name and newest version of the value's message; values of the columns `type`, `record` and `about` of `group_events` |
-    | `message` | `key`, `value` or `assignment`; label for error messages; version; whether the version is flexible; whether invalid UTF-8 and bytes after the message are errors |
-    | `field` | nesting depth; name; name in JSON; type; whether the field is an array; whether it is nullable; tag, or -1; whether the version has the field; minimum bytes of an array element; whether the default is null; bytes of a fixed-size type, or 0; whether the type is a struct; default |
-    """  # noqa: E501 - a row of the table is one line
+    - `result`, the result of the SQL function: its schema, as JSON
+    - `type`, a type of records: its number; name and newest version of the message in the record's value; the values
+      that rows about such records have in the columns `type`, `record` and `about` of `group_events`
+    - `message`, one version of a message. The message is the key or the value of the records in the last `type` line,
+      or a member's assignment: `key`, `value` or `assignment`; label for error messages; version; whether the version
+      is flexible; whether invalid UTF-8 and bytes after the message are errors
+    - `field`, a field of the message in the last `message` line: number of structs around the field; name; name in
+      JSON; type; whether it is an array; whether it is nullable; tag, or -1; whether the version has the field; minimum
+      bytes of an array element; whether the default is null; bytes of a fixed-size type, or 0; whether the type is a
+      struct, whose fields follow in the next lines; default, or an empty cell
+    """
     rows: list[tuple[object, ...]] = [("result", DECODED.json())]
     for schema in RECORD_SCHEMAS.values():
         rows += _record_type(schema)

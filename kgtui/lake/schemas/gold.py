@@ -219,8 +219,8 @@ CHURN = table(
     Column(
         "rebalances",
         "int",
-        "number of rebalances in the hour; a lower bound, because polls miss rebalances that begin and end between two "
-        "polls",
+        "number of rebalances in the hour; a lower bound, because rebalances that begin and end between two polls are "
+        "not noticed",
         nullable=False,
     ),
     Column(
@@ -253,9 +253,9 @@ CHURN = table(
     Column(
         "flapping",
         "boolean",
-        "whether the group is flapping (rebalances again and again): true if `rebalances` and `per_hour` both reach "
-        "fixed limits and, in an hour of which less than half was recorded, `rebalances` also reaches the limit of "
-        "`per_hour`",
+        "whether the group is flapping, which means that it rebalances again and again: true if `rebalances` is at "
+        "least 3 and `per_hour` is at least 6. If less than half of the hour was recorded, `rebalances` must also be "
+        "at least 6",
         nullable=False,
     ),
     Column("last_rebalance", "timestamp", "time of the last rebalance in the hour; null if there was none"),

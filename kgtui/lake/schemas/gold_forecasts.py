@@ -81,15 +81,16 @@ FORECAST = table(
     Column(
         "behind_since",
         "timestamp",
-        "when the current backlog of the group began, according to the time lags of the last 24 hours. Null if the "
-        "oldest unread record is less than a minute old. Also null in rows about a partition, and in all hours of a "
-        "day except the last two with data",
+        "when the current backlog (the unread records) of the group began, according to the ages of its oldest unread "
+        "record in the last 24 hours. Null if this record is less than a minute old, or if the row forecasts neither a "
+        "catch-up, nor a growing lag, nor a loss of records. Also null in rows about a partition, and, because the "
+        "computation is slow, in rows before the last two hours of a day",
     ),
     Column(
         "behind_since_at_least",
         "boolean",
-        "true if the backlog may have begun before behind_since, because it already existed at the first known time "
-        "lag",
+        "true if the backlog may have begun before behind_since, because it already existed when the age of the oldest "
+        "unread record was first known",
     ),
     *covered("time from the first to the last minute from which the trend was computed"),
     file_span=("hour", 4 * 3_600),

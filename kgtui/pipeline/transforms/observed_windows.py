@@ -39,10 +39,13 @@ _STATE = (
     "keyframe", "gone", "steady_since", "kind", "position", "lag", "missing", "commits", "moves", "first_read",
     "still_since",
 )  # fmt: skip
-"""Columns of the result of `observed_windows` that are copied from the newest row of the partition up to the poll."""
+"""Columns of the result of `observed_windows` that are copied from the partition's newest row at or before the poll."""
 
 _SAVED = ("recorded", "latest", "known_end", "ends", "commits", "moves", "first_read", "still_since")
-"""Fields of the struct type `STATE` that are computed from polls. Its only other field, `decoded`, is not."""
+"""Fields of the struct type `STATE` that are computed from polls.
+
+The only other field of `STATE`, `decoded`, is computed from silver `commits`.
+"""
 
 
 def observed_windows(
@@ -106,7 +109,7 @@ def observed_windows(
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return, for each poll in `times`, the range of polls whose log end offsets are used with its commit windows.
+    """Return, for each poll in `times`, the range of polls whose log end offsets are used for the commit windows at it.
 
     As in Burrow, the range covers the time in which `intervals` log end offsets are read, one every `refresh_ms`
     milliseconds. It never begins before the latest gap between polls, and it includes the poll itself. A range that
@@ -129,18 +132,21 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _reach(intervals: int, refresh_ms: float) -> Column:
-    """Return the number of polls that a range of `_log_end_ranges` contains before its last poll, if there is no gap.
+    """Return how many polls before its last poll a range of `_log_end_ranges` contains, if there is no gap.
 
-    The result is an expression over the column `interval_ms` (configured time between two polls) of `time_slots`.
+    A range needs `intervals` log end offsets, and the polls from which they are taken are at least `refresh_ms`
+    milliseconds apart. The result is a Spark expression that uses the column `interval_ms` (configured time between two
+    polls) of `time_slots`.
     """
     return (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
 
 
 def first_poll_of_windows(options: Options) -> Column:
-    """Return an aggregate expression for the first poll whose log end offset is needed for any commit window.
+    """Return a Spark aggregate expression for the earliest poll whose log end offset is needed for any commit window.
 
-    Select it from a result of `time_slots`: commit windows are computed at the last poll of each of these slots. The
-    value is the `number` of the poll in `poll_timeline`. It is less than 1 if even earlier polls would be needed.
+    Use the expression with the rows of `time_slots`, because commit windows are computed at the last poll of each of
+    these time slots. Its value is the `number` of the poll in `poll_timeline`. The value is less than 1 if polls before
+    the first poll of the timeline would be needed.
     """
     return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 

@@ -52,7 +52,7 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
 
 def rising_since(ages: Column) -> Column:
-    """Return when the time lag began to rise to its newest value, in milliseconds since the epoch.
+    """Return a Spark expression for when the time lag began to rise to its newest value, in ms since the epoch.
 
     Args:
         ages: time lags of a partition, from `with_age_histories`.
@@ -61,7 +61,7 @@ def rising_since(ages: Column) -> Column:
 
 
 def behind_since(ages: Column) -> Column:
-    """Return when the current backlog of a group began, in milliseconds since the epoch.
+    """Return a Spark expression for when a group's current backlog (unread records) began, in ms since the epoch.
 
     Args:
         ages: time lags of the group, from `with_age_histories`.
@@ -79,14 +79,17 @@ def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Col
 def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame | None) -> DataFrame:
     """Add the columns `bad_since` and `ended_since` to rows of gold `health`.
 
-    - `bad_since`: when the current problem began. The status has been bad in all time windows since then, without a gap
-      between them. It is null if the status is OK or unknown.
-    - `ended_since`: if a group's status is OK again, `bad_since` of the previous time window; otherwise null
+    - `bad_since`: when the current problem began; null if the status is OK or unknown. The status has been bad in all
+      time windows since then, without a gap between them.
+    - `ended_since`: when the problem began that ended in this time window. It is null except in rows about groups whose
+      status was bad in the previous time window and is OK in this one.
 
     Args:
+        rows: one row per time window and group or partition. Its column `started` is the time, in milliseconds since
+            the epoch, at which the bad status of a partition began according to the partition's newest commits.
         before: rows of `health` for earlier days; None if there are none.
-        lag: gold `lag`, whose time lags show when a group began to fall behind. With None, a problem begins at the time
-            in column `started`.
+        lag: gold `lag`. Its time lags show more exactly than `started` when a group began to fall behind or stopped. If
+            it is None, the problem of a partition began at the time in `started`.
     """
     order = Window.partitionBy(*_KEY).orderBy("at")
     bad, is_group = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("topic").isNull()
@@ -111,9 +114,9 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
 
 
 def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: Column) -> DataFrame:
-    """Add the column `earlier`: `bad_since` of the previous time window, if the row of that window is in `before`.
+    """Add the column `earlier`: `bad_since` of the previous time window, if the row of that time window is in `before`.
 
-    Otherwise, `earlier` is null.
+    If that row is in `rows`, or if there is a gap between the two time windows, `earlier` is null.
 
     Args:
         before: rows of `health` for earlier days; None if there are none.
@@ -133,7 +136,7 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 
 
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Correct the column `started` (start of the problem) with time lags, where the status becomes WARN or STOP.
+    """Correct the column `started` (start of the problem) with time lags, in rows in which a WARN or STOP begins.
 
     The start of WARN is the time at which the time lag began to rise, even if this was before the time window. The
     start of STOP is the time of the last commit, or the time at which the oldest unread record was written, if that is
