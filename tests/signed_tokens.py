@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 _SHA256_PREFIX = bytes.fromhex("3031300d060960864801650304020105000420")
-"""DER encoding of SHA-256's algorithm identifier, which precedes the digest in a signature (RFC 8017, section 9.2)."""
+"""The bytes of the DER-encoded DigestInfo that precede a SHA-256 digest in an RSA signature (RFC 8017, section 9.2).
+
+They contain the identifier of the hash algorithm and the length of the digest.
+"""
 
 # The curve P-256 (FIPS 186-4, section D.1.2.3): y² = x³ - 3x + B modulo P, with the base point G of order N.
 _P = 0xFFFFFFFF00000001000000000000000000000000FFFFFFFFFFFFFFFFFFFFFFFF
@@ -88,7 +91,7 @@ def _is_rsa(digest: bytes, signature: bytes, public: rsa.RSAPublicNumbers) -> bo
 
 
 def _is_ecdsa(digest: bytes, signature: bytes, public: tuple[int, int]) -> bool:
-    """Return whether an ECDSA signature, two integers of 32 bytes each, is valid (RFC 7518, section 3.4)."""
+    """Return whether an ECDSA signature (two integers of 32 bytes each) with the curve P-256 is valid (RFC 7518)."""
     assert len(signature) == 64
     r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
     inverse = pow(s, -1, _N)

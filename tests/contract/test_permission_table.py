@@ -179,10 +179,13 @@ def _kgtui(secure: Secure, principal: str, capfd: pytest.CaptureFixture[str], *w
     return code, *capfd.readouterr()
 
 
-def test_commands_report_that_offsets_can_be_hidden(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
-    """The principal has DESCRIBE on the group `team-b-app`, but not on the topic that the group reads, `team-b-events`.
+def test_commands_report_that_the_broker_might_hide_offsets_from_the_user(
+    secure_broker: Secure, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The user `groupsonly` has DESCRIBE on the group `team-b-app`, but not on the topic `team-b-events`.
 
-    Therefore, it is possible that the broker hides offsets from the principal.
+    The group has committed offsets in this topic. The broker hides them, and kgtui reports that there might be offsets
+    that it cannot see.
     """
     code, out, err = _kgtui(secure_broker, "groupsonly", capfd, "ls", "--lag", "--group", "team-b-app")
     assert (code, out.split()[-1]) == (1, "?")
@@ -201,9 +204,9 @@ def test_commands_report_that_offsets_can_be_hidden(secure_broker: Secure, capfd
 def test_lags_are_lower_bounds_for_users_that_have_describe_on_only_some_topics(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str], group: str
 ) -> None:
-    """Both groups have offsets in `team-a-events`.
+    """Both groups, `team-a-app` and `team-a-and-b`, have offsets in the topic `team-a-events`.
 
-    Only `team-a-and-b` also has offsets in a topic hidden from `team`.
+    Only `team-a-and-b` also has offsets in a topic on which the user `team` has no DESCRIBE permission.
 
     From the broker's responses, the user `team` cannot tell whether offsets are hidden. kgtui therefore shows the lag
     of both groups as a lower bound. `ls` and `check` exit with 0, because all data that `team` is allowed to see was

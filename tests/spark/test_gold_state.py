@@ -86,10 +86,10 @@ def test_incremental_gold_tables_with_random_commits_equal_those_of_a_complete_r
 def test_a_commit_whose_record_is_written_after_the_last_poll_of_an_hour_is_not_lost(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The commit was made before the last poll of the hour.
+    """A commit was made before the last poll of an hour, but its record was written only after this poll.
 
-    Its record is decoded only after the state at this poll was stored. Only the tables with this state, and gold `lag`,
-    are computed.
+    The record is decoded only after a run of the pipeline has stored the state at this poll. Only `HEALTH_TABLES` are
+    computed.
     """
     cluster, lake = Cluster(1), new_lake(spark, tmp_path / "lake")
     compute_only(HEALTH_TABLES, lake, monkeypatch)
@@ -160,9 +160,11 @@ class Interrupted(Exception):
 def test_gold_tables_are_correct_after_an_interrupted_run_and_new_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: Table, tables: tuple[Table, ...]
 ) -> None:
-    """A run is interrupted after it has written the table `last`. The next run also gets new polls and late commits.
+    """The pipeline runs four times. The second run is interrupted after it has written the gold table `last`.
 
-    Then the tables with stored states are deleted, so that the last run computes all rows again.
+    Before each of the first three runs, new polls are recorded, and new commits are written to silver `commits`. Some
+    commits are written one run late. Before the fourth run, the tables with the stored states are deleted, so that this
+    run computes all rows again. Each gold table in `tables` must have the same rows after the third and the fourth run.
     """
     random, cluster = Random(1), Cluster(1)
     lake = new_lake(spark, tmp_path / "lake")

@@ -87,7 +87,7 @@ async def run(
     )
 
 
-async def test_router_sends_requests_in_batches_of_groups_to_their_coordinators() -> None:
+async def test_router_sends_each_coordinator_batches_of_the_groups_that_it_coordinates() -> None:
     names = [f"g{number:02}" for number in range(25)]
     pool = FakePool(coordinators={name: number % 2 + 1 for number, name in enumerate(names)})
     script = Script({name: [OK] for name in names})
@@ -183,7 +183,7 @@ async def test_router_returns_a_fault_for_each_group_of_a_failed_batch(error: Kg
     assert len(script.sent) == 2
 
 
-async def test_router_keeps_results_that_arrived_before_a_batch_failed() -> None:
+async def test_router_keeps_the_results_of_a_batch_that_failed_halfway() -> None:
     async def send(node: int, names: Sequence[str], deadline: Deadline) -> Batch[str]:
         return Batch(rows={names[0]: "known"}, codes={names[1]: (FORBIDDEN, "no")}, error=DeadlineError("late"))
 
@@ -195,7 +195,7 @@ async def test_router_keeps_results_that_arrived_before_a_batch_failed() -> None
     ]
 
 
-async def test_router_returns_a_fault_for_groups_that_the_response_lacks() -> None:
+async def test_router_returns_a_fault_for_a_group_that_is_missing_in_the_response() -> None:
     answer = await run(FakePool(), Script({"a": [OK], "b": [None]}))
     (fault,) = answer.faults
     assert (fault.group, fault.name, fault.broker) == ("b", "NO_ANSWER", 1)

@@ -37,11 +37,11 @@ def run(code: str) -> str:
         "from aiokafka import *\nprint(AIOKafkaConsumer.__module__)",
     ],
 )
-def test_a_lazily_imported_package_can_still_be_imported_in_full(code: str) -> None:
+def test_names_of_a_lazily_imported_package_can_be_imported_later(code: str) -> None:
     assert run(code) == "aiokafka.consumer.consumer\n"
 
 
-def test_importing_a_package_in_full_keeps_the_modules_that_were_loaded_lazily() -> None:
+def test_importing_the_whole_package_later_keeps_modules_that_were_already_loaded() -> None:
     code = "import aiokafka\nprint(aiokafka.__version__ > '', aiokafka.conn.create_conn is create_conn)"
     assert run(code) == "True True\n"
 
@@ -87,7 +87,7 @@ def test_function_without_package_does_not_hide_a_package_that_is_already_loaded
     assert sys.modules["pytest"] is pytest
 
 
-def test_loading_the_transport_does_not_import_gssapi() -> None:
+def test_loading_the_code_for_connections_does_not_import_gssapi() -> None:
     code = """
 from kgtui.client.pool import _load_transport
 _load_transport()

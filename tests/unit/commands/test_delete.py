@@ -231,7 +231,7 @@ def test_kgtui_delete_says_that_no_groups_are_visible_to_the_user(
     assert "there is no group that you may see" in capsys.readouterr().err
 
 
-def test_kgtui_delete_rejects_several_words_that_look_like_group_ids(
+def test_kgtui_delete_rejects_several_group_ids_without_the_option_group(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "idle-a", "idle-b"]) == 2
@@ -317,7 +317,7 @@ def test_commands_delete_backups_and_audit_escape_control_characters_in_ids(
     assert output.out.count(r"\x1b[31mred\n") >= 4
 
 
-def test_kgtui_delete_first_finds_out_whether_earlier_deletions_succeeded(
+def test_kgtui_delete_first_checks_earlier_deletions_whose_outcome_is_unknown(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("NO_ANSWER", "lost", group="idle-a"), uncertain=True)

@@ -257,7 +257,10 @@ def test_kgtui_events_exits_with_0_after_the_duration_and_with_3_if_no_broker_re
 def test_kgtui_events_ends_silently_on_ctrl_c_and_when_its_output_pipe_is_closed(
     cluster: SimulatorProcess, close: bool
 ) -> None:
-    """The command prints nothing in this test, so it must notice the closed pipe without writing to the pipe."""
+    """If `close` is true, the reader of the command's stdout closes the pipe. Otherwise, the user presses Ctrl-C.
+
+    No group matches, so the command writes nothing to stdout. It must notice the closed pipe nevertheless.
+    """
     words = ["events", "nobody", "--bootstrap-server", cluster.bootstrap]
     with subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE

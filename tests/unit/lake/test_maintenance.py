@@ -250,10 +250,11 @@ def test_prune_deletes_rows_of_days_older_than_the_keep_rule_allows(lake: Path) 
     assert "no rows before" in next(maintenance.prune(lake, KeepRules(2), now=NOW)).what
 
 
-def test_prune_deletes_rows_of_the_table_polls_before_rows_of_other_tables(lake: Path) -> None:
-    """If pruning is interrupted after the table `polls`, old rows remain in other tables.
+def test_prune_deletes_recorded_polls_before_the_rows_of_other_tables(lake: Path) -> None:
+    """The table `recorded/polls` has one row per poll. Pruning deletes old rows of this table before all others.
 
-    Readers ignore these rows, because the table `polls` has no row for the poll that recorded them.
+    If pruning is then interrupted, old rows remain in the other tables. Readers ignore these rows, because
+    `recorded/polls` no longer contains the polls to which they belong.
     """
     assert next(maintenance.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 

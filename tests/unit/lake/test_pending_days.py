@@ -1,7 +1,8 @@
-"""Tests of pending days, the days whose gold rows the next run of the pipeline must compute.
+"""Tests of `pending_days`, which finds the days for which the next run of the pipeline must compute gold rows.
 
-The pending days begin with the day of the earliest new row in the source tables. If there are new polls or commits, the
-pending days also include the day of the newest poll or commit of the previous run.
+The first such day is the day of the earliest row that was added to the recorded or silver tables since the previous
+run. If polls were added, it is not later than the day of the newest poll that the previous run processed. The same is
+true for commits.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def folder(tmp_path: Path) -> LakeFolder:
 
 
 def write(folder: LakeFolder, table: Table, *days: date) -> None:
-    """Append one row per day to the table. Nullable columns are null. Other columns have values of `values_at_noon`."""
+    """Append one row per day to the table. Nullable columns are null. `values_at_noon` returns the other values."""
     rows = [
         {column.name: None if column.nullable else values_at_noon(day)[column.type] for column in table.columns}
         for day in days

@@ -30,10 +30,13 @@ STEP = 5.0
 
 
 class Rewound:
-    """A commit pattern: the group keeps up for 60 s. Then its offsets are set back once, and its lag stays constant."""
+    """A commit pattern: the group keeps up for 60 s. Then its offsets are set back, and its lag stays constant."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the log end offsets of 1 s ago while `t` is below 60 s, and later offsets that are 5,000 lower."""
+        """Return the committed offset of each partition, `t` seconds after the start of the simulated cluster.
+
+        Before 60 s, it is the log end offset of one second earlier. From 60 s on, it is 5,000 less, but at least 0.
+        """
         ends = topic.log_ends(t - 1)
         return ends if t < 60 else [max(0, end - 5_000) for end in ends]
 
@@ -65,7 +68,7 @@ def misbehaving() -> dict[str, tuple[GroupSpec, Problem]]:
 
 
 def simulated(groups: int) -> tuple[Simulator, dict[str, Problem]]:
-    """Return a cluster with this number of groups, and the problem of each misbehaving group."""
+    """Return (cluster with this number of groups, id of each misbehaving group → the problem that kgtui must find)."""
     simulator = Simulator(scenario="empty", clock=ManualClock())
     topics = {f"t-{n}": TopicSpec(4, rate=10.0, kept=50_000).build(f"t-{n}", 1) for n in range(10)}
     bad = misbehaving()
