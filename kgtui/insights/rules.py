@@ -12,6 +12,7 @@ from kgtui.insights.finding import Evidence, Finding, Kind, Severity
 from kgtui.model.group_types import EMPTY
 from kgtui.model.health import Loss
 from kgtui.model.health.wording import duration
+from kgtui.model.judgment import lost_records
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -163,11 +164,11 @@ def _risk(row: GoldRow, lost: int) -> Severity:
 
 def _loss(row: GoldRow, lost: int) -> str:
     if not row["at_risk"]:
-        return f"{lost:,} records expired before they were read" if lost else ""
+        return lost_records(lost) if lost else ""
     seconds, limit = row["loss_seconds"], "at most" if row["loss_at_most"] else "about"
     when = "" if seconds is None else f" in {limit} {duration(seconds)}"
     if lost:
-        return f"{lost:,} records expired before they were read; more unread records expire{when}"
+        return f"{lost_records(lost)}; more unread records expire{when}"
     return f"unread records expire{when}, before they are read"
 
 

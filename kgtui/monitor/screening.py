@@ -40,6 +40,7 @@ from kgtui.model.judgment import (
     judgment_of_abandoned,
     judgment_of_empty,
     judgment_of_unused,
+    lost_records,
 )
 from kgtui.model.trail import Trail
 from kgtui.monitor import trail_rules
@@ -293,8 +294,7 @@ class Screening:
         elif listing.state != EMPTY:
             yield from trail_rules.not_moving(trail)
         if lost and not abandoned:
-            why = f"{lost:,} records expired before they were read"
-            yield trail_rules.judgment_of_screening(GroupStatus.ERR, Problem.DATA_LOST, why)
+            yield trail_rules.judgment_of_screening(GroupStatus.ERR, Problem.DATA_LOST, lost_records(lost))
         yield from trail_rules.moved_backward(trail)
         if not abandoned:
             yield from trail_rules.flapping(trail, now)

@@ -10,6 +10,7 @@ from kgtui.model.facts import may_hide_topics
 from kgtui.model.fields import Field, Missing, as_object
 from kgtui.model.fields.group_fields import COORDINATOR, GROUP, PROTOCOL, TYPE
 from kgtui.model.health.wording import age, duration, expiry, local_clock, loss_when, missing, reason
+from kgtui.model.judgment import lost_records
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import formats, marks
 from kgtui.output.table import Column, columns_of, table
@@ -121,8 +122,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     if after is not None:
         found.append(f"stopped after {clock(after)}")
     if health.lost:
-        one = health.lost == 1
-        found.append(f"{health.lost:,} record{' expired before it was' if one else 's expired before they were'} read")
+        found.append(lost_records(health.lost))
     if health.loss is not None and health.loss.seconds <= health.loss.NEAR:
         found.append(f"records of {health.loss.topic} may expire {loss_when(health.loss, clock)}")
     if health.expiry_reason and health.loss is None:

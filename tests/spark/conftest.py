@@ -23,25 +23,15 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 
-_OWN_LAKES = (
-    "test_churn.py", "test_cleanup.py", "test_forecast.py", "test_gold_state.py", "test_health.py",
-    "test_incremental_gold.py", "test_lag.py", "test_rebalances.py",
-)  # fmt: skip
-"""Modules whose tests use no brokers and no background runs. They take about half of the time of the Spark tests."""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the Spark tests in two xdist workers, each with its own JVM, because one worker would finish last.
+    """Run all Spark tests in one xdist worker, so that all of them share one JVM.
 
-    The tests of one worker compute tables in lakes of their own. All other Spark tests run in the other worker, so that
-    they share brokers and background runs. Tests that wait for background runs are moved to the end, and the other
-    Spark tests to the beginning, so that the background runs begin as early as possible.
+    Tests that wait for background runs are moved to the end, and the other Spark tests to the beginning, so that the
+    background runs begin as early as possible.
     """
     for item in items:
         if HERE in item.path.parents:
-            if item.path.name in _OWN_LAKES:
-                item.add_marker(pytest.mark.xdist_group("spark with own lakes"))
-            elif not requested_by(item):
+            if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group("spark"))
             if not item.get_closest_marker("timeout"):
                 # The timeout is longer than in other tests, because Spark is slow while other tests use the CPU.
@@ -73,7 +63,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def start_brokers_early(request: pytest.FixtureRequest) -> None:
     """Start the brokers that the selected Spark tests need, and begin to create groups on these brokers.
 
@@ -86,14 +76,7 @@ def start_brokers_early(request: pytest.FixtureRequest) -> None:
             brokers.write_coordinator_records(name)
 
 
-@pytest.fixture(autouse=True)
-def start_background_runs_early(request: pytest.FixtureRequest) -> None:
-    """Start the background runs before the first test of the worker in which tests wait for them."""
-    if request.path.name not in _OWN_LAKES:
-        request.getfixturevalue("background_runs")
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def background_runs(
     start_brokers_early: None,
     spark: SparkSession,

@@ -13,7 +13,7 @@ from kgtui.model.burrow import Status
 from kgtui.model.group_types import EMPTY
 from kgtui.model.health.values import Lack
 from kgtui.model.health.wording import duration, loss_when, missing, reason
-from kgtui.model.judgment import NOT_FOUND, SUSPECTED, Basis, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import NOT_FOUND, SUSPECTED, Basis, GroupStatus, Judgment, Problem, lost_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -138,7 +138,7 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
         return Judgment(status, kind, Basis.OBSERVED, health.seconds, since, seen, why)
 
     if health.lost:
-        yield judged(GroupStatus.ERR, Problem.DATA_LOST, f"{health.lost:,} records expired before they were read")
+        yield judged(GroupStatus.ERR, Problem.DATA_LOST, lost_records(health.lost))
     loss = health.loss
     if loss is not None and loss.is_near:
         status = GroupStatus.ERR if loss.seconds <= loss.SOON else GroupStatus.WARN

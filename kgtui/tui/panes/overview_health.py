@@ -155,12 +155,10 @@ def _time_lag(health: GroupHealth) -> Iterator[Field]:
 def _lost(health: GroupHealth | None, offset_summary: OffsetSummary | None) -> Iterator[Field]:
     if offset_summary is not None:
         if offset_summary.lost:
-            where = note(f"expired before they were read, in {plural(offset_summary.lost_in, 'partition')}")
-            yield one_line_field("lost", Cell(f"{text.exact(offset_summary.lost)} records", ERROR), where)
+            where = note(f"expired before being read, in {plural(offset_summary.lost_in, 'partition')}")
+            yield one_line_field("lost", Cell(plural(offset_summary.lost, "record"), ERROR), where)
     elif health is not None and health.lost:
-        yield one_line_field(
-            "lost", Cell(f"{text.exact(health.lost)} records", ERROR), note("expired before they were read")
-        )
+        yield one_line_field("lost", Cell(plural(health.lost, "record"), ERROR), note("expired before being read"))
 
 
 def _loss(health: GroupHealth) -> Iterator[Field]:

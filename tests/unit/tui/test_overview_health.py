@@ -57,7 +57,7 @@ def text_of(field: Field) -> str:
         ({"time_lag": TimeLag(75.0)}, "time lag", "1 min 15 s age of the oldest unread record"),
         ({"time_lag": TimeLag(75.0, at_least=True)}, "time lag", "≥ 1 min 15 s age of the oldest unread record"),
         ({"time_lag": TimeLag(0.0)}, "time lag", "0 s no unread records"),
-        ({"lost": 1_200}, "lost", "1,200 records expired before they were read"),
+        ({"lost": 1_200}, "lost", "1,200 records expired before being read"),
         ({"loss": Loss("t", 3, 10_800.0, "log start", 12_000)}, "data loss",
          "in about 3 h unread records in t-3 the group is 12,000 records ahead of the log start"),
         ({"loss": Loss("t", 3, 10_800.0, "retention", None, at_most=True)}, "data loss",
