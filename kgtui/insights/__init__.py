@@ -9,7 +9,8 @@ to do next. The only packages of kgtui that this package imports are `lake` and 
 | `finding` | data classes of findings; the kinds of findings in order of urgency |
 | `rules` | one function per kind of finding |
 | `past_problems` | finds the episodes (time spans in which a group was unhealthy), and reports past problems |
-| `apply_rules` | the list of rules, the gold rows that they read, and the rule about groups that rebalance too often |
+| `flapping` | the rule about flapping groups (groups that rebalance unusually often) |
+| `apply_rules` | the list of rules, and the gold rows that they read |
 | `report` | the HTML report: findings, episodes and plots (page: `templates/report.html.j2`) |
 | `report_plots` | the plots of the report, as SVG |
 """

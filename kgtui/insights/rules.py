@@ -1,6 +1,6 @@
 """The rules: for each kind of finding, one pure function that takes rows of gold tables and returns findings.
 
-The rule about flapping groups (groups that rebalance unusually often) is in `kgtui.insights.apply_rules` instead.
+The rule about flapping groups (groups that rebalance unusually often) is in `kgtui.insights.flapping` instead.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from kgtui.errors import LakeError
-from kgtui.insights.apply_rules import flapping, past_flapping, read_insights
+from kgtui.insights.apply_rules import read_insights
 from kgtui.insights.finding import Kind, Severity
+from kgtui.insights.flapping import flapping, past_flapping
 from kgtui.insights.rules import at_risk, drain, unhealthy, unused, unusual
 from kgtui.lake import maintenance as upkeep
 from kgtui.lake.arrow import escape_surrogates
