@@ -12,6 +12,7 @@ created after the app has started, so that the app starts faster.
 | `member_loads` | the row of a member, with bars for its partitions, lag and rate |
 | `member_rows` | rows and columns of the Members pane, by group type |
 | `assignments` | Assignments pane: current and target owners of partitions |
+| `assignment_grid` | grid of the Assignments pane: columns of the members, symbols and legend |
 | `assignment_rows` | rows and columns of the Assignments pane |
 | `offsets` | Offsets pane: committed offset, lag and owner per partition |
 | `offset_bars` | the row of a partition, with bars for its lag and its lead (committed offset minus log start) |

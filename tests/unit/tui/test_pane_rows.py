@@ -13,8 +13,8 @@ from kgtui.model.event import Event, EventKind
 from kgtui.model.member_names import member_names
 from kgtui.model.snapshot import Reading
 from kgtui.tui import text as display
+from kgtui.tui.panes.assignment_grid import grid_columns, grid_mark, grid_members, legend
 from kgtui.tui.panes.assignment_rows import lag_by_item, placement_rows
-from kgtui.tui.panes.assignments import grid_columns, grid_mark, grid_members, legend
 from kgtui.tui.panes.base import awaited_text, reading_notices
 from kgtui.tui.panes.cells import (
     Cell,
