@@ -1,10 +1,12 @@
 """Read the settings of OAUTHBEARER from Java client properties (KIP-255, KIP-768, KIP-1139, KIP-1258).
 
 As in Kafka, tokens come from one of three sources:
-- a token endpoint (`sasl.oauthbearer.token.endpoint.url=https://…`), to which kgtui sends a secret or a signed
+- a token endpoint (`sasl.oauthbearer.token.endpoint.url=https://…`), to which kgtui sends a client secret or a signed
   assertion
-- a file (`file:///…`)
-- options in `sasl.jaas.config`, from which kgtui creates tokens without a signature; this is for tests only
+- a file (`sasl.oauthbearer.token.endpoint.url=file:///…`)
+- kgtui itself, which creates tokens without a signature from options in `sasl.jaas.config`; this is for tests only
+
+For Amazon MSK, kgtui creates tokens that are signed with AWS credentials (see `kgtui.client.msk_iam`).
 """
 
 from __future__ import annotations
@@ -42,22 +44,25 @@ TIMEOUT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class OAuth:
-    """Where the tokens of OAUTHBEARER come from.
+    """The source of the tokens for OAUTHBEARER, and its settings.
 
     Attributes:
-        url: token endpoint, or `file:` URL of the token; empty if kgtui creates unsigned tokens.
-        assertion: where client assertions come from; None if the client secret is sent.
+        url: URL of the token endpoint, or `file:` URL of a file with the token; empty if kgtui creates the
+            tokens itself.
+        client_id, client_secret: credentials for the token endpoint; empty if none are sent.
+        assertion: where the client assertion (a signed JWT that is sent to the token endpoint) comes from; None if no
+            assertion is sent.
         jwt_bearer: True if the assertion is the grant (grant type `jwt-bearer`, KIP-1139); False if it replaces the
-            client secret (KIP-1258).
+            client secret (KIP-1258), or if there is no assertion.
         scope: scope that is requested for the token; empty if none is requested.
         urlencode: whether client id and client secret are URL-encoded in the header of the request.
         timeout: time limit for connecting to the token endpoint and for each read, in seconds. The time limit of the
             whole request is twice as long.
         tls: TLS settings for the token endpoint; None for the defaults of the system.
         extensions: `(name, value)` of each SASL extension that is sent to the broker with the token.
-        claims: claims of unsigned tokens.
-        lifetime: lifetime of unsigned tokens, in seconds.
-        msk_iam: which AWS credentials sign the tokens; None for brokers other than Amazon MSK.
+        claims: name → value of each claim in the unsigned tokens that kgtui creates; empty if it creates none.
+        lifetime: lifetime of the unsigned tokens that kgtui creates, in seconds.
+        msk_iam: which AWS credentials sign the tokens for Amazon MSK; None if the login does not use AWS credentials.
     """
 
     url: str = ""
@@ -165,7 +170,18 @@ def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str
 
 
 def _unsecured(options: Mapping[str, str]) -> OAuth:
-    """Return the settings for unsigned tokens, from the same options as in Kafka's default login handler."""
+    """Return the settings for unsecured tokens. These are JWTs without a signature, which kgtui creates itself.
+
+    As in Kafka's class `OAuthBearerUnsecuredLoginCallbackHandler`, the claims, the lifetime and the SASL extensions
+    come from options of `sasl.jaas.config` whose names begin with `unsecuredLogin`.
+
+    Args:
+        options: name → value of all options in `sasl.jaas.config`.
+
+    Raises:
+        ConfigError: there is no claim for the principal (by default `sub`), so that a token endpoint is probably meant,
+            or the value of an option is invalid.
+    """
     claims: dict[str, str | float] = {}
     for name, value in options.items():
         if name.startswith(f"{_UNSECURED}StringClaim_"):
@@ -209,7 +225,10 @@ def _timeout(properties: Mapping[str, str]) -> float:
 
 
 def _tls(options: Mapping[str, str]) -> Tls | None:
-    """Return the TLS settings for the token endpoint. As in Kafka, they are options of `sasl.jaas.config`."""
+    """Return the TLS settings for the token endpoint; None if there are none.
+
+    As in Kafka, they are the options of `sasl.jaas.config` whose names begin with `ssl.`.
+    """
     from kgtui.client.tls import tls_from_properties
 
     given = {name: value for name, value in options.items() if name.startswith("ssl.")}

@@ -1,4 +1,8 @@
-"""Finds unused groups for `kgtui ls`: Empty groups whose unread records are all older than `ABANDONED_AFTER`."""
+"""Finds unused groups for `kgtui ls`, by the same rule as the terminal UI (see `kgtui.monitor.empty_groups`).
+
+An Empty group with unread records is unused if, in each partition with unread records, the first unread record was
+written at least `ABANDONED_AFTER` seconds ago. An Empty group without unread records is not unused.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,15 @@ if TYPE_CHECKING:
 
 
 async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-    """Return the snapshot with the judgment "unused" on each unused group, as in the terminal UI.
+    """Return a copy of the snapshot in which the judgment on each unused group has the problem `UNUSED`.
 
-    An Empty group keeps the problem `EMPTY` if the times of its unread records cannot be read.
+    An Empty group with unread records keeps the problem `EMPTY` if it is not unused, or if the time of the first unread
+    record in one of its partitions cannot be found.
 
     Args:
+        timeout: maximum duration of the search for the times of unread records, in seconds.
+        snapshot: snapshot with the summaries of the groups.
         read: the offsets of the groups, as they were read for the snapshot.
-        timeout: maximum duration of the search for the times of records, in seconds.
     """
     lags = {group: row.lag for group, row in snapshot.summaries.items() if row.lag}
     empty = [group for group in lags if snapshot.judgment(group).kind is Problem.EMPTY]

@@ -45,7 +45,9 @@ def declares_providers(properties: Mapping[str, str]) -> bool:
 
 
 def resolved(properties: Mapping[str, str], where: str, folder: Path) -> dict[str, str]:
-    """Return the properties in which references to config providers are replaced, without `config.providers` itself.
+    """Return a copy of the properties in which references to config providers are replaced.
+
+    The copy lacks `config.providers` and all properties whose names begin with `config.providers.`.
 
     Args:
         where: file or table that contains the properties, for error messages.
@@ -170,7 +172,17 @@ def _permitted(allowed: list[Path], folder: Path, place: str, path: str) -> Path
 _JAAS = "sasl.jaas.config"
 _NAME = r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}"
 _REFERENCE = re.compile(_NAME)
+"""Matches a reference to an environment variable, `${NAME}`."""
+
 _IN_JAAS = re.compile(rf"""=\s*(["'])file:(?P<file>.*?)\1 | =\s*(?P<bare>{_NAME}) | (?P<inside>{_NAME})""", re.VERBOSE)
+"""Matches one reference in the value of `sasl.jaas.config`, such as `password="file:secret.txt"`.
+
+The group that is not None shows which kind of reference was found:
+
+- `file`: path of the file in `="file:PATH"`
+- `bare`: a reference `${NAME}` without quotes after `=`
+- `inside`: any other reference `${NAME}`, usually between quotes
+"""
 
 
 class Properties(dict[str, str]):
@@ -213,15 +225,20 @@ _PEM_ADVICE = (
 
 _PROPERTY_NAME = re.compile(
     r"""
+      # Words with dots between them, such as `sasl.jaas.config`. `first` is the word before the first dot.
       (?P<first>[A-Za-z][A-Za-z0-9_-]{0,31})(\.[A-Za-z0-9_-]{1,40}){1,9}
-    | acks | retries | username | password | required
+      # Names of Kafka's client properties without a dot.
+    | acks | retries
+      # Words at the beginning of the second or a later line of `sasl.jaas.config`. They are read as names of properties
+      # if the user has forgotten the backslash at the end of the line before.
+    | username | password | required
     """,
     re.VERBOSE,
 )
-"""Matches the names of Kafka client properties, but not lines of base64, such as parts of a private key.
+"""Matches a key in a properties file that can be the name of a property. It is matched against the whole key.
 
-It also matches `username`, `password` and `required`. These words occur as names in a properties file if a line of
-`sasl.jaas.config` has no backslash at its end, so that the next line begins with one of them.
+It does not match a line of base64, such as a part of a private key. If the group `first` is not None, it must also be
+compared with `_FIRST_WORDS`, because a secret can contain a dot too (see `_looks_like_name`).
 """
 
 _FIRST_WORDS = frozenset({
@@ -237,10 +254,10 @@ _FIRST_WORDS = frozenset({
     "task", "telemetry", "topic", "topology", "transaction", "transactional", "upgrade", "value", "warmup",
     "windowed", "windowstore", "zookeeper",
 })  # fmt: skip
-"""The part before the first dot in the property names of Kafka, its plugins and other tools.
+"""First words (before the first dot) of the names of properties of Kafka, its plugins and other tools.
 
-A name that begins with a different word could be a token or password that contains a dot. Messages show such a name
-only if its first word looks like a typo of one of these words.
+A key that begins with a different word could be a token or password that contains a dot. Messages show such a key only
+if its first word looks like a typo of one of these words.
 """
 
 _PEM_BODY = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
@@ -309,9 +326,9 @@ def read_properties(path: str | Path) -> Properties:
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
     """Return a copy of the properties in which references to variables, files and config providers are replaced.
 
-    `${NAME}` is replaced with an environment variable, and `file:PATH` with the content of a file. In properties whose
-    name ends with `.url`, `file:` begins a URL and is kept. If the properties declare `config.providers`, only
-    references to these providers are replaced, as in Kafka.
+    `${NAME}` is replaced with the value of an environment variable, and `file:PATH` with the content of a file. In
+    properties whose name ends with `.url`, `file:` begins a URL and is kept. If the properties declare
+    `config.providers`, only references to these providers are replaced, as in Kafka.
 
     Args:
         where: file or table that contains the properties, for error messages.

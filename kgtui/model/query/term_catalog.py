@@ -42,7 +42,7 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TermKey:
-    """One kind of filter term: `key:value`.
+    """The catalog entry of a filter term of the form `key:value`.
 
     Attributes:
         meaning: which groups the term selects, for the help and the README.
@@ -67,7 +67,9 @@ class FuzzyKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class ListingKey(TermKey):
-    """A term about data in the list of groups, such as `state:`. Groups with the same `Listing` have the same result.
+    """The catalog entry of a term about data in the list of groups, such as `state:`.
+
+    If the list contains the data, the term has the same result for all groups with the same `Listing`.
 
     Attributes:
         of_listing: function that takes a snapshot and a listing, and returns the texts to compare with the values of
@@ -85,7 +87,9 @@ class ListingKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class NameKey(TermKey):
-    """A term about names from the description or the offsets of a group, such as `topic:`. Wildcards are allowed.
+    """The catalog entry of a term about names from the description or the offsets of a group, such as `topic:`.
+
+    The values of the term can contain wildcards.
 
     Attributes:
         names: function that takes a snapshot and a group id, and returns the names; None if some were not read.
@@ -96,18 +100,19 @@ class NameKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class NumberKey(TermKey):
-    """A term that compares a number of each group with ranges, such as `lag:`.
+    """The catalog entry of a term that selects groups by a number, such as `lag:`, whose values are ranges (`lag:1k+`).
 
     Attributes:
-        units: `COUNT_UNITS` or `TIME_UNITS`.
+        units: units that the ranges can have: `COUNT_UNITS` or `TIME_UNITS`.
         number: function that takes a snapshot and a group id, and returns the number.
-        in_summary: attribute of `Summary` (the result of the background read of a group) with the same number; empty if
-            there is none. Reading the attribute is faster than calling `number`.
-        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups for which data that is newer than the
-            summary may exist, because kgtui has read them in full. For these groups, `number` is called. Empty if
-            `in_summary` is empty.
-        searched_without_value: whether `Query.searched` counts a group as searched if its data was read, but the number
-            is still unknown.
+        in_summary: name of the attribute of `Summary` (the result of the background read of a group) that contains the
+            same number; empty if there is none. Reading the attribute is faster than calling `number`.
+        newer_in: name of the attribute of `Snapshot` (`details` or `offsets`) that contains the groups that kgtui has
+            read in full. Such a read can be newer than the summary. Therefore, `number` is called for these groups, and
+            `in_summary` is used for all others. Empty if `in_summary` is empty.
+        searched_without_value: whether a group whose number is unknown counts as searched in `Query.searched`, if the
+            group can have the number (`Number.applies` is True). It is False for `empty:`, because the time since a
+            group became Empty is unknown if kgtui did not observe it.
     """
 
     units: Mapping[str, int] = field(kw_only=True)
@@ -119,7 +124,7 @@ class NumberKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class FlagKey(TermKey):
-    """A term with the value `yes` or `no`, such as `marked:`.
+    """The catalog entry of a term with the value `yes` or `no`, such as `marked:`.
 
     Attributes:
         holds: function that takes a snapshot, a group id and the ids of the marked groups, and returns whether the
@@ -380,13 +385,17 @@ NOTES: tuple[str, ...] = (
 
 
 def help_text(width: int = 16) -> str:
-    """Return the help table as plain text: one line per term, with an example (padded to `width` characters) first."""
+    """Return the help on filter terms as plain text, with one line per row of `HELP`, and then one line per note.
+
+    Args:
+        width: number of characters to which the example at the beginning of each row is padded.
+    """
     rows = [f"  {row.example:<{width}}  {row.term:<12}  {row.meaning}" for row in HELP]
     return "\n".join([*rows, *(f"  {note}" for note in NOTES)])
 
 
 def markdown() -> str:
-    """Return the help table in Markdown, for the README."""
+    """Return the help on filter terms in Markdown, for the README: a table with the rows of `HELP`, then the notes."""
     lines = ["| term | meaning | example |", "|---|---|---|"]
     lines += [f"| `{row.term}` | {_cell(row.meaning)} | `{row.example}` |" for row in HELP]
     return "\n".join([*lines, "", *map(_cell, NOTES)])

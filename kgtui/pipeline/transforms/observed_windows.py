@@ -1,9 +1,12 @@
-"""Build the commit window of each partition from polls: the group's newest commits in the partition.
+"""Compute commit windows from the polls of a recording.
 
-Burrow's rules determine the status of a partition from its commit window. Polls show positions (committed offsets), but
-no commits. Therefore, if a poll shows a new position, this counts as a commit at the time of the poll, as in
-`kgtui.model.health.judging`. After a gap between polls, and when a partition exists again after it was gone, the commit
-window begins with no commits, because polls may have missed some.
+A commit window consists of the newest commits of a group in one partition. Burrow's rules determine the status of the
+partition from it. A poll shows the position (committed offset or share-partition start offset), but no commits.
+Therefore, if the position differs from the position at the previous poll, this counts as one commit at the time of the
+poll. The terminal UI uses the same rule (`kgtui.model.health.judging`).
+
+After a gap between polls, the commit window begins without commits, because kgtui does not know which commits were made
+during the gap. The same is true if a partition disappears and then exists again.
 
 An update of gold `health` does not read all polls again. It computes commit windows from a state that an earlier update
 saved (`Carried`), and from the polls after this state.
@@ -39,7 +42,10 @@ _STATE = (
     "keyframe", "gone", "steady_since", "kind", "position", "lag", "missing", "commits", "moves", "first_read",
     "still_since",
 )  # fmt: skip
-"""Columns of the result of `observed_windows` that are copied from the partition's newest row at or before the poll."""
+"""Columns that `observed_windows` copies from the newest row of a partition at or before the last poll of a time slot.
+
+`keyframe` and `gone` only show whether the partition still exists at this poll. They are not in the result.
+"""
 
 _SAVED = ("recorded", "latest", "known_end", "ends", "commits", "moves", "first_read", "still_since")
 """Fields of the struct type `STATE` that are computed from polls.
@@ -109,7 +115,7 @@ def observed_windows(
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return, for each poll in `times`, the range of polls whose log end offsets are used for the commit windows at it.
+    """For each poll in `times`, return the range of polls whose log end offsets its commit windows need.
 
     As in Burrow, the range covers the time in which `intervals` log end offsets are read, one every `refresh_ms`
     milliseconds. It never begins before the latest gap between polls, and it includes the poll itself. A range that
@@ -132,7 +138,7 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _reach(intervals: int, refresh_ms: float) -> Column:
-    """Return how many polls before its last poll a range of `_log_end_ranges` contains, if there is no gap.
+    """Return the number of polls in a range of `_log_end_ranges`, without its last poll, if there is no gap.
 
     A range needs `intervals` log end offsets, and the polls from which they are taken are at least `refresh_ms`
     milliseconds apart. The result is a Spark expression that uses the column `interval_ms` (configured time between two
@@ -215,11 +221,11 @@ def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
 
 
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
-    """Add the column `still_since`: time of the last poll up to the row at which the consumer was active.
+    """Add the column `still_since`: time of the newest poll, up to the poll of the row, with an active consumer.
 
-    The status of share partitions depends on it. The consumer is inactive at a poll if the partition had more than
-    `allowed_lag` records of lag at the previous poll, and if since then the position has not changed and the lag has
-    not decreased.
+    The status of share partitions depends on this column. The consumer is inactive at a poll if the lag at the previous
+    poll was more than `allowed_lag` records, and if the position has not changed and the lag has not decreased since
+    the previous poll.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     before = F.col("before")

@@ -22,7 +22,7 @@ MemberBytes = list[tuple[bytes, bytes]]
 
 
 class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="consumer"):
-    """The member data of Kafka's consumers.
+    """Settings for the member data of a group of Kafka consumers (format `consumer` in scenario files).
 
     Attributes:
         name: name of the assignor.
@@ -35,9 +35,9 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     user_data: bytes | None = None
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the subscription and the assignment of each member.
+        """Return the subscription and the assignment of each member, both as encoded bytes.
 
-        From version 1 on, a subscription contains the partitions that the member owns. Here, a member owns all
+        From version 1 on, a subscription contains the partitions that the member owns. A simulated member owns all
         partitions that are assigned to it.
         """
         assignments = group.assign_ranges(membership.slots)
@@ -60,7 +60,7 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
 
 
 class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="connect"):
-    """The member data of Kafka Connect workers.
+    """Settings for the member data of a group of Kafka Connect workers (format `connect` in scenario files).
 
     Attributes:
         name: name of the protocol: `default` (eager), `compatible` or `sessioned` (both cooperative).
@@ -129,13 +129,14 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
 class SchemaRegistryMemberData(
     Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="schema-registry"
 ):
-    """The member data of schema registries.
+    """Settings for the member data of a group of schema registries (format `schema-registry` in scenario files).
 
     Attributes:
+        name: name of the protocol.
         domain: domain of the registries' host names.
-        ineligible: numbers of the slots (see `Slot`) whose registries cannot become the primary.
-        duplicate: whether all registries have the same URL. If it is true, all assignments contain an error code and no
-            primary, as with real registries.
+        ineligible: numbers (`Slot.number`) of the registries that cannot become the primary.
+        duplicate: whether all registries of the group have the same URL, which is a configuration error. As with real
+            registries, each assignment then contains the error code `DUPLICATE_URLS`, and there is no primary.
     """
 
     name: str = "v0"
@@ -146,7 +147,8 @@ class SchemaRegistryMemberData(
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
         """Return the identity and the assignment of each registry, both as encoded bytes.
 
-        All assignments are equal, and name the registry that is the primary.
+        All registries get the same assignment. It names the primary, which is the first registry that is eligible. It
+        names no primary if no registry is eligible, or if `duplicate` is true.
         """
         nodes = [
             schema_registry.Identity(
@@ -170,10 +172,13 @@ class SchemaRegistryMemberData(
 
 
 class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="raw"):
-    """The member data of an unknown protocol or a faulty client.
+    """Settings for member data that kgtui cannot decode (format `raw` in scenario files).
+
+    Such data comes from a protocol that kgtui does not know, or from a faulty client.
 
     Attributes:
-        metadata, assignment: bytes that are the same for each member. Scenario files contain them in base64.
+        name: name of the protocol.
+        metadata, assignment: the bytes that all members have. Scenario files contain them in base64.
     """
 
     name: str
@@ -197,6 +202,7 @@ class ClassicKeys(GroupKeys, tag="classic", frozen=True, forbid_unknown_fields=T
 
     Attributes:
         protocol: the protocol type, such as `consumer` or `connect`; empty for a simple group.
+        member_data: settings from which the metadata and the assignments of the members are generated.
         outlives: number of seconds without members after which the group is Dead; None if it stays Empty.
     """
 

@@ -131,11 +131,12 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
     @property
     def lake(self) -> Input:
-        """The field for the folder."""
+        """The text field for the folder of the recording."""
         return self.query_one("#lake", Input)
 
     @property
     def time(self) -> Input:
+        """The text field for the time."""
         return self.query_one("#time", Input)
 
     def on_mount(self) -> None:
@@ -168,7 +169,10 @@ class OpenRecordingDialog(TextPrompt["Session"]):
             span.update(Content(_span_text(first, last)))
 
     async def submit(self) -> Session | None:
-        """Open the recording. Raises `KgtuiError` or `OSError` if the folder or the time is invalid."""
+        """Open the recording, and return its session; None if recordings cannot be opened from the current session.
+
+        Raises `KgtuiError` or `OSError` if the folder or the time is invalid.
+        """
         open_recording, lake = self._session.open_recording, self.lake.value.strip()
         if open_recording is None:
             return None
@@ -179,9 +183,12 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
 
 class TimeDialog(TextPrompt[bool]):
-    """Asks for a time, and shows the open recording at this time.
+    """Asks for a time, and moves the open recording to this time.
 
-    The dialog's result is True, or None if the user canceled.
+    The dialog's result is True if the recording was moved, and None if the user canceled. It is never False.
+
+    Args:
+        position: selects the poll of the open recording that is shown.
     """
 
     PROMPT_TITLE = "Go to a time"
@@ -199,7 +206,10 @@ class TimeDialog(TextPrompt[bool]):
         return ("enter goes there", "esc closes")
 
     async def submit(self) -> bool:
-        """Go to the time that the user has typed. Raises `KgtuiError` if the time is invalid."""
+        """Move the recording to the time that the user has typed, and return True.
+
+        Raises `KgtuiError` if the time is invalid.
+        """
         await self._position.go_to(self.query_one(Input).value)
         return True
 
