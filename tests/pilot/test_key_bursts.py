@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the app hold keys back for up to a minute. The default would be too short on a busy machine."""
+    """Raise two time limits to 60 s, so that the tests also pass on a busy machine.
+
+    The app holds each key back until the widgets have handled the key before it or until a dialog has finished its
+    action, but not longer than these time limits.
+    """
     for name in ("HOLD_TIMEOUT", "ACTION_TIMEOUT"):
         monkeypatch.setattr(f"kgtui.tui.textual_compat.key_order.{name}", 60.0)
 
@@ -53,7 +57,7 @@ async def test_a_key_right_after_a_cursor_key_acts_on_the_new_row(tmp_path: Path
         assert app.clipboard != before
 
 
-async def test_a_pane_key_pressed_right_after_enter_in_the_palette_opens_the_pane(tmp_path: Path) -> None:
+async def test_the_key_of_a_pane_works_right_after_enter_in_the_command_palette(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -68,7 +72,7 @@ async def test_a_pane_key_pressed_right_after_enter_in_the_palette_opens_the_pan
 
 
 class SlowPrompt(TextPrompt[None]):
-    """A dialog whose action lasts until the event `finish` is set."""
+    """A dialog whose action, started with enter, runs until the test sets the event `finish`."""
 
     PROMPT_TITLE = "Slow"
 
@@ -95,8 +99,8 @@ async def start_slow_action(pilot: Pilot[Any], app: KgtuiApp, *keys: str) -> Slo
     return dialog
 
 
-async def test_a_key_typed_while_a_dialog_is_closing_reaches_the_main_screen(tmp_path: Path) -> None:
-    """While the dialog runs its action, keys are neither lost nor typed into the text field of the dialog."""
+async def test_a_key_typed_while_a_dialog_runs_its_action_reaches_the_main_screen(tmp_path: Path) -> None:
+    """The key is held back until the dialog has closed. It is neither lost nor typed into the dialog's text field."""
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         dialog = await start_slow_action(pilot, app, "p")

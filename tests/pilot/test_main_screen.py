@@ -1,4 +1,4 @@
-"""Tests of the main screen: header, footer, lines with errors, keys, focus and several terminal sizes."""
+"""Tests of the main screen: header, footer, error lines, keys, focus and several terminal sizes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
 
 
 async def test_the_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """Brokers respond at different times. On a slow connection, one write per response would take long."""
+    """Each response of a broker changes the header. Over a slow connection, one write per response would take too long.
+
+    The first new snapshot has a different poll duration, but the same poll time. Therefore, the header stays the same.
+    """
     first = sample_snapshot()
     app, monitor = app_on(first, tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -117,7 +120,8 @@ async def test_keys_switch_between_the_tree_and_the_panes(tmp_path: Path) -> Non
         assert not screen.has_class("-full")
 
 
-async def test_every_action_of_the_main_screen_runs_without_an_error(tmp_path: Path) -> None:
+async def test_actions_of_the_main_screen_run_without_an_error(tmp_path: Path) -> None:
+    """All actions are tested except those that quit or suspend kgtui or delete groups."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -160,7 +164,7 @@ async def test_a_read_only_session_has_no_delete_key(tmp_path: Path) -> None:
         assert "delete" not in {binding.binding.id for binding in app.screen.active_bindings.values()}
 
 
-async def test_polling_can_be_paused_accelerated_and_triggered_with_keys(tmp_path: Path) -> None:
+async def test_keys_pause_polling_change_the_poll_interval_and_trigger_a_poll(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -295,7 +299,7 @@ async def test_main_screen_passes_selected_and_visible_groups_to_the_monitor(tmp
     assert {"orders.enrich", "payments.settle", "streams-app"} <= set(visible)
 
 
-async def test_an_unreachable_cluster_shows_the_connection_error_until_it_responds(tmp_path: Path) -> None:
+async def test_the_connection_error_is_shown_until_the_cluster_responds(tmp_path: Path) -> None:
     refused = Fault("NOT_CONNECTED", "broker-1:9092 refused the connection", advice="check the port")
     app, monitor = app_on(snapshot_of([], brokers=0), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
@@ -326,7 +330,7 @@ async def test_an_empty_tree_says_which_permission_is_missing(tmp_path: Path) ->
         assert "DESCRIBE on Cluster" in screen_text(app)
 
 
-async def test_the_configuration_remaps_keys_by_action_id(tmp_path: Path) -> None:
+async def test_the_configuration_can_assign_a_different_key_to_an_action(tmp_path: Path) -> None:
     """A notice names each id in the configuration that is not the id of an action."""
     app, monitor = app_on(sample_snapshot(), tmp_path, keymap={"pause": "x", "no-such": "y"})
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
@@ -387,10 +391,13 @@ async def test_exceptions_after_a_crash_cause_no_second_report(tmp_path: Path, m
     assert len(reported) == 1
 
 
-async def test_the_filter_bar_suggests_corrections_for_a_filter_without_a_match(tmp_path: Path) -> None:
-    """The suggestions are a filter term, a similar group id, and a group that other terms of the filter exclude.
+async def test_screen_suggests_a_correction_for_a_filter_that_matches_no_group(tmp_path: Path) -> None:
+    """The test types three filters, one after the other.
 
-    Each suggestion disappears when the filter changes.
+    - For `members=0`, the filter bar and the empty tree suggest the filter term `members:0`.
+    - For `paymnets.settle`, the empty tree suggests the similar group id `payments.settle`. The filter bar no longer
+      shows the suggestion for the previous filter.
+    - For `payments state:Dead`, the empty tree says that the id of `payments.settle` matches the first term.
     """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

@@ -1,4 +1,7 @@
-"""Spark decodes records of every type and version, and damaged records, with the same result as `kgtui.protocol`."""
+"""Tests that Spark decodes records of `__consumer_offsets` with the same result as `kgtui.protocol`.
+
+The tests use records of all types and versions, and damaged records.
+"""
 
 from __future__ import annotations
 
@@ -99,9 +102,11 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
 
 @pytest.fixture(params=["java", "java in two passes", "expressions and python"])
 def decoder(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make Spark decode with Java in one pass, with Java in two passes (commits, then other records), or without Java.
+    """Run the test once with each of the three ways in which Spark can decode records of `__consumer_offsets`.
 
-    A test that uses this fixture runs three times.
+    - `java`: The Java decoder decodes the commits of a batch, and keeps all other records in memory for a second step.
+    - `java in two passes`: The Java decoder keeps no records, so Spark reads the batch again for the second step.
+    - `expressions and python`: Spark expressions decode regular commits, and Python decodes all other records.
     """
     assert has_decoder(spark)
     if request.param == "java in two passes":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PaneT = TypeVar("PaneT", bound=Pane)
 
-COLOURS = {
+COLORS = {
     "kg-ok": "#7fbf7f",
     "kg-warn": "#e5c07b",
     "kg-error": "#ff6b6b",
@@ -28,6 +28,7 @@ COLOURS = {
     "kg-accent": "#7aa2f7",
     "kg-stale": "#b48ead",
 }
+"""Color role → a fixed color. The app's themes define the same color roles as CSS variables."""
 
 
 class PaneApp(App[None], Generic[PaneT]):
@@ -51,7 +52,7 @@ class PaneApp(App[None], Generic[PaneT]):
             pane.show(snapshot, group)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return COLOURS
+        return COLORS
 
     def compose(self) -> ComposeResult:
         self.animation_level = "none"

@@ -23,7 +23,7 @@ from kgtui.tui.panes.offsets import OffsetsPane
 from kgtui.tui.panes.text_lines import TextLines
 from tests.pilot.app_driver import app_on, main_screen, screen_text, settled, until
 from tests.pilot.panes import data
-from tests.pilot.panes.pane_app import COLOURS
+from tests.pilot.panes.pane_app import COLORS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +117,7 @@ async def test_showing_a_notice_triggers_only_one_layout(layouts: list[object]) 
 
     class Noticed(App[None]):
         def get_theme_variable_defaults(self) -> dict[str, str]:
-            return COLOURS
+            return COLORS
 
         def compose(self) -> ComposeResult:
             yield Notice()

@@ -11,7 +11,7 @@ from textual.widgets import Input
 from kgtui.tui.panes.cells import Cell
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.table import LineTable
-from tests.pilot.panes.pane_app import COLOURS
+from tests.pilot.panes.pane_app import COLORS
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -37,7 +37,7 @@ class TableApp(App[None]):
         self.first = rows
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return COLOURS
+        return COLORS
 
     def compose(self) -> ComposeResult:
         def draw(row: Row) -> Cell:

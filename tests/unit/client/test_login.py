@@ -96,7 +96,8 @@ async def test_a_token_login_fails_if_the_broker_refuses_the_token_with_a_challe
 
 
 @pytest.mark.parametrize("message", [None, "no json", "[" * 30_000, '["status"]', '{"status": "x y\\u001b"}'])
-async def test_error_for_a_refused_token_omits_an_invalid_status_from_the_broker(message: str | None) -> None:
+async def test_error_for_a_refused_token_omits_a_missing_or_malformed_status(message: str | None) -> None:
+    """The broker's message should be JSON with a status of one word, as in `{"status": "insufficient_scope"}`."""
     with pytest.raises(ConnectError, match="broker:9092 refused the token: the broker requires"):
         await start(FakeConnection({"ErrorCode": 58, "ErrorMessage": message}))
 
@@ -126,7 +127,7 @@ async def test_the_login_is_repeated_before_the_sasl_session_ends(monkeypatch: p
 
 
 async def test_requests_wait_while_the_login_of_their_connection_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker rejects every other request that it receives between the two requests of a login."""
+    """Requests must wait, because a broker accepts no other request between the two requests of a login."""
     raw = FakeConnection({"SessionLifetimeMs": 1000})
     session = await start(raw)
     later = time.monotonic() + 2

@@ -1,4 +1,7 @@
-"""Tests of the start of the terminal UI: which cluster is opened, which settings apply, and when the demo stops."""
+"""Tests of the start of the terminal UI: which cluster it opens, and which settings it uses.
+
+They also test that the simulated cluster of `kgtui demo` stops when the terminal UI closes.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def first(stack: AsyncExitStack, *words: str) -> Session:
+    """Open the session with which the terminal UI starts. `words` are the arguments on the command line."""
     return await SessionOpener(build().parse_args(words), stack).first()
 
 
@@ -123,7 +127,7 @@ async def test_simulated_cluster_stops_when_the_terminal_ui_closes() -> None:
     assert await sessions._failed_attempts(Target("demo", tuple(session.target.bootstrap.split(",")))) != ()
 
 
-def test_the_terminal_ui_is_rejected_without_a_terminal() -> None:
+def test_terminal_ui_exits_with_an_error_message_if_there_is_no_terminal() -> None:
     """Textual draws on stderr, which is not a terminal in cron jobs or if it is redirected to a file."""
     refused = subprocess.run(
         [sys.executable, "-m", "kgtui", "demo"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -148,7 +152,7 @@ CLUSTERS = """
 """
 
 
-async def test_ui_session_can_open_an_unreachable_cluster_from_the_configuration(folder: Path) -> None:
+async def test_user_can_switch_to_a_configured_cluster_even_if_no_broker_responds(folder: Path) -> None:
     (folder / "config.toml").write_text(CLUSTERS)
     (folder / "prod.properties").write_text("client.id=me\n")
     async with AsyncExitStack() as stack:
@@ -173,12 +177,12 @@ async def test_ui_session_can_open_an_unreachable_cluster_from_the_configuration
         assert (again.read_only, again.target.command_config) == (True, "prod.properties")
 
 
-async def test_the_option_command_config_applies_only_to_the_first_cluster(
+async def test_file_given_with_the_option_command_config_is_not_used_for_other_clusters(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file of this option can contain passwords, which must not be sent to other clusters.
+    """The file can contain passwords for the cluster that was opened first. They must not be sent to other clusters.
 
-    The option `--read-only` applies to all clusters.
+    In contrast, the option `--read-only` applies to all clusters.
     """
     (folder / "config.toml").write_text(CLUSTERS)
     secret = folder / "secret.properties"

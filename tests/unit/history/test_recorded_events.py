@@ -34,7 +34,7 @@ ON_BROKER_2 = replace(EMPTY, coordinator=2)
 
 
 def owner(name: str, *partitions: int) -> Member:
-    """Return a member with this id that owns these partitions of the topic `t`."""
+    """Return a member that owns these partitions of the topic `t`. Its member id and client id are `name`."""
     return member(name, client_id=name, assignment=(("t", partitions),))
 
 
@@ -87,11 +87,17 @@ EXPECTED = [
     ["group deleted or expired; it was Empty"],
     ["group appeared: consumer, Stable, broker 1", "m-3 at /127.0.0.1 joined", "t-0 assigned to m-3"],
 ]  # fmt: skip
-"""Texts of the events at each poll in `LIFE` except the first: the differences to the previous poll."""
+"""Texts of the expected events, one list per poll in `LIFE` except the first poll.
+
+An event is a difference between a poll and the previous poll, so the first poll has no events.
+"""
 
 
 def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
-    """Return the texts of the events at each poll in `LIFE` after the first one. Assert that no other events exist."""
+    """Return one list per poll in `LIFE` except the first poll, with the texts of the events that were found at it.
+
+    Fail if an event has the time of the first poll, or a time at which there was no poll.
+    """
     times = [(START + number * 10_000) / 1000 for number in range(1, len(LIFE))]
     assert {event.at for event in events} <= set(times)
     return [[event.text for event in events if event.at == at] for at in times]
@@ -99,11 +105,13 @@ def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
 
 @pytest.mark.parametrize("keyframes", [(), (4,), (2, 7), tuple(range(9))])
 def test_recorded_events_do_not_depend_on_the_choice_of_keyframes(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
+    """A keyframe is a poll that was recorded with all rows. Of other polls, only the changed rows were recorded."""
     write(tmp_path, *LIFE, keyframes=keyframes)
     assert texts_by_poll(list(recorded_events(RecordingReader(tmp_path)))) == EXPECTED
 
 
-def test_monitor_finds_the_same_events_as_a_recording_of_its_reads() -> None:
+def test_monitor_finds_the_same_group_events_as_a_search_in_the_recording() -> None:
+    """The events of brokers are not compared."""
     log = EventLog(100)
     tracker = EventTracker(log, 100)
     before: PollResult | None = None
@@ -141,10 +149,10 @@ def test_a_smaller_offset_of_a_recreated_group_causes_no_offset_event(tmp_path: 
 
 
 def test_events_after_a_keyframe_without_members_do_not_depend_on_earlier_polls(tmp_path: Path) -> None:
-    """At the keyframe, the members of the group are unknown, because the description lacks them.
+    """At the keyframe (a poll that was recorded with all rows), the members of the group `pay` are unknown.
 
-    A reader that begins at the keyframe cannot know the members. A reader that begins earlier must forget them, because
-    both must find the same events after the keyframe.
+    A search that begins at the keyframe cannot know the members from the poll before it. A search that begins earlier
+    must forget these members, because both searches must find the same events after the keyframe.
     """
     without = poll(STABLE)
     pay = replace(without.descriptions["pay"], members=None)

@@ -1,6 +1,6 @@
-"""Tests of `Trail`, which has the main values of a group's newest reads in a few bytes.
+"""Tests of `Trail`, which stores the most important values of the newest reads of a group in a few bytes.
 
-kgtui finds progress, rewinds and rebalances of the group in its trail.
+From the trail, kgtui can see progress, rewinds and rebalances of the group.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def test_trail_of_reads_accepts_any_offsets_that_a_broker_can_send(
     assert len(lag_samples(trail.encode())) == len(trail.samples)
 
 
-def test_waiting_time_of_a_partition_counts_only_while_none_of_its_unread_records_are_read() -> None:
+def test_waiting_time_grows_only_while_a_partition_has_unread_records_and_no_progress() -> None:
     """The waiting time of a partition is the time for which it has had unread records without progress.
 
     The stored number is the waiting time in seconds plus 1; 0 means that the partition has no unread records.
@@ -96,8 +96,11 @@ def test_trail_keeps_the_total_lag_and_offsets_of_only_the_newest_reads() -> Non
     assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
 
 
-def test_trail_stores_the_time_of_the_last_progress_and_the_usual_interval_of_progress() -> None:
-    """`pace` is the longest recent time between two reads with progress, in seconds."""
+def test_trail_stores_the_time_of_the_last_progress_and_the_pace_of_progress() -> None:
+    """A read shows progress if an offset is higher than in the previous read.
+
+    `pace` is the time between two reads with progress, in seconds. It falls by at most half per read with progress.
+    """
     trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
     assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
     trail.add(T0 + 75, rows((9, 9)))
@@ -133,7 +136,8 @@ def test_partial_reads_and_added_partitions_do_not_count_as_progress() -> None:
     assert trail.progress_at == 0
 
 
-def test_progress_is_found_although_partitions_are_added_at_the_same_time() -> None:
+def test_progress_is_found_in_a_read_that_also_shows_new_partitions() -> None:
+    """New partitions alone, without a higher offset in one of the old partitions, are not progress."""
     more = [*rows((3, 3), topic="a"), *rows((3, 3), topic="b"), *rows((5, 9), (7, 9))]
     assert trail_of(rows((5, 9), (6, 9)), more).progress_at == T0 + 15
     unmoved = [*more[:2], *rows((5, 9), (6, 9))]
@@ -160,7 +164,7 @@ def test_rebalance_seen_in_the_group_list_is_not_counted_again_in_the_next_descr
     assert trail.rebalances == 1
 
 
-def test_trail_of_reads_counts_consecutive_descriptions_with_idle_members() -> None:
+def test_trail_counts_consecutive_descriptions_in_which_no_member_has_a_partition() -> None:
     trail = Trail()
     trail.describe(T0, described())
     trail.describe(T0 + 1, described())
