@@ -76,6 +76,9 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Size of a memory page. Each table in a join needs at least one page. The size is set here, because Spark's
         # default can be 64 MB.
         "spark.buffer.pageSize": "2m",
+        # A gold job generates several hundred classes. By default, Spark keeps only 100 of them, so that the next gold
+        # job of the same session would compile nearly all of them again.
+        "spark.sql.codegen.cache.maxEntries": "1000",
         # Without this option, Spark would note the line of Python code for each expression, to show it in errors. This
         # needs five JVM calls per expression.
         "spark.python.sql.dataFrameDebugging.enabled": "false",

@@ -1,4 +1,4 @@
-"""`SparkLake` appends each batch only once, and merges rows by key. Only the owner can read the files."""
+"""`SparkLake` appends each batch only once, merges rows by key, and reads the rows of some days."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUPS
 from kgtui.lake.tables import create_tables
 from kgtui.pipeline.spark_lake import SparkLake
 from tests.spark.recorded_rows import frame
+from tests.spark.spark_settings import new_lake
 from tests.spark.table_schemas import spark_schema
 from tests.unit.history.recording_builder import START
 from tests.unit.lake.test_added_columns import DAY as RECORDED_DAY
@@ -22,7 +23,7 @@ from tests.unit.lake.test_added_columns import LATER, append, with_added_columns
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 DAY = date(2026, 11, 21)
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -56,6 +57,40 @@ def test_a_folder_without_a_lake_and_a_lake_of_a_newer_format_are_rejected(spark
     (tmp_path / MARKER).write_text('{"format": "kgtui lake", "version": 99}')
     with pytest.raises(LakeError, match="newer kgtui"):
         SparkLake(spark, tmp_path)
+
+
+def append_days(lake: SparkLake, *days: date) -> None:
+    """Append one record per item of `days` to the bronze table, with the offsets 0, 1, 2 and so on."""
+    rows = [(day, 0, offset, NOON, b"k", b"v") for offset, day in enumerate(days)]
+    batch = lake.spark.createDataFrame(rows, spark_schema(COORDINATOR_RECORDS)).coalesce(1)
+    lake.append(COORDINATOR_RECORDS, batch, app=f"records of {days}", batch_id=0)
+
+
+def days_in(rows: DataFrame) -> list[date]:
+    return sorted(row.day for row in rows.select("day").collect())
+
+
+def test_rows_of_some_days_are_read_without_rows_that_are_written_later(spark: SparkSession, tmp_path: Path) -> None:
+    """The path of the lake contains characters that have a meaning in URIs and patterns."""
+    lake = new_lake(spark, tmp_path / "a b+c#d [x]{y}*?é")
+    first, second, third = (DAY.replace(day=number) for number in (20, 21, 22))
+    assert days_in(lake.read_days(COORDINATOR_RECORDS, first, third)) == []
+    append_days(lake, first, second, third)
+    rows = lake.read_days(COORDINATOR_RECORDS, second, date.max)
+    assert rows.dtypes == lake.read(COORDINATOR_RECORDS).dtypes
+    append_days(lake, second)
+    assert days_in(rows) == [second, third]
+    assert "_delta_log" not in "".join(rows.inputFiles())
+    assert days_in(lake.read_days(COORDINATOR_RECORDS, first, second)) == [first, second, second]
+
+
+def test_deleted_rows_are_not_read_if_another_program_uses_deletion_vectors(lake: SparkLake) -> None:
+    """With deletion vectors, a deleted row is still in its file."""
+    append_days(lake, DAY, DAY)
+    name = lake.sql_name(COORDINATOR_RECORDS)
+    lake.spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    lake.spark.sql(f"DELETE FROM {name} WHERE offset > 0")  # noqa: S608 - no text from outside
+    assert days_in(lake.read_days(COORDINATOR_RECORDS, DAY, date.max)) == [DAY]
 
 
 def test_a_new_column_of_a_recorded_table_is_null_in_older_rows(lake: SparkLake) -> None:

@@ -107,10 +107,17 @@ class GoldInputs:
         self.lake, self.since, self.options = lake, since, options
         self.first = utc_datetime(since / 1000).date()
         self._persisted: list[DataFrame] = []
+        self._rows: dict[tuple[Table, timedelta], DataFrame] = {}
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
-        """Return the rows of a table, beginning with the day that is `before` earlier than the first recomputed day."""
-        return self.all_rows(table).filter(F.col("day") >= F.lit(self.first - before))
+        """Return the rows of a table, beginning with the day that is `before` earlier than the first recomputed day.
+
+        A second call with the same arguments returns the same rows, although the table may have been written since.
+        """
+        key = table, before
+        if key not in self._rows:
+            self._rows[key] = self.lake.read_days(table, self.first - before, self.options.last)
+        return self._rows[key]
 
     def all_rows(self, table: Table) -> DataFrame:
         """Return the rows of a table of all days up to and including `options.last`."""
