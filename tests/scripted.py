@@ -51,7 +51,8 @@ class ScriptedAdmin:
         times: (topic, partition) → result of `record_times`. It is returned only if its offset is requested.
         topic_retention: result of `retention`.
         user_access: result of `access`.
-        hidden: group id → topics whose offsets are hidden from the user.
+        hidden: group id → topics that `committed_offsets` and `share_offsets` report in `Answer.hidden`, as if the user
+            lacked DESCRIBE on them. The results nevertheless contain the offsets in these topics.
         broken: node id or group id → `Fault` in every result for this broker or group. If the value is a `ClientError`,
             the results contain the fault NO_ANSWER, and `ScriptedFeed.poll` raises the error.
         delete_outcomes: group id → outcome of the deletion of the group. Without an entry, an Empty group is deleted,
@@ -185,10 +186,11 @@ class ScriptedAdmin:
         return replace(answer, hidden=self._hidden_of(answer.rows))
 
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return group id → topics whose offsets are hidden, for the groups that can have hidden offsets.
+        """Return the value of `Answer.hidden` for an answer about `groups`: group id → topics with hidden offsets.
 
-        If the user lacks DESCRIBE on some topics, the result contains all of `groups`. An empty tuple means that it is
-        unknown which topics are hidden.
+        If `user_access` says that the user lacks DESCRIBE on some topics, the result contains all of `groups`. For a
+        group without an entry in the attribute `hidden`, the tuple is then empty, because brokers do not say which
+        topics are hidden. Otherwise, the result contains only groups that have an entry.
         """
         hides = self.user_access.hides_topics
         return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}

@@ -381,12 +381,17 @@ def _plain(place: str, found: re.Match[str]) -> str:
 
 
 def _option(place: str, folder: Path, found: re.Match[str]) -> str:
-    """Return the text that replaces one reference in `sasl.jaas.config`. Quotes and backslashes in it are escaped.
+    """Return the text that replaces one match of `_IN_JAAS`: the value of a variable, or the content of a file.
+
+    In the value, quotes, backslashes and line breaks are escaped. For a match that includes the `=` of an option, the
+    result is `="VALUE"`, with quotes.
 
     Args:
-        place: file and property with the reference, for error messages.
+        place: file and property that contain the match, for error messages.
         folder: folder to which relative paths refer.
-        found: the match of the reference.
+
+    Raises:
+        ConfigError: the variable is not set, or the file cannot be read.
     """
     if (file := found["file"]) is not None:
         return f'="{_escaped(_content(file, place, folder))}"'
@@ -408,6 +413,6 @@ def _content(name: str, place: str, folder: Path) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape a text for use between the quotes of an option in `sasl.jaas.config`."""
+    """Escape quotes, backslashes and line breaks, so that the text can be put between quotes in `sasl.jaas.config`."""
     text = re.sub(r"""(["'\\])""", r"\\\1", text)
     return text.replace("\n", "\\n").replace("\r", "\\r")

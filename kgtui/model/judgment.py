@@ -65,12 +65,13 @@ class Problem(Enum):
     EMPTY = "empty"
     """There are unread records and no members, but kgtui did not observe the time at which the last member left."""
     UNUSED = "unused"
-    """There are unread records and no members, and the group has read no record of the last `ABANDONED_AFTER` seconds.
+    """The group has no members, and all its unread records are old, but kgtui has not observed it for long.
 
-    The group is probably abandoned, but kgtui has not observed it for long enough to be sure.
+    In each partition with unread records, the first of them was written at least `ABANDONED_AFTER` seconds ago. The
+    group is probably abandoned, but kgtui has not yet observed it without members for `ABANDONED_AFTER` seconds.
     """
     ABANDONED = "abandoned"
-    """There are unread records, and kgtui has observed for `ABANDONED_AFTER` that the group has no members."""
+    """There are unread records, and kgtui has observed the group without members for `ABANDONED_AFTER` seconds."""
 
     @property
     def harm(self) -> int:
@@ -148,10 +149,11 @@ PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()
 """Maps the name of each problem, as filters and commands use it, to the problem."""
 
 ABANDONED_AFTER = 86_400.0
-"""Minimum time for which kgtui must observe a group with unread records as Empty, before it is abandoned, in seconds.
+"""A group with unread records is abandoned if kgtui has observed it as Empty for at least this many seconds.
 
-An Empty group that kgtui has observed for a shorter time is unused (`Problem.UNUSED`) if, in each partition with unread
-records, the first unread record was written at least this many seconds ago.
+A group that was already Empty when kgtui started, and that kgtui has observed for a shorter time, is unused
+(`Problem.UNUSED`) if, in each partition with unread records, the first of them was written at least this many seconds
+ago.
 """
 
 ABANDONED_TIME = f"{ABANDONED_AFTER / 3_600:g} h"
@@ -196,7 +198,8 @@ class NoMembers(NamedTuple):
         since: text about the time at which the members left, such as `all members left` or `Empty since {before}`.
             `{before}` is later replaced with a text such as `before kgtui started`.
         unread: number of unread records.
-        unused: whether the group has read no record that was written within the last `ABANDONED_AFTER` seconds.
+        unused: True if the problem is `Problem.UNUSED`: in each partition with unread records, the first of them was
+            written at least `ABANDONED_AFTER` seconds ago.
     """
 
     since: str
@@ -369,10 +372,10 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
 
 
 def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
-    """Return the judgment on a group that seems unused.
+    """Return the judgment on an unused group.
 
-    The group was Empty when kgtui started, and has read no record that was written within the last
-    `ABANDONED_AFTER` seconds.
+    The group was already Empty when kgtui started. In each partition with unread records, the first of them was written
+    at least `ABANDONED_AFTER` seconds ago.
 
     Args:
         lag: number of unread records.

@@ -1,4 +1,7 @@
-"""Reads the last events before the displayed poll of a recording, for the list of recent changes."""
+"""In a replay, reads the events of the last hour before the displayed poll.
+
+The page of the cluster or of a tree node lists these events under *Recent changes*.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,15 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 RECENT = 3_600.0
-"""Length of the time span before the displayed poll whose events are read, in seconds. Older events are left out."""
+"""How far back before the displayed poll events are read, in seconds. Older events are not listed."""
 
 
 class RecentEvents:
-    """The last events before the displayed poll of a recording.
+    """In a replay, the events of the last hour before the displayed poll.
 
-    For a live cluster (`position` is None), nothing is read, because its snapshots already contain the events.
+    Args:
+        position: the displayed time in the recording; None for a live cluster. For a live cluster, nothing is read,
+            because its snapshots already contain the events.
     """
 
     def __init__(self, position: ReplayPosition | None) -> None:
@@ -64,9 +69,9 @@ class RecentEvents:
             self._reading = False
 
     def with_events(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot with the events that were read from the recording.
+        """Return a copy of the snapshot with the events that `read` has read from the recording.
 
-        Without such events, and on a live cluster, return the snapshot unchanged.
+        Return the snapshot unchanged for a live cluster, and if `read` has found no events.
         """
         if self._position is None or not self._events:
             return snapshot

@@ -275,30 +275,56 @@ CHURN = table(
 CLEANUP = table(
     "gold",
     "cleanup",
-    "a group that is unused at the end of a day, or a family of groups with a common prefix that are all unused",
+    "a group that is unused at the end of a day, or a family (the groups whose ids begin with the same prefix, such as "
+    "`team-007.`) in which all groups are unused at the end of a day",
     ("kind", "name"),
     DAY,
-    Column("kind", "string", "whether the row describes a `group` or a `family` of groups", nullable=False),
+    Column(
+        "kind",
+        "string",
+        "`group` if the row is about one group; `family` if it is about groups whose ids begin with the same prefix",
+        nullable=False,
+    ),
     Column("name", "string", "group id, or name of the family, such as `team-007.*`", nullable=False),
-    Column("family", "string", "family of the group; null if it has no other groups, and in rows about a family"),
+    Column(
+        "family",
+        "string",
+        "name of the family to which the group belongs; null if no other group id begins with the same prefix, and in "
+        "rows about a family",
+    ),
     Column("groups", "int", "number of groups in the family, all unused; 1 in rows about a group", nullable=False),
     Column("type", "string", "group type; null if it is unknown, and in rows about a family"),
     Column("state", "string", "group state; null if it is unknown, and in rows about a family"),
-    Column("partitions", "int", "number of partitions in which the group or family has offsets"),
-    Column("topics", "int", "number of topics in which the group has offsets; null for a family"),
-    Column("lag", "long", "number of unread records; null if unknown"),
+    Column(
+        "partitions",
+        "int",
+        "number of partitions in which the group has offsets; in rows about a family, the sum over its groups",
+    ),
+    Column("topics", "int", "number of topics in which the group has offsets; null in rows about a family"),
+    Column(
+        "lag",
+        "long",
+        "number of unread records; in rows about a family, the sum over its groups whose lag is known; null if unknown",
+    ),
     Column("last_commit", "timestamp", "time of the newest offset commit; null if the data contain no offset commit"),
     Column(
         "quiet_since",
         "timestamp",
-        "latest possible time at which the group became unused; it may have been unused earlier",
+        "time since which, according to the data, the group has been unused, perhaps longer; in rows "
+        "about a family, the latest value of its groups",
         nullable=False,
     ),
-    Column("empty_since", "timestamp", "latest possible time at which the last member left the group; null if unknown"),
+    Column(
+        "empty_since",
+        "timestamp",
+        "time since which, according to the data, the group has had no members, perhaps longer; "
+        "in rows about a family, the latest known value of its groups; null if unknown",
+    ),
     Column(
         "expires_at",
         "timestamp",
-        "latest time at which brokers will delete the offsets of the group; null if the offsets may never expire",
+        "latest time at which brokers will delete the offsets of the group; in rows about a family, the latest known "
+        "value of its groups; null if the offsets may never expire",
     ),
     Column(
         "offsets_may_be_hidden",

@@ -136,7 +136,8 @@ def _verdict(raw: RawTerm) -> VerdictTerm:
             _fail(
                 f"there is no verdict {value.text!r}{_meant(value.text, (*NAMES, 'unknown'))}", value.start,
                 value.end - value.start,
-                f"expected {', '.join(NAMES)} or unknown; a + after {', '.join(LEVELS)} includes worse verdicts",
+                f"expected {', '.join(NAMES)} or unknown; a + after {', '.join(LEVELS[:-1])} or {LEVELS[-1]}, as in "
+                "warn+, also selects groups with worse verdicts",
             )  # fmt: skip
         matches.append(match)
     return VerdictTerm(tuple(matches), raw.negated)

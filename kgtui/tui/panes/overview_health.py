@@ -92,8 +92,11 @@ def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
 def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Field]:
     """Yield the field `trend`: how fast the lag rises or falls and, if it falls, the time at which it will reach 0.
 
-    There are three sources, and the first one in which the trend is known is used: full reads of the group, the lag
-    samples in `series`, and the background reads of all groups.
+    The trend comes from the first of three sources that contains it:
+
+    - the health of the group, which kgtui computes if it reads the group at every poll
+    - the lag samples in `series`, over the last `TREND_WINDOW` seconds
+    - the lags from the background task, which reads all groups one after the other
     """
     rate, span, gone, health = None, 0.0, None, snapshot.health.get(group)
     if health is not None and health.trend is not None:

@@ -243,9 +243,10 @@ async def test_healthy_groups_get_the_verdict_ok_at_any_traffic_and_read_interva
 
 
 @longer_if_busy(0.3)
-async def test_kgtui_check_judges_only_groups_of_brokers_that_respond(
+async def test_kgtui_check_omits_groups_of_a_silent_broker_and_exits_with_1(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
+    """Broker 2 does not respond. The output contains only groups of the other two brokers."""
     monkeypatch.setattr("kgtui.monitor.policy.CHECK_MIN_TIMEOUT", timeout)
     company.faults.clear()
     company.faults.black_hole(2)

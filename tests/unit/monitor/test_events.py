@@ -245,7 +245,11 @@ async def test_a_group_that_had_no_members_at_the_first_read_causes_no_event(pro
     assert judged(store, tracker, behind) == [f"verdict {problem.value} → falling behind: the lag grew"]
 
 
-async def test_verdicts_of_many_groups_are_compared_in_several_slices() -> None:
+async def test_one_call_of_compare_verdicts_compares_the_verdicts_on_at_most_500_groups() -> None:
+    """`compare_verdicts` compares the verdict on each group with its previous verdict, and logs an event for a change.
+
+    The verdicts on all 1,200 groups have changed. Comparing all of them in one call would delay key presses.
+    """
     tracker = EventTracker(EventLog(2_000), 0)
     store = Store(10, time.time, tracker)
     groups = [f"g-{number}" for number in range(1_200)]

@@ -38,7 +38,10 @@ def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> 
 
 
 def test_status_stop_is_reported_later_if_the_group_commits_rarely() -> None:
-    """If one commit per minute was configured or observed, 50 s without a commit are normal."""
+    """The interval of one commit per minute is configured for the first group, and was observed for the second group.
+
+    The status is not yet STOP after 195 s without a commit in the first group, and 55 s in the second group.
+    """
     slow = Watching(commit_interval=60.0)
     assert kinds(health_of(watch(stuck(40), watching=slow))) == [("STOP", "time")]
     observed = [offsets((1000 + 10 * (n // 12), 2000 + n)) for n in range(36)]
@@ -100,7 +103,8 @@ def test_status_rewind_lasts_until_the_group_reaches_its_previous_offset() -> No
     assert health_of(watch(again)).kind is not Status.REWIND
 
 
-def test_status_rewind_keeps_the_time_at_which_the_offset_first_went_back() -> None:
+def test_the_time_of_a_rewind_does_not_change_while_the_status_is_rewind() -> None:
+    """The second read shows that the committed offset went back from 5,000 to 200. Later reads must keep its time."""
     back = [offsets((5000, 9000)), *(offsets((200 + n, 9000)) for n in range(8))]
     rewinds = {health_of(watch(back[:count])).partitions["t", 0].rewind for count in range(2, 10)}
     assert rewinds == {Rewind(T0 + 5, 5000, 200)}
@@ -244,7 +248,7 @@ reads = st.lists(
 
 
 @given(reads, st.sampled_from([1.0, 5.0, 20.0]))
-def test_group_gets_a_status_other_than_ok_only_after_the_reads_that_the_status_requires(
+def test_random_reads_cause_no_status_whose_conditions_are_not_met(
     rows: list[tuple[int | None, int | None]], every: float
 ) -> None:
     """Every status except OK needs a lag above 0. STOP also needs reads without progress, and WARN needs five commits.
