@@ -124,7 +124,11 @@ def description(*names: str) -> GroupDescription:
     return GroupDescription("g", "consumer", "consumer", "Stable", 1, members=tuple(map(member, names)))
 
 
-def test_a_list_that_is_older_than_the_description_causes_no_event() -> None:
+def test_a_group_list_older_than_the_last_description_causes_no_event() -> None:
+    """A list shows the group as Empty, but a newer description contains a member, which may have joined after the list.
+
+    Only a list that is newer than the description shows that the member has left.
+    """
     log = EventLog(10)
     tracker = EventTracker(log, 10)
     tracker.described(description("m-1"), STABLE, 5.0, in_full=False)
@@ -135,6 +139,10 @@ def test_a_list_that_is_older_than_the_description_causes_no_event() -> None:
 
 
 def test_the_limit_on_remembered_members_does_not_apply_to_groups_read_in_full() -> None:
+    """To notice members that join or leave, the tracker remembers the members of each group, within a limit.
+
+    Groups that kgtui reads at every poll (`in_full`) are always remembered.
+    """
     log = EventLog(10)
     tracker = EventTracker(log, 4)
     for number in range(5):
@@ -148,10 +156,10 @@ def test_the_limit_on_remembered_members_does_not_apply_to_groups_read_in_full()
     assert log.kept()[-1].group == "g4"
 
 
-async def test_the_event_log_keeps_its_limit_when_one_list_changes_100_000_groups(
+async def test_the_event_log_stays_within_its_limit_when_one_list_changes_100_000_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """When all groups are removed in one step, only as many `Event` objects are created as the log keeps."""
+    """The log keeps the last 10,000 events. When all groups are removed, only 10,000 `Event` objects are created."""
     groups = {f"group-{number:06}": STABLE for number in range(100_000)}
     log = EventLog(10_000)
     store = Store(10, time.time, EventTracker(log, EVENT_MEMBERS))
@@ -179,7 +187,7 @@ def judged(store: Store, tracker: EventTracker, judgment: Judgment | None) -> li
 
 
 async def test_a_changed_verdict_causes_an_event_with_the_reason() -> None:
-    """A group that cannot be read, or that was read only once, keeps its last verdict."""
+    """If a group cannot be read, or was read only once, its previous verdict remains, and there is no event."""
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)
@@ -204,7 +212,11 @@ async def test_a_changed_verdict_causes_an_event_with_the_reason() -> None:
     )
 
 
-async def test_the_time_at_which_lost_records_were_found_does_not_change() -> None:
+async def test_the_start_time_of_lost_records_does_not_change_when_more_records_are_lost() -> None:
+    """The start time is the time at which kgtui first found lost records.
+
+    It changes only if the problem ends and kgtui finds lost records again.
+    """
     now = 100.0
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, lambda: now, tracker)
@@ -222,7 +234,7 @@ async def test_the_time_at_which_lost_records_were_found_does_not_change() -> No
     assert store.snapshot().judgment("g").since_text(str) == "since before 280.0"
 
 
-async def test_the_judgment_on_an_unreadable_group_has_the_time_of_the_last_successful_read() -> None:
+async def test_the_problem_of_an_unreadable_group_began_after_the_last_successful_read() -> None:
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)
@@ -232,15 +244,18 @@ async def test_the_judgment_on_an_unreadable_group_has_the_time_of_the_last_succ
 
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED, Problem.ABANDONED])
-async def test_a_group_that_had_no_members_at_the_first_read_causes_no_event(problem: Problem) -> None:
-    """The group has unread records and no members, possibly since long before kgtui started."""
+async def test_the_verdict_on_a_group_that_was_empty_at_the_first_read_causes_no_event(problem: Problem) -> None:
+    """The group has unread records and no members, possibly since long before kgtui started.
+
+    Only a later change to a problem of a different kind causes an event.
+    """
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": EMPTY}, (), 1), first=True)
     store.store_summary("g", replace(summary(lag=5), screened=True))
     without_members = Judgment(GroupStatus.WARN, problem, Basis.SCREENED, reason="5 unread")
     assert judged(store, tracker, replace(without_members, kind=Problem.EMPTY)) == []
-    assert judged(store, tracker, without_members) == [], "a later search shows since when nobody uses the group"
+    assert judged(store, tracker, without_members) == [], "a later search has found how old the unread records are"
     behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, reason="the lag grew")
     assert judged(store, tracker, behind) == [f"verdict {problem.value} → falling behind: the lag grew"]
 

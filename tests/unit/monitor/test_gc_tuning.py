@@ -43,7 +43,7 @@ def collections() -> Iterator[list[int]]:
     gc.callbacks.remove(collected)
 
 
-def test_automatic_garbage_collection_is_off_until_the_outermost_paused_block_ends(tuning: GcTuning) -> None:
+def test_automatic_garbage_collection_is_off_until_all_nested_paused_blocks_have_ended(tuning: GcTuning) -> None:
     with tuning.paused():
         with tuning.paused():
             assert not gc.isenabled()
@@ -82,7 +82,8 @@ def test_objects_that_survive_several_garbage_collections_are_frozen(tuning: GcT
     assert len(kept) == 3
 
 
-def test_objects_are_freed_although_the_garbage_collector_does_not_track_them(tuning: GcTuning) -> None:
+def test_objects_that_untrack_excludes_from_garbage_collection_are_freed_when_unused(tuning: GcTuning) -> None:
+    """Reference counting frees the objects. The garbage collector then frees a cycle to which they referred."""
     few = [object()]
     assert gc.is_tracked(untrack(few)), "in a small cluster, the collector must still track the data"
     tuning.freeze_once(10_000)
@@ -126,6 +127,7 @@ def test_garbage_collection_waits_until_most_of_very_many_new_objects_are_freed(
 def test_many_new_objects_that_remain_in_use_are_frozen_after_30_calls_of_tidy(
     tuning: GcTuning, collections: list[int]
 ) -> None:
+    """Collecting so many objects would take long. Frozen objects are ignored by later garbage collections."""
     tuning.freeze_once(10_000)
     frozen, groups = gc.get_freeze_count(), [[number] for number in range(60_000)]
     for _ in range(30):

@@ -40,7 +40,10 @@ async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int 
 async def test_an_offset_in_the_older_half_of_the_log_is_near_the_log_start(
     position: int, log_start: int, near: bool | None
 ) -> None:
-    """`near` is None for a group without unread records, because kgtui does not read the log start offset for it."""
+    """An unread record near the log start could soon be deleted.
+
+    For a group without unread records, `near` is None, because kgtui does not read the log start offset.
+    """
     first, second = await checks([(0, position - 1), (15, position)], log_start)
     assert first is None
     assert second == (None if near is None else LogStartCheck(0, near))
@@ -53,11 +56,16 @@ async def test_the_log_start_of_a_group_with_progress_is_read_every_two_minutes(
 
 
 async def test_lost_records_are_counted_at_each_read_without_progress() -> None:
+    """The committed offset stays at 10, and the log start offset is 14, so four records are lost."""
     found = await checks([(0, 10), (15, 10), (30, 10)], log_start=14)
     assert [row.lost if row is not None else None for row in found] == [None, 4, 4]
 
 
 async def test_a_group_near_the_log_start_gets_a_health_verdict_even_without_a_problem() -> None:
+    """The committed offset is in the older half of the log, so the unread records could soon be deleted.
+
+    kgtui therefore reads the group at every poll, as it does for groups with a suspected problem.
+    """
     admin = ScriptedAdmin()
     admin.add("g", "consumer")
     admin.commits["g"] = (CommittedOffset("t-g", 0, 10),)

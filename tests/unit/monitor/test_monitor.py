@@ -90,7 +90,7 @@ def three_groups() -> ScriptedAdmin:
 
 
 async def test_garbage_is_collected_only_after_a_snapshot_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If garbage were collected before the snapshot is drawn, the user would also wait for the collection."""
+    """A garbage collection before the snapshot is drawn would delay the drawing."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     events: list[str] = []
     tidied = asyncio.Event()

@@ -25,13 +25,13 @@ def test_a_broker_counts_as_responding_since_its_first_response() -> None:
     ("groups", "first", "expected"),
     [(20_000, True, 300.0), (20_001, True, 150.0), (20_000, False, 100.0), (20_001, False, 25.0)],
 )
-def test_fewer_groups_per_second_are_read_in_a_large_cluster(groups: int, first: bool, expected: float) -> None:
+def test_the_rate_of_background_reads_is_lower_above_20_000_groups(groups: int, first: bool, expected: float) -> None:
     options = MonitorOptions(sweep_rate=100.0, first_sweep_factor=3.0, large_first_factor=0.5, large_later_factor=0.25)
     assert sweep_rate(options, groups, first=first) == expected
 
 
-def test_10_000_groups_can_be_read_in_10_s_and_100_000_groups_in_120_s() -> None:
-    """The rate allows shorter times (8 s and 105 s), because the reads themselves take time, too."""
+def test_the_rate_of_background_reads_allows_10_000_groups_in_10_s_and_100_000_in_120_s() -> None:
+    """At the maximum rate, the reads take less than 8 s and 105 s. The difference is a reserve for slow reads."""
     options = MonitorOptions()
     assert 10_000 / sweep_rate(options, 10_000, first=True) < 8.0
     assert 100_000 / sweep_rate(options, 100_000, first=True) < 105.0

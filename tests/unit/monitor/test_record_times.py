@@ -135,6 +135,7 @@ async def test_a_group_without_unread_records_is_not_searched(setup: Setup) -> N
 
 
 async def test_record_times_are_searched_only_for_selected_and_suspected_groups(setup: Setup) -> None:
+    """A suspected group possibly has a problem according to the background reads."""
     setup.find(100)
     await setup.read(100, "b")
     assert setup.searches == 0
@@ -144,6 +145,10 @@ async def test_record_times_are_searched_only_for_selected_and_suspected_groups(
 
 
 async def test_record_times_of_a_suspected_group_become_exact_when_it_is_selected(setup: Setup) -> None:
+    """The group possibly has a problem, so kgtui searches the times with limited precision.
+
+    When the user selects the group, kgtui searches the exact times.
+    """
     setup.admin.times[PART] = RecordTime(100, TimeRange(T0 - 900, T0 - 895), rounds=3)
     setup.tier.set_suspects(["b"])
     await setup.read(100, "b")
@@ -155,7 +160,7 @@ async def test_record_times_of_a_suspected_group_become_exact_when_it_is_selecte
     assert setup.precisions == [PRECISION, 0.0]
 
 
-async def test_a_search_without_a_response_is_repeated_after_30_seconds(
+async def test_a_failed_search_for_record_times_is_repeated_after_30_seconds(
     setup: Setup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setup.admin.times[PART] = RecordTime(100, reason=NO_ANSWER)
@@ -193,7 +198,7 @@ async def test_record_times_are_kept_only_for_the_groups_that_were_searched_last
     assert PART in setup.tier.add("d", offsets(100)).record_times
 
 
-async def test_a_verdict_is_computed_immediately_after_a_search_for_record_times(setup: Setup) -> None:
+async def test_the_health_of_a_group_is_computed_again_after_a_search_for_record_times(setup: Setup) -> None:
     description = GroupDescription("a", "consumer", "consumer", "Stable", 1, members=())
     for _ in range(2):
         setup.now += 2

@@ -324,8 +324,8 @@ async def test_a_group_with_a_changed_state_is_queued_for_a_background_read(swee
     assert list(sweep.screening.changed) == ["g"]
 
 
-async def test_many_changed_states_are_judged_in_small_slices(sweep: Sweep) -> None:
-    """If 1 % of 100,000 groups change in one list, judging them must not block the event loop."""
+async def test_one_call_of_apply_changes_judges_only_some_of_1_000_changed_groups(sweep: Sweep) -> None:
+    """Judging all groups in one call would block the event loop. Here, 20 calls are needed."""
     rows_of_list = {f"g-{n}": REBALANCING for n in range(1_000)}
     await sweep.store.take_list(1, ListingDelta(rows_of_list, [], 1_001, 1.0), first=False)
     assert [sweep.screening.apply_changes() for _ in range(20)] == [True] * 19 + [False]

@@ -192,7 +192,8 @@ async def test_the_store_drops_all_data_of_a_removed_group() -> None:
     assert not (snapshot.by_listing)
 
 
-async def test_a_snapshot_is_consistent_after_storing_a_list_was_canceled() -> None:
+async def test_a_snapshot_is_consistent_if_storing_a_list_was_canceled_before_its_end() -> None:
+    """A list is stored in slices. Only the first slice has been stored when the task is canceled."""
     store = Store(keep=10)
     names = [f"g{number:04}" for number in range(SLICE + 1)]
     await store.take_list(1, ListingDelta(dict.fromkeys(names, STABLE)), first=True)

@@ -1,4 +1,4 @@
-"""Tests of choosing the groups that are read in full because they possibly have a problem ("suspects").
+"""Tests of choosing the groups that are read at every poll ("in full") because they possibly have a problem.
 
 The last test is about groups that cannot be read.
 """
@@ -70,7 +70,7 @@ async def test_only_the_40_worst_of_50_000_suspected_groups_are_read_in_full() -
     assert store.snapshot().unobserved == 49_960
 
 
-async def test_a_chosen_group_is_replaced_only_by_a_group_with_a_worse_problem() -> None:
+async def test_a_group_chosen_for_full_reads_is_replaced_only_by_a_group_with_a_worse_problem() -> None:
     tier, store = await tier_with({"m": BEHIND, "n": BEHIND}, most=2)
     assert tier.choose() == ["m", "n"]
     await store.take_list(1, ListingDelta({"a": LISTING, "z": LISTING}, [], 4, 1.0), first=False)
@@ -80,7 +80,8 @@ async def test_a_chosen_group_is_replaced_only_by_a_group_with_a_worse_problem()
     assert tier.choose() == ["z", "m"]
 
 
-async def test_groups_without_a_problem_are_read_in_full_after_suspected_groups() -> None:
+async def test_groups_with_a_problem_are_chosen_for_full_reads_before_other_groups() -> None:
+    """The unused group and the deleted group are not chosen."""
     tier, _ = await tier_with({"m": BEHIND, "a": NO_PROBLEM, "u": UNUSED}, others=("a", "m", "u", "deleted"))
     assert tier.choose() == ["m", "a"]
 
@@ -105,7 +106,7 @@ class NoOffsets(ScriptedAdmin):
 
 
 @pytest.mark.parametrize("selected", [None, "silent"])
-async def test_a_group_whose_offset_requests_get_no_response_is_unreadable(selected: str | None) -> None:
+async def test_a_group_gets_the_problem_unreadable_if_offset_requests_get_no_response(selected: str | None) -> None:
     admin = NoOffsets()
     admin.add("silent", coordinator=1, members=(member(),), lag=5)
     admin.add("fine", coordinator=2, members=(member(),), lag=0)
