@@ -367,6 +367,7 @@ def test_kgtui_check_exits_with_1_if_the_lag_of_a_group_is_unknown(
 def test_kgtui_check_restarts_the_lag_trend_of_a_group_after_a_failed_read(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
+    """One read fails shortly before the end. The reads after it are too few for a trend, so the trend is null."""
     fault = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")
 
     def stumble(step: int) -> None:
@@ -399,6 +400,8 @@ def test_kgtui_check_exits_with_0_if_a_group_is_deleted_during_the_watch(
 def test_kgtui_check_does_not_report_earlier_errors_of_a_deleted_group(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
+    """The reads of a group fail before the group is deleted. The output only says that the group no longer exists."""
+
     def leave(step: int) -> None:
         if step == 3:
             admin.broken["stuck"] = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")
@@ -415,6 +418,7 @@ def test_kgtui_check_does_not_report_earlier_errors_of_a_deleted_group(
 def test_kgtui_check_starts_no_second_read_during_a_slow_read(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
+    """A read takes longer than the interval between two reads."""
     gate = asyncio.Event()
 
     def hold(step: int) -> None:

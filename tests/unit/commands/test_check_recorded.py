@@ -130,7 +130,7 @@ def test_kgtui_check_of_30_recorded_seconds_says_that_verdicts_are_not_final(che
         (("--interval", "5s"), 2),
     ],
 )
-def test_kgtui_check_has_the_same_exit_codes_for_recordings_and_clusters(
+def test_exit_code_of_kgtui_check_of_a_recording_depends_on_verdicts_and_options(
     check: Callable[..., Completed], words: tuple[str, ...], code: int
 ) -> None:
     assert check(*words).code == code

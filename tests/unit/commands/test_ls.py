@@ -281,6 +281,10 @@ def test_kgtui_ls_json_and_wide_format_show_that_offsets_are_possibly_hidden(
 def test_lag_filter_of_ls_selects_a_group_only_if_every_possible_lag_matches(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
+    """The user lacks DESCRIBE on some topics, so the real lag of each group can be larger than the lag that is read.
+
+    Therefore, `lag:..10` does not select the group `idle`, although 5 is read as its lag.
+    """
     admin.user_access = RESTRICTED
     ran = run("ls", "idle", "lag:..10")
     assert (ran.code, groups(ran)) == (1, [])
@@ -395,10 +399,13 @@ def test_kgtui_ls_without_watch_gives_verdicts_only_on_groups_without_members(ru
 
 
 @pytest.mark.parametrize(("verdict", "found"), [("empty", ["idle"]), ("unused,abandoned", [])])
-def test_kgtui_ls_finds_unused_groups_without_watching_groups_with_members(
+def test_kgtui_ls_applies_filters_about_empty_and_unused_groups_to_all_groups(
     run: Callable[..., Completed], verdict: str, found: list[str]
 ) -> None:
-    """Only groups in the state Empty can have these verdicts, so groups with members need not be watched."""
+    """Without `--watch`, groups with members have no verdict. The filter can nevertheless be applied to them.
+
+    Only groups in the state Empty can have the verdicts `empty`, `unused` and `abandoned`.
+    """
     ran = run("ls", f"verdict:{verdict}")
     assert groups(ran) == found
     assert "could not be applied" not in ran.err

@@ -68,6 +68,10 @@ async def test_repeated_screening_finds_a_stopped_group_after_several_lists(
 async def test_repeated_screening_keeps_data_of_groups_whose_coordinator_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """The coordinator is killed, and for some time, no broker lists its groups.
+
+    Then the new coordinator lists the group `simple`. kgtui still knows when it has first seen this group.
+    """
     clock = {"now": 1_700_000_000.0}
     admin = ScriptedAdmin()
     for group in ("simple", "deleted"):
@@ -104,9 +108,10 @@ async def test_repeated_screening_keeps_data_of_groups_whose_coordinator_is_repl
     assert facts.first_seen(last, "simple") == facts.first_seen(first, "simple") == clock["now"] - 3
 
 
-async def test_group_that_is_empty_when_it_appears_is_not_reported_as_left_by_members(
+async def test_report_on_a_new_empty_group_does_not_say_that_its_members_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """The group `new` is already Empty in the first list that contains it. The group `old` had a member before."""
     admin = ScriptedAdmin()
     admin.add("old", state="Empty", lag=10)
     screened = RepeatedScreening(admin, 5.0, 1.0)
