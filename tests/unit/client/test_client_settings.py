@@ -158,7 +158,7 @@ def test_config_error_names_the_missing_invalid_or_unsupported_property(properti
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_default_values_of_unsupported_properties_are_accepted() -> None:
+def test_unsupported_properties_are_accepted_with_their_default_values() -> None:
     properties = {
         "ssl.protocol": "TLSv1.3",
         "ssl.trustmanager.algorithm": "PKIX",

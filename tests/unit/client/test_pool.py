@@ -92,7 +92,7 @@ async def test_an_unsupported_apiversions_request_is_repeated_in_an_older_versio
         assert [request.version for request in fake[1].requests(API_VERSIONS.key)] == [0, 2]
 
 
-async def test_features_of_the_cluster_are_none_if_no_broker_reports_any() -> None:
+async def test_cluster_features_are_none_if_no_broker_reports_features() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[API_VERSIONS.key] = lambda request: {
             **_answer(fake[1].api_versions(request)),
