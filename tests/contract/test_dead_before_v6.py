@@ -1,6 +1,7 @@
-"""Before version 6, DescribeGroups returns the state Dead for each group that the coordinator does not know.
+"""Tests that kgtui correctly describes groups that the request DescribeGroups reports as Dead although they exist.
 
-A group that DescribeGroups reports as Dead can nevertheless exist, for example as a group of a different type.
+Before version 6, DescribeGroups returns the state Dead for each group that it does not find. Such a group can exist
+nevertheless, as a group of a type that DescribeGroups does not support.
 """
 
 from __future__ import annotations

@@ -482,7 +482,7 @@ async def test_a_login_on_a_listener_without_sasl_is_reported(secure_broker: Sec
 
 
 @pytest.mark.broker
-async def test_a_missing_login_on_a_sasl_listener_is_reported(secure_broker: Secure) -> None:
+async def test_connecting_to_a_sasl_listener_without_a_login_is_reported(secure_broker: Secure) -> None:
     reason = await refusal(secure_broker.sasl, {})
     assert "it probably requires a login; use --command-config with security.protocol=SASL_PLAINTEXT" in reason
 

@@ -60,6 +60,11 @@ async def test_the_monitor_marks_hidden_offsets_only_while_a_permission_is_missi
 async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_missing(
     secure_broker: Secure, changing: KafkaGroupAdmin
 ) -> None:
+    """When the permission is granted, the lag remains marked until `ls --watch` reads the permissions again.
+
+    With a maximum age of 60 s, `ls --watch` uses the permissions that it has already read.
+    """
+
     async def lag(max_age: float) -> tuple[LagTotal | None, bool]:
         """Read the group as `kgtui ls --watch --lag` does; return the group's lag, and whether it has a fault."""
         found = await select_groups(changing, groups=[GROUP], lag=True, access_max_age=max_age, timeout=30)
