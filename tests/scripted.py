@@ -48,17 +48,20 @@ class ScriptedAdmin:
         shares: id of a share group → start offsets of the group.
         bounds: (topic, partition) → log start and log end offset.
         configs: group id → configs of the group.
-        times: (topic, partition) → result of `record_times`. It is returned only if its offset is requested.
+        times: (topic, partition) → result of `record_times`. The result is left out if a test requests the time of a
+            different offset.
         topic_retention: result of `retention`.
         user_access: result of `access`.
         hidden: group id → topics that `committed_offsets` and `share_offsets` report in `Answer.hidden`, as if the user
             lacked DESCRIBE on them. The results nevertheless contain the offsets in these topics.
+        brokers: node id → broker.
         broken: node id or group id → `Fault` in every result for this broker or group. If the value is a `ClientError`,
             the results contain the fault NO_ANSWER, and `ScriptedFeed.poll` raises the error.
         delete_outcomes: group id → outcome of the deletion of the group. Without an entry, an Empty group is deleted,
             and the outcome for any other group is the error that brokers return.
         calls: `(method, ids)` of each call, in the order of the calls.
         gate: event for which each call waits; None if calls do not wait.
+        closed: whether `close` was called.
     """
 
     groups: dict[str, Listing] = field(default_factory=dict)

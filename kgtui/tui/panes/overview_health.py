@@ -213,7 +213,7 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
     """Yield the field `Empty for`: how long the group has been Empty, and from when its offsets can expire.
 
-    The field is left out if the expiry is unknown and the field `state` already shows the time since which the group is
+    The field is left out if the expiry is unknown and the field `state` already shows since when the group has been
     Empty.
     """
     spell = health.empty

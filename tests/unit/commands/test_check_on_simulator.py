@@ -97,6 +97,7 @@ async def company() -> AsyncIterator[Simulator]:
 async def test_kgtui_check_gives_no_final_verdict_on_simple_groups_if_all_topics_are_forbidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """The user lacks DESCRIBE on all topics, so the broker hides all offsets of the groups."""
     company.faults.forbid_topics(["*"])
     found = await checked(company, capfd, "kind:simple", seconds=10)
     assert found["groups"]
@@ -108,9 +109,10 @@ async def test_kgtui_check_gives_no_final_verdict_on_simple_groups_if_all_topics
     assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
 
 
-async def test_kgtui_check_gives_no_consumer_group_the_final_verdict_ok_if_all_topics_are_forbidden(
+async def test_kgtui_check_gives_no_final_verdict_on_consumer_groups_if_all_topics_are_forbidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """The output says that the verdict on each group could be ERR, because the user lacks DESCRIBE on all topics."""
     company.faults.forbid_topics(["*"])
     found = await checked(company, capfd, "type:consumer state:Stable", seconds=10)
     assert found["groups"]
