@@ -180,6 +180,7 @@ async def test_a_rebalance_that_began_before_kgtui_started_has_no_start_time() -
 
 
 async def test_flapping_is_reported_until_the_group_no_longer_rebalances(sweep: Sweep) -> None:
+    """A group is flapping if it rebalances again and again. Here, it rebalances three times within 30 s."""
     sweep.read(rows((5, 5)))
     for _ in range(3):
         sweep.now += 5
@@ -292,7 +293,10 @@ async def test_a_group_without_members_that_still_commits_gets_the_status_ok() -
 
 
 async def test_a_refuted_problem_is_reported_again_only_after_new_evidence(sweep: Sweep) -> None:
-    """An exact verdict has shown that the group is healthy. Only several more reads can make it suspected again."""
+    """Screening suspects a stop, but Burrow's rules show that the group is healthy.
+
+    Screening reports the stop again only at the fifth read after that.
+    """
     for _ in range(6):
         sweep.read(rows((100, 105)))
     assert sweep.judgment().kind is Problem.STOP

@@ -130,6 +130,7 @@ async def test_all_snapshots_contain_the_same_read_only_mapping_of_summaries() -
 
 
 async def test_the_id_of_a_group_remains_the_same_string_object_after_later_lists() -> None:
+    """Equal ids in later lists are not stored, so that each id takes up memory only once."""
     store = Store(keep=10)
     first = "".join(("team", "-a"))
     await store.take_list(1, ListingDelta({first: STABLE}), first=True)
