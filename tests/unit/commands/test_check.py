@@ -246,6 +246,7 @@ def test_rounding_errors_do_not_make_kgtui_check_read_once_too_often(
 def test_kgtui_check_reads_only_groups_that_match_the_filter(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
+    """The terms about type and lag limit the reads. The term about the verdict is applied only after the reads."""
     run("check", "not:type:share", "lag:1k+", "verdict:warn+")
     watched = [groups for call, groups in admin.calls if call == "describe_groups"]
     assert set(watched) == {("stuck",)}
