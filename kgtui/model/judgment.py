@@ -208,7 +208,7 @@ class NoMembers(NamedTuple):
 
     def reason(self, since: str) -> str:
         """Return a text such as `all members left, 7 unread`. The argument is used instead of the attribute `since`."""
-        unused = f"no record of the last {ABANDONED_TIME} was read" if self.unused else ""
+        unused = f"records unread for more than {ABANDONED_TIME}" if self.unused else ""
         return ", ".join(filter(None, (since, unused, f"{self.unread:,} unread")))
 
 

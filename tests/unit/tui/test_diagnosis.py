@@ -83,7 +83,7 @@ def test_diagnosis_of_a_simple_group_does_not_say_that_members_left() -> None:
     for judgment, more in (
         (judgment_of_empty(6, None, Basis.SCREENED), ""),
         (judgment_of_empty(6, snapshot.taken_at, Basis.SCREENED), ""),
-        (judgment_of_unused(6, Basis.SCREENED), ", no record of the last 24 h was read"),
+        (judgment_of_unused(6, Basis.SCREENED), ", records unread for more than 24 h"),
     ):
         shown = replace(snapshot, screened={group: judgment})
         assert shown.judgment(group).reason == f"no members (offsets are committed without them){more}, 6 unread"
