@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import ObservedTimes
 
 MOST_CHANGES = 30_000
-"""Default maximum number of changes in a `ChangeLog`. With 8 bytes per change, they take up 240 kB."""
+"""Default maximum number of changes in a `ChangeLog`. A full log takes up 240 kB (8 bytes per change)."""
 
 
 class ChangeLog:
     """A log of changed groups: the ids of the groups whose data changed last, in the order of the changes.
 
     Args:
-        most: maximum number of changes in the log. If there were more changes since an earlier `mark`, the log cannot
-            tell which groups have changed since then.
+        most: maximum number of changes in the log. If more changes than this are added after a `mark`, the log can no
+            longer tell which groups have changed since this mark.
 
     Attributes:
         total: number of changes that were ever added to the log.
@@ -46,7 +46,7 @@ class ChangeLog:
         self._last: str | None = None
 
     def add(self, group: str) -> None:
-        """Add a change of a group. Consecutive changes of one group count once, unless `mark` was used between them."""
+        """Add a change of a group. Consecutive changes of one group count once, unless `mark` was read between them."""
         if group != self._last:
             self._last = group
             self.total += 1
@@ -54,7 +54,10 @@ class ChangeLog:
 
     @property
     def mark(self) -> ChangeMark:
-        """The current end of this log. `changed_since` of a later mark returns the groups that changed after it."""
+        """A mark at the current end of this log.
+
+        To find the groups that have changed since then, pass this mark to `changed_since` of a later mark.
+        """
         self._last = None
         return ChangeMark(self, self.total)
 
@@ -88,8 +91,8 @@ T = TypeVar("T")
 FRESH_HEALTH = 60.0
 """Maximum age of the health verdict on a group, in seconds. An older verdict is outdated.
 
-If the background task has read the group at least twice, the judgment from these reads replaces an outdated verdict.
-Otherwise, the screen shows the outdated verdict in a different color.
+If the sweep (a background task that reads all groups in turn) has read the group at least twice, the judgment from
+these reads replaces an outdated verdict. Otherwise, the screen shows the outdated verdict in a different color.
 """
 
 
@@ -119,7 +122,7 @@ class BrokerStatus:
         fault: why the newest poll failed; None if it succeeded or is still in flight.
         groups: number of groups that the broker listed last (the groups that it coordinates), or None.
         interval: current time between two polls, in seconds. It grows while the broker answers slowly.
-        failures: number of consecutive polls that failed.
+        failures: number of failed polls since the last successful one.
         asked_at: time at which the poll in flight was sent, in seconds since the epoch; None if no poll is in flight.
         throttle_ms: time for which a quota throttled the last poll, in milliseconds; 0 if it was not throttled.
     """
@@ -182,8 +185,9 @@ class Snapshot:
             group in the recording; empty for a live cluster.
         found_problems: group id → a problem of the group, and the time at which kgtui found this problem. The time is
             used if it is not known when the problem began. Shared.
-        changes: the end of the log of changed groups (`ChangeLog`) when this snapshot was taken. With the value of an
-            earlier snapshot, it tells which groups have changed in between. None if there is no such log.
+        changes: the end of the log of changed groups (`ChangeLog`) when this snapshot was taken; None if there is no
+            such log. `changes.changed_since(earlier.changes)` returns the groups that have changed since the snapshot
+            `earlier`.
     """
 
     serial: int
@@ -225,7 +229,8 @@ class Snapshot:
     def state_of(self, group: str) -> str | None:
         """Return the newest known state of a group, from the list of groups.
 
-        If the brokers are too old to list states, it is the state in the summary of the group.
+        If the brokers are too old to list states, return the state in the summary of the group. Return None if the
+        group is not listed, or if its state is not known.
         """
         listing = self.groups.get(group)
         if listing is None or listing.state is not None:
@@ -234,8 +239,9 @@ class Snapshot:
         return summary.state if summary else None
 
     def judgment(self, group: str) -> Judgment:
-        """Return the judgment on a group, from its health verdict, its background reads and its failed reads.
+        """Return the judgment on a group: whether it has a problem, and which.
 
+        The judgment is computed from the newest health verdict, the background reads and the failed reads of the group.
         If the group is not listed, the status of the judgment is `NOT_FOUND`.
         """
         # `kgtui.model.judgment` is imported here, so that commands without a judgment of groups start faster.
@@ -269,7 +275,10 @@ class Snapshot:
         return unreadable(fault, judgment, read_at)
 
     def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
-        """Add the time at which the problem was found. For a recording or a simple group, also change the reason."""
+        """Return a copy of a judgment that also contains the time at which kgtui found the problem.
+
+        For a recording or a simple group, the text of the reason in the copy can be different, too.
+        """
         if judgment.since is None:
             found = self.found_problems.get(group)
             if found is not None and found.kind is judgment.kind:

@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from kgtui.errors import QueryError
 
 LONGEST = 4_096
-"""Maximum length of a filter in characters. RE2 can compile an expression of this length."""
+"""Maximum length of a filter in characters. RE2 can compile a regular expression of this length.
+
+A longer filter is rejected with a `QueryError`.
+"""
 
 WILD = "*?%"
 """Wildcards in names. `%` means the same as `*`, but it needs no quotes in a shell."""
@@ -46,7 +49,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """A term that is split into negation, key and values. Whether the key and the values are valid is checked later.
+    """A term that is split into negation, key and values. The parser then checks whether the key and values are valid.
 
     `key` is None for a term about the group id. `start`, `end` and `key_start` are positions in the filter.
     """
@@ -240,7 +243,8 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
     """Return a value as it is written in a filter, with as few escapes as possible.
 
     Args:
-        wild: positions of wildcards; None if the value cannot have wildcards.
+        wild: positions in `text` at which a character is a wildcard. At all other positions, the characters `*`, `?`
+            and `%` are escaped. None if the value cannot have wildcards; these characters are then not escaped.
         first: whether the term begins with this value. If so, a leading `!` and the first `:` are escaped, because they
             have a special meaning there.
     """

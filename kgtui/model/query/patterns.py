@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _LARGE_PROGRAM = 5_000
 """`re2.Set` is used only for regular expressions whose RE2 `programsize` is at most this number.
 
-A set is faster than a compiled expression. With a larger expression, it can need so much memory that RE2 reports an
-error.
+Matching with a set is faster than searching with a compiled expression. However, a set with a larger expression can
+need so much memory that RE2 reports an error.
 """
 
 
@@ -95,7 +95,8 @@ def regex_matcher(source: str) -> Callable[[str], object]:
         raise PatternError(_reason(error)) from None
     search: Callable[[str], object] = compiled.search
     if compiled.programsize <= _LARGE_PROGRAM:
-        # `re2.Set` takes a quarter of the time of `search`, because it reports only whether the expression matches.
+        # `re2.Set` takes a quarter of the time of `search`, because it reports only whether the expression matches,
+        # not where.
         one = re2.Set.SearchSet(options)
         one.Add(source)
         one.Compile()

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 class FilterCache:
     """Caches the group ids that matched the terms about group ids in the last filter.
 
-    The ids are cached per `Listing`, which is a combination of type, protocol, state and coordinator. The next filter
-    reuses the cached ids while the user types a longer word, or after a poll in which the groups with this listing did
-    not change. Sequences of ids are compared by identity, so a snapshot must replace a sequence instead of changing it.
+    The ids are cached per `Listing`, which is a combination of type, protocol, state and coordinator. They are reused
+    if the next filter has the same terms, or if the user has only added letters to a word of the last filter.
+
+    The cached ids of a listing are dropped as soon as the snapshot has a different sequence of ids for this listing.
+    Sequences are compared by identity, so a snapshot must replace a sequence of ids instead of modifying it.
     """
 
     def __init__(self) -> None:
@@ -56,8 +58,8 @@ class FilterCache:
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
         """Return `(group ids that must be tested, terms with which they must be tested)`.
 
-        If the new filter matches only ids that the previous filter matched too (`IdTerm.within`), these are the cached
-        ids, and the terms that the previous filter did not have. Otherwise, these are `ids` and `terms`.
+        If every id that matches the new filter also matched the previous filter (`IdTerm.within`), return the cached
+        ids and only the new terms, which the previous filter did not have. Otherwise, return `ids` and `terms`.
 
         Args:
             ids: all group ids with this listing.
@@ -158,7 +160,8 @@ class Query:
     def matches(self, group: str, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> bool:
         """Return whether the filter selects a group.
 
-        If the value that a term needs is not known, the term matches only if it contains `unknown`: `lag:unknown`.
+        If the value that a term needs is not known, the term matches only if it contains `unknown`, as `lag:unknown`
+        does.
 
         Args:
             marked: ids of the groups that the user has marked.
@@ -170,10 +173,11 @@ class Query:
         )
 
     def matches_event(self, event: Event, snapshot: Snapshot) -> bool:
-        """Return whether the filter selects the group of an event. Events of brokers match only an empty filter.
+        """Return whether the filter selects the group of an event.
 
-        Type, protocol, state and coordinator come from the event; all other values come from the snapshot. If the group
-        no longer exists, terms about these other values do not match.
+        The type, protocol, state and coordinator of the group come from the event. All other values come from the
+        snapshot. If the group no longer exists, terms about these other values do not match. An event about a broker
+        matches only a filter without terms.
         """
         if not self.terms:
             return True
@@ -194,7 +198,7 @@ class Query:
     def steps(
         self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
     ) -> Generator[None, None, list[str]]:
-        """Compute the result of `select`, and yield after each slice of `size` groups."""
+        """Return the result of `select`, as a generator that yields None after each slice of `size` groups."""
         chosen = yield from self.choose(snapshot, marked, size=size)
         return ordered([group for ids in chosen.values() for group in ids], self.order, snapshot)
 
@@ -206,11 +210,14 @@ class Query:
         size: int = SLICE,
         cache: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
-        """Return the matching groups as a dictionary: listing → sorted group ids. Yields after every `size` groups.
+        """Return the matching groups as a dictionary: listing → sorted group ids.
+
+        This is a generator, which yields None after each slice of `size` groups.
 
         Args:
             marked: ids of the groups that the user has marked.
-            cache: the matches of the last filter, which are replaced with those of this filter; None for no cache.
+            cache: contains the matches of the last filter. They are replaced with the matches of this filter. None for
+                no cache.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()
@@ -231,13 +238,13 @@ class Query:
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
         """Return `(number of searched candidates, number of all candidates)`.
 
-        A candidate is a group whose type, protocol, state, coordinator and id do not exclude that it matches. It counts
-        as searched if all data that the other terms need was read.
+        A candidate is a group that matches all terms about the type, protocol, state, coordinator and id, as far as
+        these values are known. A candidate counts as searched if all data that the other terms need was read.
         """
         return run_at_once(self.search_steps(snapshot))
 
     def search_steps(self, snapshot: Snapshot, *, size: int = SLICE) -> Generator[None, None, tuple[int, int]]:
-        """Compute the result of `searched`, and yield after each slice of `size` groups."""
+        """Return the result of `searched`, as a generator that yields None after each slice of `size` groups."""
         terms = [term for term in self._group_terms if not isinstance(term, FlagTerm)]
         known = every = 0
         for _, ids, undecided in self._candidates(snapshot):

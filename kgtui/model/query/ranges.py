@@ -53,8 +53,8 @@ class Range:
         """Return whether a number is in the range; None if that cannot be decided.
 
         Args:
-            at_least: True if the number is not known, but is at least `value`. The range `unknown` contains each such
-                number.
+            at_least: True if the exact number is not known, but is at least `value`. The range `unknown` contains every
+                such number.
         """
         if self.unknown:
             return at_least

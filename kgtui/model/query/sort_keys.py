@@ -1,6 +1,7 @@
 """The catalog of sort keys: the values by which groups can be sorted.
 
-To add a sort key, add an entry to `SORT_KEYS`. The parser, the tree, the help and the README then contain it.
+To add a sort key, add an entry to `SORT_KEYS`. The parser then accepts it, the tree of groups can be sorted by it, and
+the help and the README contain it.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ class SortKeyEntry(NamedTuple):
         needs: the data that must be read before the value is known, besides the list of groups.
         cycled: whether the user can select this sort key by pressing `s` in the terminal UI.
         largest_first: whether the largest value comes first if the sort key was selected by pressing `s`.
-        in_summary: attribute of `Summary` (the result of the background read of a group) with the same value; empty if
-            there is none. Reading the attribute is faster than calling `value`.
-        newer_in: attribute of `Snapshot` (`details` or `offsets`) with the groups that kgtui has read in full, so that
-            newer data than the summary may exist. For these groups, `value` is called. Empty if `in_summary` is empty.
+        in_summary: name of the attribute of `Summary` (the result of the background read of a group) that contains the
+            same value; empty if there is none. Reading the attribute is faster than calling `value`.
+        newer_in: name of the attribute of `Snapshot` (`details` or `offsets`) that contains the groups that kgtui has
+            read in full. Such a read can be newer than the summary. Therefore, `value` is called for these groups, and
+            `in_summary` is used for all others. Empty if `in_summary` is empty.
     """
 
     value: Callable[[Snapshot, str], float | str | None]

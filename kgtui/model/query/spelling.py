@@ -44,7 +44,7 @@ def similar_names(texts: Iterable[str], names: Iterable[str]) -> list[str]:
 
 
 def similar_steps(texts: Iterable[str], names: Iterable[str]) -> Generator[None, None, list[str]]:
-    """Compute the result of `similar_names`, and yield after each slice of names."""
+    """Return the result of `similar_names`, as a generator that yields None after each slice of names."""
     every, found = list(names), list[str]()
     for text in texts:
         likely: list[tuple[int, int, str]] = []
@@ -147,9 +147,10 @@ def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query
     """Return the filter that the user probably meant; None if nothing in `query` looks like a mistake.
 
     The mistakes that `likely_meant` knows are corrected. In addition, a topic, client, host or member name that does
-    not exist in the snapshot is replaced. If no topic is named `payments`, but some topic names begin with it,
-    `topic:payments` becomes `topic:payments%`. Otherwise, the most similar topic name is used. Yields after each slice
-    of groups.
+    not exist in the snapshot is replaced. For example, if no topic is named `payments`, but some topic names begin with
+    it, `topic:payments` becomes `topic:payments%`. If no topic name contains it, the most similar topic name is used.
+
+    This is a generator, which yields None after each slice of groups.
     """
     meant = likely_meant(query)
     terms = list((meant or query).terms)

@@ -69,7 +69,8 @@ class FuzzyKey(TermKey):
 class ListingKey(TermKey):
     """The catalog entry of a term about data in the list of groups, such as `state:`.
 
-    If the list contains the data, the term has the same result for all groups with the same `Listing`.
+    A `Listing` is a combination of type, protocol, state and coordinator. If it contains the data that the term needs,
+    the term has the same result for all groups with this listing.
 
     Attributes:
         of_listing: function that takes a snapshot and a listing, and returns the texts to compare with the values of

@@ -73,7 +73,10 @@ def _escape_slashes(source: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class IdTerm:
-    """A term about the group id. The term is true if one of the alternatives matches."""
+    """A term about the group id.
+
+    The term is true if at least one of the alternatives matches the id. A negated term is true if none matches.
+    """
 
     any_of: tuple[IdMatch, ...]
     negated: bool = False
@@ -94,8 +97,8 @@ class IdTerm:
     def within(self, other: IdTerm) -> bool:
         """Return True if it is certain that every group id that matches this term also matches the other term.
 
-        It is certain if both terms are equal. It is also certain if both terms are single words, and this word contains
-        the other one.
+        It is certain if both terms are equal. It is also certain if each term is a single word, and the word of this
+        term contains the word of the other term.
         """
         if self == other:
             return True
@@ -129,7 +132,8 @@ class ListingTerm:
     If the `Listing` contains this value, the term is evaluated once for all groups with the same listing.
 
     Attributes:
-        key: the key of a `ListingKey`.
+        key: the key of a `ListingKey`, such as `state`.
+        any_of: patterns for the value. The term is true if one of them matches, or, if it is negated, if none matches.
     """
 
     key: str
@@ -146,9 +150,10 @@ class ListingTerm:
         return None if texts is None else self._holds(texts)
 
     def of_group(self, group: str, snapshot: Snapshot) -> bool | None:
-        """Return whether the term is true for one group; None if the value is not known.
+        """Return whether the term is true for one group; None if that is not known.
 
-        If the listing lacks the value, the value comes from the description or the summary of the group.
+        If the listing lacks the value, the value comes from the description or the summary of the group. If these lack
+        it, too, only a term with the value `unknown` is true, such as `state:unknown`.
         """
         read = self._entry.of_group
         if read is None:
@@ -175,7 +180,13 @@ class ListingTerm:
 
 @dataclass(frozen=True, slots=True)
 class NameTerm:
-    """A term about names from the description or the offsets. `key` is the key of a `NameKey`."""
+    """A term about names from the description or the offsets of a group, such as its topics.
+
+    Attributes:
+        key: the key of a `NameKey`, such as `topic`.
+        any_of: patterns for the names. The term is true if one of them matches a name, or, if it is negated, if none
+            of them matches any name.
+    """
 
     key: str
     any_of: tuple[Glob, ...]
@@ -223,7 +234,12 @@ class NameTerm:
 
 @dataclass(frozen=True, slots=True)
 class NumberTerm:
-    """A term that compares a number with ranges. `key` is the key of a `NumberKey`."""
+    """A term that compares a number of a group, such as its lag, with ranges.
+
+    Attributes:
+        key: the key of a `NumberKey`, such as `lag`.
+        any_of: the ranges. The term is true if one of them contains the number, or, if it is negated, if none does.
+    """
 
     key: str
     any_of: tuple[Range, ...]
@@ -239,7 +255,11 @@ class NumberTerm:
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
-        """Return whether the term is true for a group; None if the number is not known, or not exactly enough."""
+        """Return whether the term is true for a group; None if that is not known.
+
+        It is not known if the number was not read. It is also not known if only a lower bound of the number was read,
+        and the exact number could be inside or outside of the ranges.
+        """
         applies, value, at_least = self._entry.number(snapshot, group)
         answer = applies if applies is not True else self._holds(value, at_least)
         return None if answer is None else answer is not self.negated
@@ -250,7 +270,7 @@ class NumberTerm:
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
         # Fast path: for nearly all groups, the number is taken from the summary that the background read has stored.
-        # Groups in `newer` were also read in full, so that newer data than the summary may exist.
+        # Groups in `newer` were also read in full. Such a read can be newer than the summary.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
         if is_lag and snapshot.hides_topics:
@@ -266,7 +286,7 @@ class NumberTerm:
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether `Query.searched` counts the group as searched, because the data with the number was read."""
+        """Return whether the data with the number was read, so that `Query.searched` counts the group as searched."""
         entry = self._entry
         applies, value, _ = entry.number(snapshot, group)
         return applies is False or (applies is True and (entry.searched_without_value or value is not None))
@@ -289,7 +309,7 @@ class NumberTerm:
 
 @dataclass(frozen=True, slots=True)
 class FlagTerm:
-    """A term with the value yes or no. `key` is the key of a `FlagKey`."""
+    """A term with the value yes or no, such as `marked:yes`. `key` is the key of a `FlagKey`."""
 
     key: str
     value: bool
