@@ -49,8 +49,9 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | No
 
     Args:
         lag: gold `lag`.
-        before: rows of `baseline` before `since`, with which the new hours are compared.
-        since: beginning of the first hour to return, in milliseconds since the epoch.
+        before: stored rows of `baseline` for hours before `since`, with which the new hours are compared; None to
+            compare hours only with other hours of `lag`.
+        since: beginning of the first hour to return, in milliseconds since the epoch; None to return all hours.
     """
     rows = lag if since is None else lag.filter(is_since("minute", since))
     current = rows.transform(_hourly_medians)
@@ -62,7 +63,7 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | No
 
 
 def _hourly_medians(lag: DataFrame) -> DataFrame:
-    """Return the medians of lag and rates per group and hour."""
+    """Return one row per group and hour, with the medians of the group's lag and of its rates in this hour."""
     hour = F.floor(F.unix_seconds("minute") / _HOUR)
     return (
         lag.filter(F.col("topic").isNull())
@@ -78,10 +79,10 @@ def _hourly_medians(lag: DataFrame) -> DataFrame:
 
 
 def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
-    """Add to each hour two arrays with lag and rates of the same group in earlier hours.
+    """Add two array columns to the rows of hours. Their elements are the lag and rates of the group in earlier hours.
 
-    `weeks` has the same hour of the week in the last `WEEKS` weeks, and `days` the same hour of the day on the last
-    `DAYS` days.
+    `weeks` contains the same hour of the week in the last `WEEKS` weeks. `days` contains the same hour of the day on
+    the last `DAYS` days.
     """
     then = past.select(
         F.col("group").alias("then_group"),

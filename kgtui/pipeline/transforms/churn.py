@@ -43,10 +43,10 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""Minimum time of an hour that polls must cover, in seconds, so that the rate `per_hour` is considered reliable.
+"""Time that polls must cover in an hour, in seconds, so that the rate of rebalances `per_hour` is considered reliable.
 
-If polls cover less, `per_hour` is extrapolated from too short a time. A group then counts as `flapping` only if the
-number of its rebalances is high, too.
+If polls cover less time, `per_hour` is extrapolated from too short a time. A group then counts as `flapping` only if
+the number of its rebalances is high, too.
 """
 
 _BURST_PAUSE = 1_800_000
@@ -71,8 +71,9 @@ def churn(
         recorded: recorded counts per group and hour (see `recorded_churn`).
         rebalances: silver `rebalances`.
         lag: gold `lag`.
-        before: rows of `churn` before `since`, which show whether a burst of rebalances began earlier.
-        since: beginning of the first hour to return, in milliseconds since the epoch.
+        before: stored rows of `churn` for hours before `since`, which show whether a burst of rebalances began in one
+            of these hours; None if there are none.
+        since: beginning of the first hour to return, in milliseconds since the epoch; None to return all hours.
     """
     names = (*_COUNTS, "times")
     if before is not None and since is not None:
@@ -116,7 +117,7 @@ def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
 
     Args:
         rows: one row per group and hour, with the times of its rebalances in the ordered array `times`.
-        before: rows of `churn` for earlier hours.
+        before: rows of `churn` for earlier hours; None if there are none.
     """
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("last"), nothing.alias("first"))
@@ -126,7 +127,7 @@ def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
         return F.struct(at.alias("last"), F.when(continues, burst["first"]).otherwise(at).alias("first"))
 
     # `began` is the first rebalance in the hour's last burst. If it is also the first rebalance of the hour, the burst
-    # may have begun in an earlier hour.
+    # might have begun in an earlier hour.
     began = F.aggregate("times", start, step, lambda burst: burst["first"])
     rows = rows.withColumns({"first_at": F.array_min("times"), "last_at": F.array_max("times"), "began": began})
     if before is not None:
@@ -189,11 +190,13 @@ def _to_table(rows: DataFrame) -> DataFrame:
 def recorded_churn(
     timeline: DataFrame, groups: DataFrame, members: DataFrame, partitions: DataFrame, *, since: int | None = None
 ) -> DataFrame:
-    """Count changes to groups in recorded tables, per group and hour. Hours without any change have no row.
+    """Count the changes to each group that polls recorded, per hour. Hours without any change have no row.
 
     Changes during a gap between polls are not counted, because their number is unknown.
 
     Args:
+        timeline: result of `poll_timeline`.
+        groups, members, partitions: the recorded tables with these names.
         since: time in milliseconds since the epoch. The counts of hours before `since` may be too small, because not
             all earlier rows are read. None to read all rows.
 
@@ -256,7 +259,10 @@ def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
 
 
 def _covered_hours(timeline: DataFrame) -> DataFrame:
-    """Return one row per hour with polls: hour (ms), covered_seconds (without gaps), covered_from and covered_to."""
+    """Return one row per hour that contains polls, with the time that the polls cover.
+
+    The columns are hour (in ms), covered_seconds (without the gaps between polls), covered_from and covered_to.
+    """
     spans = timeline.select(F.coalesce("previous", "poll").alias("from"), F.col("poll").alias("to"))
     return spans.transform(_split_by_hour).groupBy("hour").agg(
         F.sum("seconds").alias("covered_seconds"),
@@ -268,8 +274,9 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
 def _group_changes(rows: DataFrame) -> DataFrame:
     """Compare each row of table `groups` with the group's previous row, unless there is a gap between the two polls.
 
-    The columns are group, hour (in which the poll of the row is), `at` (time of this poll), `changes` (1 if the state
-    changed), `entered` (1 if a rebalance began), `steps` (increase of the group epoch) and `has_epoch`.
+    Return one row per comparison, with the columns group, hour (which contains the poll of the compared row), `at`
+    (time of this poll), `changes` (1 if the state changed), `entered` (1 if a rebalance began), `steps` (increase of
+    the group epoch) and `has_epoch` (whether the group has an epoch).
     """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
     state, epoch = F.lag("state").over(order), F.lag("group_epoch").over(order)
@@ -289,8 +296,8 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 def _member_changes(rows: DataFrame) -> DataFrame:
     """Return one row for each group and poll that found new members, or found that members are missing.
 
-    The columns are group, hour, `at` (time of the poll), `joined` and `left` (numbers of members), and `shuffles`,
-    which is always 1, so that its sum is the number of such polls.
+    The columns are group, hour, `at` (time of the poll), `joined` and `left` (numbers of members), and `shuffles`. The
+    value of `shuffles` is always 1, so that a sum over the rows is the number of these polls.
     """
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),

@@ -1,7 +1,7 @@
 """Gold `cleanup`: groups, and families of groups, that are unused at the end of each day.
 
-The sources are `recorded_activity` (polls) and `decoded_activity` (records of `__consumer_offsets`). The ids of a
-family have the same prefix.
+A family is all groups whose ids have the same prefix, such as `team-007.`. The activity of groups comes from two
+sources: polls (`recorded_activity`) and records of `__consumer_offsets` (`decoded_activity`).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def cleanup(
         recorded: activity of each group on each day according to polls, from `recorded_activity`.
         decoded: activity of each group on each day according to records of `__consumer_offsets`, from
             `decoded_activity`.
-        since: first day to return.
+        since: first day to return; None to return all days.
         offsets_retention: time for which brokers keep the offsets of a group without members, in seconds.
         idle: time after which a group without members and without new commits is unused, in seconds.
     """
@@ -83,10 +83,10 @@ def cleanup(
 
 
 def family_of(group: Column) -> Column:
-    """Return the family of a group id, such as `team-007.*` for `team-007.settle`; null without a separator.
+    """Return the family of a group id, such as `team-007.*` for `team-007.settle`; null if the id has no separator.
 
-    As in the terminal UI, the family is the prefix up to the first dot. In an id without dots, the first of the
-    characters `:/_` ends the prefix, or else the first hyphen.
+    As in the terminal UI, the family is the prefix up to the first dot. If the id has no dot, the prefix ends at the
+    first of the characters `:/_`. If it has none of these either, the prefix ends at the first hyphen.
     """
     family = F.lit(None).cast("string")
     # Hyphens are searched first and dots last, because each match replaces the family that an earlier match has set.
@@ -185,12 +185,14 @@ def _to_table(rows: DataFrame) -> DataFrame:
 
 
 def groups_without_members(timeline: DataFrame, groups: DataFrame, *, since: date | None = None) -> DataFrame:
-    """Return the ids of all groups that may have had no members at the end of a day, and may therefore be unused.
+    """Return the ids of all groups that had no members, or an unknown state, at the end of any day.
+
+    Only these groups can be unused. The result is a DataFrame with the column `group`.
 
     Args:
         timeline: one row per poll (see `poll_timeline`).
         groups: recorded table `groups`.
-        since: first day to search.
+        since: first day to search; None to search all days.
     """
     times = time_slots(timeline, _DAY, None if since is None else day_start(since)).select("at", "keyframe")
     at_end = state_at(with_timeline(groups, timeline), times, GROUP_KEY)
@@ -204,7 +206,9 @@ def recorded_activity(
 
     Args:
         timeline: one row per poll (see `poll_timeline`).
-        since: first day to return. Rows of earlier days are used only to find the last activity.
+        groups, partitions: the recorded tables with these names.
+        since: first day to return; None to return all days. Rows of earlier days are used only to find the last
+            activity.
 
     Returns:
         DataFrame with the columns day, group, type, protocol, state, members, partitions, topics, lag and
@@ -262,10 +266,10 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 
 
 def _with_last_move(partitions: DataFrame) -> DataFrame:
-    """Add `moved_at` (last poll with a changed `position`) and `seen_at` (first poll with the partition).
+    """Add `moved_at` (last poll that showed a changed `position`) and `seen_at` (first poll that showed the partition).
 
-    A position is a committed offset or share-partition start offset. A change during a gap counts for the first poll
-    after the gap.
+    A position is a committed offset or share-partition start offset. If the position changed during a gap between two
+    polls, the change counts for the second of these polls.
     """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
     before = F.last("position", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
@@ -307,7 +311,7 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
 
 
 def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
-    """Return the time of the last commit, and the numbers of partitions and topics with offsets, per day and group.
+    """Return one row per day and group: time of the last commit, and numbers of partitions and topics with offsets.
 
     Only the last commit of each partition on each day is joined with `days`, because a join of all commits would be
     slow.

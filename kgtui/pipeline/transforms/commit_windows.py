@@ -1,4 +1,6 @@
-"""Build the commit window of each partition: the group's newest commits, from which gold `health` computes the status.
+"""Build commit windows. The commit window of a partition is the group's newest commits in this partition.
+
+Gold `health` computes the status of the partition from its commit window.
 
 A commit window comes from one of two sources. The first source is polls (see `observed_windows`). The second source is
 silver `commits`. It also contains commits that do not change the offset, but it may be incomplete, because the topic
@@ -56,7 +58,8 @@ def commit_windows(
     Args:
         timeline: result of `poll_timeline`.
         partitions: recorded table `partitions`.
-        times: result of `time_slots`. If it has a column `ends_hour`, the result has a column `saved`.
+        times: result of `time_slots`. If it has a column `ends_hour` (see `with_hour_ends`), the result has a column
+            `saved`, with the state from which a later run can continue.
         commits: silver `commits`; None to use polls only.
         carried: the state that an earlier run of the pipeline saved for one poll. It replaces all rows of `partitions`
             and `commits` up to this poll. None to compute the commit windows from `partitions` and `commits` only.
@@ -148,7 +151,7 @@ def _after_state(
 
 
 def _is_after(at: int) -> Column:
-    """Return whether a record of silver `commits` was written after a time in milliseconds since the epoch."""
+    """Return an expression: whether a row of silver `commits` was written after `at` (in ms since the epoch)."""
     return F.col("record_time") > F.timestamp_millis(F.lit(at))
 
 
@@ -162,8 +165,10 @@ def _commit_rings(
     tombstone, the array is empty.
 
     Args:
-        rows: recorded table `partitions`, joined with the timeline.
-        carried: saved state. The commits are appended to the commit windows in this state. None if there is no state.
+        rows: recorded table `partitions`, joined with the timeline. It contains the log end offsets that are needed to
+            compute the lag of each commit.
+        carried: the state that an earlier run saved. The commits are appended to the commit windows in this state. None
+            if there is no saved state.
         asked: rows with a poll (`at`) and a partition. For each of them, a row is added whose `ring` is null, and whose
             column `known_log` is a struct with the newest log end offset (`end`). None to add no rows.
     """
@@ -186,8 +191,8 @@ def _commit_rings(
     order = Window.partitionBy(*PARTITION_KEY).orderBy("record_offset")
     lifetime = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("record_offset")
     newest = F.max("committed_at").over(lifetime.rowsBetween(Window.unboundedPreceding, -1))
-    # Count the lifetimes of each committed offset. A lifetime begins at a tombstone, or at a commit window from the
-    # saved state.
+    # Number the lifetimes of each partition's committed offset. A new lifetime begins at each tombstone, and at the
+    # commit window from the saved state.
     starts = F.col("offset").isNull() & F.col("is_asked").isNull()
     in_order = (
         records.transform(_with_log_end, rows, carried)
@@ -210,7 +215,7 @@ def _commit_rings(
 
 
 def _with_log_end(commits: DataFrame, rows: DataFrame, carried: Carried | None) -> DataFrame:
-    """Add `end` to each commit: the newest log end offset that a poll observed before the commit."""
+    """Add the column `end` to commits: the newest log end offset of the partition that a poll saw before the commit."""
     ends = rows.groupBy(*_LOG, F.col("poll").alias("at")).agg(F.max("log_end").alias("end"))
     if carried is not None:
         known = carried.rows.select(*_LOG, F.lit(carried.at).alias("at"), F.col("carried.decoded.log_end").alias("end"))

@@ -34,9 +34,9 @@ error, because even a group that keeps up seems slower between two commits.
 """
 
 _MOST_VARIATION = 3.0
-"""Maximum factor by which a time that was estimated from the movement of the log start can be too short.
+"""Maximum factor by which the time until retention deletes records can be underestimated if the traffic varies.
 
-It can be too short because the traffic varies.
+It applies to a time that was estimated from the movement of the log start.
 """
 
 _LEAST_AGE = 60.0
@@ -56,7 +56,7 @@ def forecast(
         lag: gold `lag`, beginning one day before `since`, because the search for the beginning of a backlog needs the
             time lags of a day.
         retention: columns topic and retention_seconds, with a row for each topic whose retention is known and limited.
-        since: beginning of the first hour to return, in milliseconds since the epoch.
+        since: beginning of the first hour to return, in milliseconds since the epoch; None to return all hours.
         hours: result of `hourly_lag`; None to compute it from all rows of `lag`.
     """
     hours = hourly_lag(lag, since) if hours is None else hours
@@ -83,10 +83,10 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 
 
 def _carried(state: DataFrame, since: int) -> DataFrame:
-    """Return, for each partition and each series of polls without a gap, the newest row of `state` before `since`.
+    """Return the newest row of `state` before `since`, for each partition and each series of polls without a gap.
 
-    The rows have the columns of gold `lag` that are needed, so that they can replace older rows of `lag`. The
-    additional column `is_carried` is true.
+    The returned rows have those columns of gold `lag` that `_with_deletion_rate` needs, so that they can replace older
+    rows of `lag`. They also have the column `is_carried`, which is always true.
     """
     values = ("hour", "log_start", *_JUMPS)
     newest = state.filter(~is_since("hour", since)).groupBy(*_KEY, "steady_since")
@@ -212,7 +212,7 @@ def _with_trend(rows: DataFrame) -> DataFrame:
 
 
 def _slope(prefix: str) -> Column:
-    """Return the slope of a linear regression whose sums are in the columns with this prefix.
+    """Return the slope of the linear regression whose columns begin with a prefix, such as `age_slope` for `age_`.
 
     The result is null if the regression has fewer than `LEAST` points.
     """
@@ -221,7 +221,7 @@ def _slope(prefix: str) -> Column:
 
 
 def _error(prefix: str) -> Column:
-    """Return the standard error of `_slope`."""
+    """Return the standard error of the result of `_slope`, or null if that is null."""
     slope, sxx, syy = (F.col(f"{prefix}{name}") for name in ("slope", "sxx", "syy"))
     residuals = F.greatest(syy - slope**2 * sxx, F.lit(0.0))
     return F.when(_slope(prefix).isNotNull(), F.sqrt(residuals / (F.col(f"{prefix}reads") - 2) / sxx))
@@ -285,9 +285,9 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
 
 def _with_group_risk(rows: DataFrame) -> DataFrame:
-    """Copy to the row of each group (the row without a topic) the loss forecast of one of its partitions.
+    """Replace the loss forecast in the row of each group (the row without a topic) with that of one of its partitions.
 
-    It is the partition whose unread records will be deleted first.
+    The forecast is copied from the partition whose unread records will be deleted first.
     """
     group = Window.partitionBy("group", "hour")
     is_group_row = F.col("topic").isNull()

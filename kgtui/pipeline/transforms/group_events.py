@@ -25,9 +25,10 @@ _ABOUT = {
     "TARGET_ASSIGNMENT_MEMBER": "target_member",
     "CURRENT_MEMBER_ASSIGNMENT": "current",
 }
-"""Part of a record type's name after `_GROUP_` → value of column `about`.
+"""Part of a record type's name after `_GROUP_` → value of column `about`, which tells what the record describes.
 
-For example, CONSUMER_GROUP_MEMBER_METADATA has the value `member`. Types that are not listed have the value `other`.
+For example, the value for CONSUMER_GROUP_MEMBER_METADATA is `member`. The value for types that are not listed is
+`other`.
 """
 
 _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
@@ -37,9 +38,8 @@ _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
 def event_row(record: CoordinatorRecord) -> dict[str, Any]:
     """Return a dict: column of `group_events` → value, for the columns that can be computed from the record alone.
 
-    The result lacks the columns with the position of the record, and the column `created`. It can also lack columns
-    whose value is null.
-    Times are in milliseconds since the epoch.
+    The result lacks the columns with the partition, offset and timestamp of the record, and the column `created`. It
+    can also lack columns whose value is null. Times are in milliseconds since the epoch.
     """
     group_type, about = type_and_about(record.type)
     row = {
@@ -58,7 +58,7 @@ def event_row(record: CoordinatorRecord) -> dict[str, Any]:
 
 
 def type_and_about(record_type: RecordType) -> tuple[str, str]:
-    """Return the group type of a record type, and the value of column `about`."""
+    """Return a pair for a record type: the group type, such as `consumer`, and the value of column `about`."""
     if record_type is RecordType.GROUP_METADATA:
         return "classic", "group"
     group_type, _, rest = record_type.name.partition("_GROUP_")

@@ -72,8 +72,9 @@ def health(
         commits: silver `commits`. Where they are complete, the status of a partition is computed from them instead of
             from the positions that polls observed.
         lag: gold `lag`, whose time lags show when a group began to fall behind. Without it, the group is assumed to
-            have begun to fall behind at the oldest commit of the first window with a bad status.
-        before: rows of `health` before `since`, because a bad status may have begun earlier.
+            have begun to fall behind at the oldest commit of the first commit window with a bad status.
+        before: stored rows of `health` before `since`. They show when a bad status began that has lasted since before
+            `since`. None if there are none.
         since: beginning of the first time window to return, in milliseconds since the epoch. Earlier rows of the
             sources are also used, because the first time windows depend on them.
         seconds: length of a time window. The status of each group is computed once per time window.
@@ -97,16 +98,16 @@ def health(
 
 
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
-    """Add `status`, `undecided`, `complete` and `basis` to the commit window (newest commits) of each partition.
+    """Add the columns `status`, `undecided`, `complete` and `basis` to rows with the commit windows of partitions.
 
     `status` is the integer value of a `Status`. `undecided` is the integer value of a worse `Status` that the polls
-    could not rule out; null if there is none. `complete` is the number of commits in the window, divided by the number
-    that Burrow's rules need. `basis` is `commits` if the commits come from silver `commits`, and `observed` if they
-    come from polls.
+    could not rule out; null if there is none. `complete` is the number of commits in the commit window, divided by the
+    number that Burrow's rules need. `basis` is `commits` if the commits come from silver `commits`, and `observed` if
+    they come from polls.
 
     Args:
-        rows: windows from `commit_windows`. If they have a column `exact`, a window in which it is true was computed
-            from silver `commits`. All other windows were computed from the positions that polls observed.
+        rows: result of `commit_windows`. Where the optional column `exact` is true, the commit window was computed from
+            silver `commits`. All other commit windows were computed from the positions that polls observed.
         watching: settings of the health rules.
     """
     verdict = F.when(F.col("kind") == "share", _observed_share_verdict(watching)).otherwise(_observed_verdict(watching))
@@ -341,8 +342,7 @@ def _status_name(number: Column) -> Column:
 def _if_worse(undecided: Column, status: Column) -> Column:
     """Return `undecided` if it is a worse status than `status`; otherwise null.
 
-    Both are integer values of a `Status`. All values from that of ERR upwards, such as STOP and STALL, count as equally
-    bad.
+    Both are integer values of a `Status`. ERR and all greater values, such as STOP and STALL, count as equally bad.
     """
     error = F.lit(Status.ERR.value)
     return F.when(F.least(undecided, error) > F.least(status, error), undecided)
@@ -357,10 +357,12 @@ def _row(columns: dict[str, Column]) -> list[Column]:
 def _started() -> Column:
     """Return the time at which the bad status of a partition began, in milliseconds, according to its commit window.
 
-    The commit window is the newest commits in the partition. The result depends on the status: it is the time of the
-    last commit (STOP), of the oldest commit in the commit window (STALL, WARN), or of the latest commit whose offset is
-    less than the previous offset (REWIND). For STOP and STALL of a share partition, it is the last poll at which its
-    consumer was active.
+    The commit window is the newest commits in the partition. The status determines which time is returned:
+
+    - STOP: the last commit
+    - STALL, WARN: the oldest commit in the commit window
+    - REWIND: the latest commit whose offset is less than the offset of the commit before it
+    - STOP or STALL of a share partition: the last poll at which its consumer was active
     """
     still = F.when(F.col("kind") == "share", F.col("still_since"))
     return (

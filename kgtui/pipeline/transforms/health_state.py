@@ -25,7 +25,7 @@ RECORDED = ("keyframe", "kind", "committed", "spso", "lag", "error", "log_end", 
 """Columns of the recorded table `partitions` from which commit windows are computed."""
 
 DECODED = f"struct<ring: array<{COMMIT}>, at: bigint, record_offset: bigint, log_end: bigint>"
-"""Spark type of the part of a state that comes from silver `commits`. It is null if the lake had no decoded commits.
+"""Spark type of the part of a state that comes from silver `commits`; null if the state was computed without them.
 
 - `ring`: the newest commits of the partition; null without commits
 - `at`, `record_offset`: time in milliseconds, and offset in `__consumer_offsets`, of the record of the newest commit or

@@ -28,9 +28,10 @@ MINUTE = 60
 """Length of time that one row of gold `lag` covers, in seconds."""
 
 _SHORT_TIME_LAG = 900_000
-"""Time before the first computed minute from which on the log end offsets of all partitions are read, in milliseconds.
+"""How long before the first computed minute the read of log end offsets of all partitions begins, in milliseconds.
 
-They suffice for time lags up to 15 minutes. Older log end offsets are read only for partitions with a longer time lag.
+These log end offsets suffice for time lags up to 15 minutes. Older log end offsets are read only for partitions with a
+longer time lag.
 """
 
 _LOG = ("topic", "partition")
@@ -50,8 +51,9 @@ def lag(
 
     Args:
         timeline: result of `poll_timeline`.
-        since: beginning of the first minute to return, in milliseconds since the epoch. Earlier rows are used only for
-            time lags, and for the rates of the first minute.
+        groups, partitions, faults: the recorded tables with these names.
+        since: beginning of the first minute to return, in milliseconds since the epoch; None to return all minutes.
+            Recorded rows from before `since` are used only for time lags, and for the rates of the first minute.
     """
     # `minutes` is checkpointed, because it is small and used often.
     minutes = time_slots(timeline, MINUTE, since).localCheckpoint()
@@ -77,9 +79,11 @@ def lag(
 
 
 def _first_keyframe(timeline: DataFrame, minutes: DataFrame) -> int | None:
-    """Return the keyframe of the last poll that is at least `_SHORT_TIME_LAG` before the first of `minutes`.
+    """Return the keyframe from which on recorded rows are needed for `minutes`, as a time in ms since the epoch.
 
-    If there is no poll that early, return the keyframe of the first minute. Without polls, return None.
+    A keyframe is a poll that wrote the complete state. The result is the keyframe of the last poll that is at least
+    `_SHORT_TIME_LAG` before the first of the minutes. If there is no such poll, it is the keyframe of the first minute.
+    If there are no polls at all, it is None.
     """
     first = minutes.agg(F.min("at").alias("first"), F.min("keyframe").alias("of_first"))
     early = F.max(F.when(F.col("poll") <= F.col("first") - _SHORT_TIME_LAG, F.col("keyframe"))).alias("early")
@@ -157,7 +161,7 @@ def with_rates(rows: DataFrame) -> DataFrame:
 def with_log_growth(rows: DataFrame) -> DataFrame:
     """Add three columns that describe how the log of a partition grew.
 
-    - `generation`: how often the log end offset has decreased so far, which happens when a topic is recreated
+    - `generation`: how often the log end offset has decreased up to this row, which happens if a topic is recreated
     - `before`: log end offset at the previous poll, if the log has grown since then; otherwise null
     - `before_at`: time of the previous poll, if the log has grown since then; otherwise null
 
@@ -245,7 +249,8 @@ def _with_older_log_ends(
     older = older.localCheckpoint()
     if older.isEmpty():
         return recent
-    # Count `generation` from the first row of `recent`, as in `positions`. In older rows, it is thus negative or 0.
+    # In `positions`, `generation` is 0 in the first row of `recent`. Shift it so that this is also true in `every`; in
+    # rows that are older, it is then negative or 0.
     every = with_timeline(partitions.join(F.broadcast(older), [*_LOG]), timeline).transform(with_log_growth)
     counted = F.min(F.when(F.col("poll") >= F.col("first_poll"), F.col("generation"))).over(Window.partitionBy(*_LOG))
     every = every.withColumn("generation", F.col("generation") - counted).drop("first_poll")

@@ -115,7 +115,7 @@ def observed_windows(
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """For each poll in `times`, return the range of polls whose log end offsets its commit windows need.
+    """Return, for each poll in `times`, the range of polls whose log end offsets are needed for its commit windows.
 
     As in Burrow, the range covers the time in which `intervals` log end offsets are read, one every `refresh_ms`
     milliseconds. It never begins before the latest gap between polls, and it includes the poll itself. A range that
@@ -138,21 +138,20 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _reach(intervals: int, refresh_ms: float) -> Column:
-    """Return the number of polls in a range of `_log_end_ranges`, without its last poll, if there is no gap.
+    """Return the number of polls in a range of `_log_end_ranges`, not counting its last poll, if there is no gap.
 
-    A range needs `intervals` log end offsets, and the polls from which they are taken are at least `refresh_ms`
-    milliseconds apart. The result is a Spark expression that uses the column `interval_ms` (configured time between two
-    polls) of `time_slots`.
+    A range must contain `intervals` polls that are at least `refresh_ms` milliseconds apart. The result is a Spark
+    expression that uses the column `interval_ms` (configured time between two polls) of `time_slots`.
     """
     return (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
 
 
 def first_poll_of_windows(options: Options) -> Column:
-    """Return a Spark aggregate expression for the earliest poll whose log end offset is needed for any commit window.
+    """Return a Spark aggregate expression: the earliest poll whose log end offset is needed for a commit window.
 
-    Use the expression with the rows of `time_slots`, because commit windows are computed at the last poll of each of
-    these time slots. Its value is the `number` of the poll in `poll_timeline`. The value is less than 1 if polls before
-    the first poll of the timeline would be needed.
+    The expression aggregates rows of `time_slots`, because a commit window is computed at the last poll of each time
+    slot. Its value is the `number` of the poll in `poll_timeline`. The value is less than 1 if polls before the first
+    poll of the timeline would be needed.
     """
     return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 

@@ -64,7 +64,10 @@ def int64_at(data: Column, position: Column) -> Column:
 
 
 def _table(index: int) -> Column:
-    """Return one of `crc32_inverse_tables` as one literal, because 256 literals would slow down query planning."""
+    """Return one of the four `crc32_inverse_tables` as an array of numbers.
+
+    The array is parsed from one literal, because 256 literals would slow down query planning.
+    """
     numbers = F.split(F.lit(",".join(map(str, crc32_inverse_tables()[index]))), ",")
     return numbers.cast(ArrayType(LongType(), containsNull=False))
 
@@ -93,7 +96,10 @@ LATEST_MS = 253_402_300_799_999
 """Last millisecond of the year 9999, in milliseconds since 1970; later times are invalid."""
 
 _COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
-"""The keys of offset commits are at least `_COMMIT_KEYS` and less than `_OTHER_KEYS`, compared as bytes."""
+"""A record is an offset commit if its key, compared as bytes, is at least `_COMMIT_KEYS` and less than `_OTHER_KEYS`.
+
+The first two bytes of a key are its version, which is 0 or 1 for offset commits.
+"""
 
 _INT16, _INT32 = 1 << 15, 1 << 31
 """Unsigned 16-bit and 32-bit numbers from these values on are negative when read as int16 and int32."""
@@ -130,7 +136,7 @@ def commit_records(records: DataFrame) -> DataFrame:
 def non_commits(records: DataFrame) -> DataFrame:
     """Return the bronze rows that are not offset commits, according to their keys.
 
-    Spark skips most of the data, because Parquet files have statistics about keys.
+    Spark can skip most of the data, because the Parquet files contain the smallest and largest key of each block.
     """
     key = F.col("key")
     return records.where((key < F.lit(_COMMIT_KEYS)) | (key >= F.lit(_OTHER_KEYS)) | key.isNull())
@@ -183,10 +189,10 @@ def _with_sizes(commits: DataFrame) -> DataFrame:
 
 
 def _extract_fields(commits: DataFrame) -> DataFrame:
-    """Add all fields of a commit, `_left` (number of bytes after the commit time) and `_tail` (the first 8 of them).
+    """Add all fields of a commit, `_left` (number of bytes after the commit time) and `_tail` (first 8 of these bytes).
 
-    The column `_row` prevents Spark from applying the filter `_is_regular` before this step, because Spark would then
-    compute all fields twice.
+    The additional column `_row` prevents Spark from moving the filter `_is_regular` before this step. If Spark did
+    that, it would compute all fields twice.
     """
     key, value, size = F.col("key"), F.col("value"), F.col("_size")
     after = F.col("_begins") + size

@@ -1,4 +1,7 @@
-"""Find when each problem in gold `health` began, and in which time window (row of `health`) it ended."""
+"""Find the time at which each problem in gold `health` began, and the time window in which it ended.
+
+Each row of gold `health` describes one time window.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _KEY = ("group", "topic", "partition")
 
 
 def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Return, for each row, the time lags of its group or partition up to the time of the row.
+    """Return the history of time lags for each row: the time lags of its group or partition up to the time of the row.
 
     Args:
         rows: rows with group, topic, partition, and two times in milliseconds: `at`, and `steady_since` (first poll
@@ -52,7 +55,7 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
 
 def rising_since(ages: Column) -> Column:
-    """Return a Spark expression for when the time lag began to rise to its newest value, in ms since the epoch.
+    """Return a Spark expression: the time at which the time lag began to rise to its newest value, in milliseconds.
 
     Args:
         ages: time lags of a partition, from `with_age_histories`.
@@ -61,7 +64,7 @@ def rising_since(ages: Column) -> Column:
 
 
 def behind_since(ages: Column) -> Column:
-    """Return a Spark expression for when a group's current backlog (unread records) began, in ms since the epoch.
+    """Return a Spark expression: the time at which a group's current backlog of unread records began, in milliseconds.
 
     Args:
         ages: time lags of the group, from `with_age_histories`.
@@ -79,10 +82,10 @@ def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Col
 def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame | None) -> DataFrame:
     """Add the columns `bad_since` and `ended_since` to rows of gold `health`.
 
-    - `bad_since`: when the current problem began; null if the status is OK or unknown. The status has been bad in all
-      time windows since then, without a gap between them.
-    - `ended_since`: when the problem began that ended in this time window. It is null except in rows about groups whose
-      status was bad in the previous time window and is OK in this one.
+    - `bad_since`: time at which the current problem began; null if the status is OK or unknown. The status has been bad
+      in all time windows since then, without a gap between polls.
+    - `ended_since`: time at which the problem began that ended in this time window. It is null except in rows about
+      groups whose status was bad in the previous time window and is OK in this one.
 
     Args:
         rows: one row per time window and group or partition. Its column `started` is the time, in milliseconds since

@@ -35,7 +35,7 @@ def rebalances(events: DataFrame) -> DataFrame:
 
 
 def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
-    """Return one row per group with new events. Its rebalances can change from the record offset `since` on.
+    """Return one row per group with new events, with the record offset `since` from which on its rebalances can change.
 
     All records of the rebalance to group epoch N are between the record of group epoch N - 1 and that of N + 1. If N is
     the last group epoch that was stored before the first new event, this event can belong to the rebalance to N.
@@ -57,8 +57,9 @@ def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
 def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
     """Return the keys and days of the stored events from which the rebalances of the groups in `starts` are computed.
 
-    These are all events from the record offset `since` on, and for each group and each member, the last event before
-    `since`, which describes the state at `since`. The column `is_state` is true for events before `since`.
+    These are all events from the record offset `since` on. For each group and each member, the last events before
+    `since` are returned too, because they describe the state at `since`. The column `is_state` is true for events
+    before `since`.
 
     Args:
         stored: all rows of silver `group_events`, of which only a few columns are read.
@@ -162,7 +163,7 @@ def _owners(assignment: Column) -> Column:
 
 
 def _moved(before: Column, after: Column) -> Column:
-    """Return how many partitions have different owners in two arrays that `_owners` has returned."""
+    """Return the number of partitions that have different owners in two results of `_owners`."""
 
     def partition(owner: Column) -> Column:
         return F.substring_index(owner, "\n", 1)

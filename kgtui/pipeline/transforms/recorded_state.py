@@ -1,7 +1,7 @@
 """Reconstruct the order of polls, and the state of groups and partitions at any poll, from a recording.
 
-Keyframes contain the full state, and other polls only changes. The state at a poll is thus the newest row of each key
-since the latest keyframe. All times are in milliseconds since the epoch.
+A keyframe is a poll that wrote the complete state. All other polls wrote only changes. The state at a poll is thus the
+newest row of each group, member or partition since the latest keyframe. All times are in milliseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
     The result is small and used often, so a caller should checkpoint it.
 
     Args:
-        polls: recorded table `polls`, from any poll on.
-        steady_since: `steady_since` of the first of the `polls`, if earlier polls were left out.
+        polls: recorded table `polls`. It can begin at any poll.
+        steady_since: value of the column `steady_since` for the first row of `polls`, if earlier polls were left out.
+            None if `polls` contains all polls.
 
     Returns:
         DataFrame with the columns poll, keyframe, interval_ms, and
@@ -43,7 +44,8 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
         - `previous`: the previous poll; null for the first poll and after a gap
         - `steady_since`: the first poll after the latest gap
         - `next_keyframe`: the next keyframe; null if there is none, or if there is a gap before it
-        - `lasts`: until when rows of this segment are valid: `next_keyframe`, or else the last poll before the next gap
+        - `lasts`: time until which recorded rows of this segment are valid: `next_keyframe` if it is not null,
+          otherwise the last poll before the next gap
     """
     order = _single_window("poll")
     before = F.lag("poll").over(order)
@@ -81,7 +83,9 @@ def _single_window(column: str) -> WindowSpec:
 
 
 def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> DataFrame:
-    """Divide time into slots, and return one row per slot with polls. The last poll in a slot shows its state.
+    """Divide time into slots, and return one row for each slot that contains polls.
+
+    The state at the last poll in a slot is used as the state of the slot.
 
     Args:
         timeline: result of `poll_timeline`.
@@ -128,12 +132,12 @@ def with_hour_ends(times: DataFrame) -> DataFrame:
 
 
 def first_keyframe(timeline: DataFrame, since: int) -> int:
-    """Return the keyframe of the last poll before `since`; if all polls are later, the first keyframe.
+    """Return the keyframe of the last poll before `since`. If there is no earlier poll, return the first keyframe.
 
     A keyframe is a poll that wrote the complete state. The result is its time in milliseconds since the epoch.
 
     Args:
-        since: milliseconds since the epoch. It is returned if there are no polls.
+        since: time in milliseconds since the epoch. It is returned if there are no polls at all.
     """
     before = F.max(F.when(F.col("poll") < since, F.col("keyframe")))
     row = timeline.agg(before.alias("before"), F.min("keyframe").alias("first")).collect()[0]
@@ -189,10 +193,11 @@ def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[st
 
 
 def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFrame:
-    """Return all groups at each of the polls in `times`.
+    """Return all groups that existed at each of the polls in `times`.
 
     Args:
-        groups, faults: recorded tables from `with_timeline`.
+        groups, faults: the recorded tables with these names, joined by `with_timeline`.
+        times: one row per poll, with the columns `at` and `keyframe`.
 
     Returns:
         DataFrame with the columns of `times` and `groups`, and `read`: whether the poll could read the group's offsets.
@@ -219,10 +224,10 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 
 
 def begins_lifetime(key: Sequence[str]) -> Column:
-    """Return whether a group, member or partition appears with this row, for the first time or again.
+    """Return an expression that is true if a group, member or partition appears with this row.
 
-    It appears again if its previous row has `gone` true, or if a keyframe between the two rows does not contain it. The
-    expression is for rows from `with_timeline`.
+    It appears with its first row. It appears again if `gone` is true in its previous row, or if a keyframe between the
+    previous row and this row does not contain it. The expression is for rows from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -237,9 +242,10 @@ def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
 
 
 def missing_from_next_keyframe(key: Sequence[str]) -> Column:
-    """Return whether a group, member or partition is missing from the next keyframe, although no row has `gone` true.
+    """Return an expression that is true if a group, member or partition is missing from the next keyframe.
 
-    The expression is for rows from `with_timeline`. It is true only in the last row before that keyframe.
+    The expression is for rows from `with_timeline`. It is true only in the last row before that keyframe, and only if
+    `gone` is false in this row.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     in_segment = F.lead("keyframe").over(order) == F.col("keyframe")
@@ -273,7 +279,7 @@ def day_start(day: date) -> int:
 
 
 def is_since(column: str, since: int) -> Column:
-    """Return whether a timestamp is at or after a time in milliseconds since the epoch."""
+    """Return an expression that is true if a timestamp column is at or after `since`, in ms since the epoch."""
     return F.col(column) >= F.timestamp_millis(F.lit(since))
 
 
