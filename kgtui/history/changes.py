@@ -43,8 +43,8 @@ class PollResult:
         committed: group → committed offsets, for groups of all types except share groups.
         share: share group → share-partition start offsets.
         bounds: partition → log start and log end offset.
-        hidden: groups for which brokers may have left out offsets, because the user lacks permissions; None if the
-            permissions are unknown.
+        hidden: ids of groups for which brokers might have left out offsets, because kgtui's user lacks permissions;
+            None if the permissions are unknown.
         faults: pairs (scope, fault). The scope is a value of column `scope` of table `faults`, such as `offsets`.
     """
 
@@ -96,6 +96,8 @@ class ChangeTracker:
         """Update the state of some groups from a poll, and append the changed rows to `out`.
 
         Args:
+            result: the values that the poll read.
+            groups: ids of the groups to update.
             at: time of the poll, in milliseconds since the epoch.
             out: table name → list of rows.
         """
@@ -128,7 +130,7 @@ class ChangeTracker:
         }
         for key, row in faults.items():
             old = self._faults.get(key)
-            # The message of a fault is not compared, because it may contain a time that differs in each poll.
+            # The message of a fault is not compared, because it might contain a time that differs in each poll.
             if old is None or old[0] != row[0]:
                 self._faults[key] = row
                 out["faults"].append((*key, False, *row))
@@ -151,7 +153,7 @@ class ChangeTracker:
         return out
 
     def _may_lack_topics(self, group: str, result: PollResult, refused: Set[TopicPartition]) -> bool | None:
-        """Return whether brokers may have left out offsets of a group, because kgtui's user lacks permissions.
+        """Return whether brokers might have left out offsets of a group, because kgtui's user lacks permissions.
 
         The result is None if this is unknown.
 

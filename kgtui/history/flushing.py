@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_WAITING_ROWS = 1_000_000
-"""Maximum number of rows that wait in memory while the lake cannot be written. If there are more, all are dropped.
+"""Maximum number of rows that wait in memory while the lake cannot be written.
+
+If there are more rows, all waiting rows are dropped.
+
 
 Example: if every poll adds 17,000 changed rows, and polls are ten seconds apart, the limit is reached after about ten
 minutes.

@@ -66,9 +66,9 @@ def _may_lack_topics(groups: Mapping[int, list[dict[str, Any]]], since: float) -
 
 
 def faults_of(faults: pa.Table, group: str) -> pa.Table:
-    """Return the faults that can be the reason why a poll did not read the offsets of a group.
+    """Return the rows of faults that can be the reason why a poll did not read the offsets of a group.
 
-    They are the faults of this group, of all brokers, and of the whole cluster.
+    These are faults of this group, faults of any broker, and faults of the whole cluster.
 
     Args:
         faults: rows of table `faults`.
@@ -158,7 +158,7 @@ def _change_points(
     polls: Mapping[int, PollChange],
     recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
-    """Return the state of a group at the first poll, and at each poll at which this state changed."""
+    """Return the states of a group, oldest first: its state at the first poll, and at each poll that changed it."""
     change_points: list[ChangePoint] = []
     member_ids: frozenset[str] = frozenset()
     state = ChangePoint(0.0, listed=False)
@@ -311,10 +311,13 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     """Return a dict from the names `written`, `read` and `rewound` to columns with numbers of records.
 
-    Each row of `columns` describes one partition at one poll. The numbers say by how many records the log end offset
-    has increased (`written`) and the position has moved forward (`read`) or backward (`rewound`) since the partition's
-    previous row. A number is null if it is unknown or would be negative. `columns` must be sorted by topic, partition
-    and poll.
+    Each row of `columns` describes one partition at one poll, and is compared with the partition's previous row:
+
+    - `written`: number of records by which the log end offset has increased
+    - `read`: number of records by which the position has moved forward
+    - `rewound`: number of records by which the position has moved backward
+
+    A number is null if it is unknown or would be negative. `columns` must be sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

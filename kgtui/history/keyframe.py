@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Two limits for converting the rows of a block to Python one group at a time: number and fraction of its groups.
+"""Limits for the conversion of Arrow rows to Python objects: a number of groups, and a fraction of all loaded groups.
 
-If the number of requested groups exceeds both limits, all rows of the block are converted in one step, because that is
-faster.
+Rows are converted one group at a time until the number of requested groups exceeds both limits. Then all loaded rows
+are converted in one step, because that is faster.
 """
 
 
@@ -83,7 +83,7 @@ class KeyframeTable:
         return len(self._rows)
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the block that may contain rows of a group; None if no block does.
+        """Return the index of the only block that can contain rows of a group; None if there is no such block.
 
         Args:
             group: group id, with lone surrogates escaped.
@@ -100,7 +100,7 @@ class KeyframeTable:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return the rows of a block, in one object with the rows of all blocks that were read in the same step."""
+        """Return an object with the rows of a block, and of all other blocks that were read in the same step."""
         self.load([index])
         return self._blocks[index]
 
@@ -127,7 +127,7 @@ class _KeyframeRows:
     def after(self, poll: int) -> pa.Table:
         """Return the rows that describe the state at a poll: the newest row of each key up to this poll.
 
-        Keys whose newest row says that the object no longer exists (column `gone`) are left out.
+        A group, member or partition is left out if `gone` is true in its newest row, because it no longer exists.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -190,7 +190,8 @@ class TableState:
 class BlockState:
     """The state of some groups at one poll, as rows of one recorded table.
 
-    They are the groups of the blocks that were read from disk in one step. Rows are converted to Python on demand.
+    It contains the groups of all blocks that were read from disk in one step. Arrow rows are converted to Python
+    objects on demand.
 
     Args:
         rows: one row per object that existed at the poll (such as a member), sorted by group.
@@ -247,11 +248,9 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def _spans(column: pa.ChunkedArray) -> dict[str, tuple[int, int]]:
-    """Return a dict: value of the column → (index of its first row, index after its last row).
+    """Return a dict: value of the column → pair (index of the first row with this value, index after the last one).
 
-    The key for null is an empty string.
-
-    Rows with equal values must be adjacent.
+    For null, the key is an empty string. Rows with equal values must be adjacent.
     """
     import pyarrow.compute as pc
 

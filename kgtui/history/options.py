@@ -18,7 +18,7 @@ class RecorderOptions:
         keyframe: time between two keyframes. At a keyframe, all rows are written, and at other polls, only the changed
             rows.
         describe: maximum time between two reads of the same group's description.
-        keep_days: age in full days at which polls are deleted; None keeps all polls.
+        keep_days: age at which polls are deleted from the lake, in full days; None to keep all polls.
     """
 
     interval: float = RECORD_INTERVAL

@@ -54,7 +54,10 @@ class PointInTime:
 
     @cached_property
     def listings(self) -> Mapping[str, Listing]:
-        """Group id → listing. Equal listings are the same object, which saves memory."""
+        """Group id → listing (type, protocol type, state and coordinator), for all groups that existed at this poll.
+
+        Groups with equal values share one `Listing`, which saves memory.
+        """
         seen_rows: dict[RowValues, Listing] = {}
         result: dict[str, Listing] = {}
         for group, row in self._groups.all("type", "protocol", "state", "coordinator"):
@@ -63,9 +66,9 @@ class PointInTime:
 
     @cached_property
     def hidden(self) -> Mapping[str, bool]:
-        """Group id → whether brokers may have hidden offsets because the recorder's user lacked permissions.
+        """Group id → whether brokers might have hidden offsets because the recorder's user lacked permissions.
 
-        The result lacks groups for which the recorder did not store this.
+        Groups for which the recorder did not know this are missing.
         """
         found = self._groups.all("offsets_may_be_hidden")
         return {group: hidden is True for group, (hidden,) in found if hidden is not None}
@@ -177,8 +180,8 @@ class LagChange(NamedTuple):
 
     Attributes:
         before, after: the lag at the earlier and at the later poll, in records; None if unknown.
-        hidden_before, hidden_after: whether brokers may have left out topics at this poll. If so, the real lag can be
-            higher.
+        hidden_before, hidden_after: whether brokers might have left out topics at the earlier and at the later poll. If
+            so, the real lag at this poll can be higher.
     """
 
     group: str
@@ -191,7 +194,7 @@ class LagChange(NamedTuple):
     def by(self) -> int:
         """Increase of the lag in records; negative if the lag decreased.
 
-        The value is 0 if one of the two lags is unknown. It is also 0 if brokers may have left out topics in one poll
+        The value is 0 if one of the two lags is unknown. It is also 0 if brokers might have left out topics in one poll
         but not in the other, because the lags are then not comparable.
         """
         if self.before is None or self.after is None or self.hidden_before is not self.hidden_after:
@@ -208,8 +211,9 @@ class Comparison:
     Attributes:
         joined: groups that exist only at the later poll.
         left: groups that exist only at the earlier poll.
-        relisted: tuples (group, earlier listing, later listing) of listings that differ.
-        members_joined, members_left: pairs (group id, member id).
+        relisted: tuples (group id, earlier listing, later listing), for groups whose listings differ.
+        members_joined, members_left: pairs (group id, member id), for members that exist only at the later poll
+            (joined) or only at the earlier poll (left).
         moved: partitions whose owners differ.
         lags: groups whose lags differ, largest increase first.
     """

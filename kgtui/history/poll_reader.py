@@ -83,7 +83,7 @@ def read_polls(
 class _GroupStates:
     """The recorded state of some groups at one poll.
 
-    Call `go_to` for the keyframe first, and then for each later poll in order.
+    Call `go_to` for a keyframe (a poll with all rows) first, and then for each of the following polls in order.
     """
 
     def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
@@ -101,7 +101,7 @@ class _GroupStates:
         self._reads: dict[str, GroupRead] = {}
 
     def go_to(self, poll: RecordedPoll) -> None:
-        """Apply the changes of a poll, which must be the first poll after the poll of the previous call."""
+        """Apply the changes of a poll. It must be the next recorded poll after the poll of the previous call."""
         changed, moved = self._apply_group_changes(poll.ms), set[str]()
         for group, topic, partition, gone, *row in self._tables["partitions"].at(poll.ms):
             moved.add(group)
@@ -151,8 +151,9 @@ class _GroupStates:
     def read_at(self, poll: RecordedPoll) -> PollRead:
         """Return the description and offsets of each group at the poll of the last call of `go_to`.
 
-        A value that the poll could not read is None in the result. For a later poll without a fault, the result
-        contains the last known value again, even if this poll recorded no new value.
+        If the poll could not read the description or the offsets of a group, they are None in the result. The result
+        for the next poll without this fault contains them again. If that poll recorded no new values, because nothing
+        had changed, the result contains the last known values.
         """
         reads = dict(self._reads)
         for scope, fault in self._faults.values():

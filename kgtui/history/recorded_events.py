@@ -39,8 +39,8 @@ Positions = dict["TopicPartition", int]
 PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
 """Dict: time of a poll, in milliseconds since the epoch → group id → pair (positions before, positions after the poll).
 
-A position is a committed offset or a share-partition start offset. Only changes of positions that may be events are
-included.
+A position is a committed offset or a share-partition start offset. Only those changes of positions are included that
+can be events.
 """
 
 _POSITION_COLUMNS = ("poll", "group", "topic", "partition", "gone", "committed", "spso", "owner")
@@ -135,7 +135,7 @@ class _RecordedState:
         """Apply the changes of a poll to the rows of all groups, and return the events of the groups.
 
         Args:
-            moved: group id → pair (positions before, positions after the poll), for the groups with changes that may be
+            moved: group id → pair (positions before, positions after the poll), for the groups with changes that can be
                 events. Positions are committed offsets or share-partition start offsets.
             whole: whether the poll is a keyframe.
         """
@@ -245,7 +245,7 @@ class _RecordedState:
         return pc.unique(groups["group"].cast("string").filter(empty))
 
     def _read_positions(self, keyframe: int, until: int, memberless: pa.Array) -> PositionChanges:
-        """Find positions that moved backward, and all changed positions of the groups in `memberless`.
+        """Find all positions that moved backward and, for the groups in `memberless`, all positions that changed.
 
         Arrow is used, because a recording can have millions of positions.
 
@@ -273,7 +273,7 @@ class _RecordedState:
 
 
 def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> pa.Table:
-    """Return the changes of committed and share-partition start offsets that may be events.
+    """Return the changes of committed offsets and share-partition start offsets that can be events.
 
     The result has columns `poll`, `group`, `topic`, `partition`, `before` and `after`.
 

@@ -144,7 +144,9 @@ class Recorder:
         await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
 
     def _gap_after_restart(self, before: int | None) -> str:
-        """Return why polls are missing before the first poll. Notify the user if the previous recorder crashed.
+        """Return why polls are missing before this recorder's first poll, as text for the column `gap`.
+
+        If the previous recorder crashed, also notify the user.
 
         Args:
             before: time of the newest poll in the lake, in ms since the epoch; None if the lake has no polls.
@@ -373,7 +375,7 @@ class Poller:
         )  # fmt: skip
 
     def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
-        """Return the ids of the groups to describe, and broker id → ids of the groups that it coordinates."""
+        """Return a pair: ids of the groups to describe, and a dict: broker id → ids of the groups it coordinates."""
         brokers: dict[int, list[str]] = defaultdict(list)
         for group, listing in listings.items():
             brokers[listing.coordinator].append(group)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 _CACHED_KEYFRAMES = 3
-"""Number of keyframes (polls with all rows) that stay in memory, so that stepping to the next one and back is fast."""
+"""Number of keyframes (polls with all rows) that stay in memory, so that stepping between adjacent polls is fast."""
 
 _CACHED_DAYS = 64
 """Number of `DayOfChanges` (changes to one group on one day) that stay in memory for later calls of `next_change`."""
@@ -156,7 +156,9 @@ class RecordingReader:
         return self._polls.keyframes(until.ms)
 
     def rows_since(self, table: Table, columns: Sequence[str], keyframe: int, poll: RecordedPoll) -> pa.Table:
-        """Return the rows of a table from a keyframe up to the last poll before the first keyframe after `poll`.
+        """Return the rows of a table from a keyframe up to the newest poll that belongs to the keyframe of `poll`.
+
+        All polls from one keyframe up to the next keyframe belong to the first of these two keyframes.
 
         Args:
             columns: names of the columns to return; `poll` must be one of them.
@@ -240,7 +242,7 @@ class RecordingReader:
         return None
 
     def disappeared_at(self, group: str) -> float | None:
-        """Return when a group last disappeared: the time of the first poll without it, in seconds since the epoch.
+        """Return the time at which a group last disappeared: the first poll without it, in seconds since the epoch.
 
         The result is None if the group was never recorded, or still existed at the last poll.
         """

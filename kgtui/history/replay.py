@@ -108,11 +108,10 @@ class ReplayAdmin:
         return await self._go(lambda: self.recording.step(self.poll, by))
 
     async def next_change(self, group: str, *, back: bool = False) -> RecordedPoll | None:
-        """Show and return the next later poll at which a group changed.
+        """Show and return the next poll at which a group changed, after the poll that is shown.
 
-        If `back` is true, show and return the last earlier poll instead.
-
-        If there is no such poll, keep the current poll and return None.
+        If `back` is true, search for the nearest earlier poll instead. If there is no such poll, keep the current poll
+        and return None.
         """
         return await self._go(lambda: self.recording.next_change(group, self.poll, back=back))
 
@@ -209,7 +208,7 @@ class ReplayAdmin:
         return Answer({}, missing, Coverage((0, 0), (0, len(missing))))
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return the newest recorded retention, which may be newer than the poll that is shown."""
+        """Return the retention that the recorder stored last. It can be newer than the poll that is shown."""
         stored = await asyncio.to_thread(load_retention, LakeFolder.of(self.recording.path))
         if stored == Retention():
             return Answer(
@@ -221,9 +220,9 @@ class ReplayAdmin:
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
         """Return the permissions of the recorder's user that the recorder stored last.
 
-        One of them is replaced: whether this user had DESCRIBE on all topics is taken from the poll that is shown. It
-        is false if brokers may have hidden offsets of every group at this poll, and true otherwise. Recordings of an
-        older kgtui do not contain this for each poll. For them, all stored permissions are returned unchanged.
+        Only the permission to see topics (DESCRIBE on all topics) is taken from the poll that is shown. The user lacked
+        it at this poll if brokers might have hidden offsets of every group. Recordings of an older kgtui do not contain
+        this for each poll. For them, all stored permissions are returned unchanged.
         """
         return await asyncio.to_thread(self._access)
 

@@ -41,13 +41,13 @@ class StateTimes(NamedTuple):
 
 
 class StateChanges:
-    """The times at which groups changed their states, up to the last poll before the first keyframe after `poll`.
+    """The times at which groups changed their states, in a part of a recording.
 
     A keyframe is a poll with all rows, and the polls until the next keyframe belong to it. The constructor reads the
-    times from disk, so that calls of `at` are fast for all polls of the newest keyframe that was searched.
+    times from disk. Calls of `at` are then fast for all polls that belong to the newest keyframe that was searched.
 
     Args:
-        poll: a poll. The search covers the keyframe of this poll and earlier keyframes.
+        poll: a poll. The keyframe of this poll and earlier keyframes are searched, with all polls that belong to them.
         groups: number of groups at this poll. The more groups there are, the fewer keyframes are searched.
 
     Raises:
