@@ -29,8 +29,8 @@ class ConsumedTopic:
     """A topic that a group reads, and how the group commits offsets for the topic.
 
     Attributes:
-        topic: the topic, which may have been deleted.
-        commits: determines which offsets the group has committed at a given time.
+        topic: the topic. It can be a deleted topic for which the group still has committed offsets.
+        commits: pattern from which the committed offsets of the group at any time are computed.
         without: partitions for which the group has no committed offset.
         metadata: the metadata string in each offset commit.
         subscribed: False if no member subscribes to the topic.
@@ -60,11 +60,13 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GroupKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type"):
-    """The properties that scenario files set for groups of all types.
+    """The properties of a group that scenario files can set, for groups of all types.
 
-    Each group type has a subclass, whose tag is the value of `type` in a scenario file.
+    Each group type has a subclass with additional properties. The tag of the subclass is the value of the key `type` in
+    scenario files.
 
     Attributes:
+        client: the client ids, instance ids, racks and hosts of the members.
         phases: the states during a rebalance, with their durations; None for the default of the group type.
         epoch: the group epoch, or the generation of a classic group, at the start of the cluster.
     """
@@ -80,10 +82,15 @@ _KeysClass = type[GroupKeys]
 class Group(ABC):
     """A group whose state, members and commits are computed from the time, and not stored.
 
-    In all methods, `t` is in seconds since the start of the cluster.
+    In all methods, `t` is in seconds since the start of the cluster. A `Slot` identifies one member of the group.
 
     Attributes:
         name: group id.
+        schedule: determines which members the group has at any time.
+        topics_read: the topics that the group reads.
+        phases: the states of the group in a rebalance, with their durations.
+        epoch: the group epoch, or the generation of a classic group, at the start of the cluster.
+        seed: number from which the ids and hosts of the members are derived.
         keys: the properties that scenario files set, passed to the constructor as keyword arguments.
     """
 
@@ -123,9 +130,9 @@ class Group(ABC):
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state in Kafka's spelling. It depends on the time since the members last changed.
+        """Return the state of the group if it has these members, in Kafka's spelling.
 
-        This time is `membership.since`: shortly after a change, the group is in a rebalance.
+        If the members have changed shortly before (`membership.since`), the group is in a rebalance.
         """
         if not membership.slots:
             return "Empty"
@@ -147,7 +154,7 @@ class Group(ABC):
         """
 
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
-        """Yield each topic with a list of `(partition, committed offset)`.
+        """Yield a pair for each topic with commits: the topic, and a list of pairs `(partition, committed offset)`.
 
         Offsets do not change while the group has no members, or while its members do not read because of a rebalance.
         """
@@ -160,7 +167,7 @@ class Group(ABC):
                 yield read, pairs
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield each topic with a list of `(partition, share-partition start offset, lag)`.
+        """Yield a pair for each topic: the topic, and a list of `(partition, share-partition start offset, lag)`.
 
         Yield nothing if the group is not a share group.
         """
@@ -171,13 +178,13 @@ class Group(ABC):
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
     def member_id(self, slot: Slot) -> str:
-        """Return a member id in the format of ids that brokers generate."""
+        """Return the id of a member, in the format of ids that brokers generate: client or instance id, and a UUID."""
         if self.client.static:
             return f"{self.instance_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
         return f"{self.client_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
 
     def kafka_member_id(self, slot: Slot) -> str:
-        """Return a member id in the format of ids that clients generate since KIP-848."""
+        """Return the id of a member, in the format of ids that clients generate since KIP-848."""
         return hash_kafka_id(self.seed, self.name, slot)
 
     def client_id(self, slot: Slot) -> str:
@@ -193,13 +200,13 @@ class Group(ABC):
         return racks[slot.number % len(racks)] if racks else None
 
     def host(self, slot: Slot) -> str:
-        """Return the host of a member as a slash and an IPv4 address. Two members run on each host."""
+        """Return the host of a member as brokers report it: a slash and an IPv4 address. Each host has two members."""
         return hash_host(self.seed, self.client.host or self.name, slot.number // 2)
 
     def assign_ranges(self, slots: Sequence[Slot]) -> list[Assignment]:
-        """Divide the partitions of each subscribed topic into ranges of similar size, and assign them to the slots.
+        """Divide the partitions of each subscribed topic into ranges of similar size, and assign them to the members.
 
-        Return one assignment per slot, in the order of `slots`.
+        Return one assignment per member, in the order of `slots`, which identify the members.
         """
         assignments: list[Assignment] = [[] for _ in slots]
         for read in self.topics_read:

@@ -75,7 +75,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     domain: str = "connect.svc"
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the metadata (including the worker's URL) and the assignment of each worker, both as encoded bytes."""
+        """Return the metadata and the assignment of each worker, both as encoded bytes. Metadata contain a URL."""
         version = {"default": 0, "compatible": 1}.get(self.name, 2)
         leader = group.member_id(membership.slots[0])
         leader_url = self._url(group, membership.slots[0].number)
@@ -105,9 +105,10 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the tasks that the leader's assignment contains as revoked.
+        """Return the revoked tasks in the assignment of the leader.
 
-        For 30 s after a worker has joined, this is one task of the first connector; at other times, there are none.
+        For 30 seconds after a worker has joined, this is one task of the first connector. At all other times, there are
+        no revoked tasks.
         """
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
@@ -134,7 +135,7 @@ class SchemaRegistryMemberData(
     Attributes:
         name: name of the protocol.
         domain: domain of the registries' host names.
-        ineligible: numbers (`Slot.number`) of the registries that cannot become the primary.
+        ineligible: numbers (`Slot.number`, from 0) of the registries that cannot become the primary.
         duplicate: whether all registries of the group have the same URL, which is a configuration error. As with real
             registries, each assignment then contains the error code `DUPLICATE_URLS`, and there is no primary.
     """
@@ -190,10 +191,10 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 AnyMemberData: TypeAlias = ConsumerMemberData | ConnectMemberData | SchemaRegistryMemberData | RawMemberData
-"""Classes that encode the member data of a Stable group.
+"""Any class that encodes the member data (metadata and assignments) of a Stable classic group.
 
-Their attribute `name` is the name of the protocol that all members support. For consumers, it is the name of the
-assignor.
+The attribute `name` of each class is the name of the protocol that all members support. For consumers, it is the name
+of the assignor.
 """
 
 
@@ -203,7 +204,7 @@ class ClassicKeys(GroupKeys, tag="classic", frozen=True, forbid_unknown_fields=T
     Attributes:
         protocol: the protocol type, such as `consumer` or `connect`; empty for a simple group.
         member_data: settings from which the metadata and the assignments of the members are generated.
-        outlives: number of seconds without members after which the group is Dead; None if it stays Empty.
+        outlives: number of seconds after which a group without members becomes Dead; None if it stays Empty.
     """
 
     protocol: str = "consumer"

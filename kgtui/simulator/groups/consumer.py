@@ -17,7 +17,8 @@ class ConsumerKeys(GroupKeys, tag="consumer", frozen=True, forbid_unknown_fields
     Attributes:
         assignor: name of the assignor on the broker.
         regex: the regular expression that members subscribe to; if empty, they subscribe to topic names.
-        classic: numbers of the slots whose members still use the classic protocol, because the group is being migrated.
+        classic: numbers (`Slot.number`, from 0) of the members that still use the classic protocol, because the group
+            is being migrated to the consumer protocol.
     """
 
     assignor: str = "uniform"
@@ -84,6 +85,7 @@ class ConsumerGroup(Group):
         """Return whether a member has adopted its target assignment.
 
         Args:
+            state: state of the group. While it is Reconciling, the members adopt their target assignments one by one.
             index: index of the member in `membership.slots`.
         """
         if state in ("Assigning", "NotReady"):
@@ -96,7 +98,7 @@ class ConsumerGroup(Group):
 
 
 def retained(previous: Assignment, target: Assignment) -> Assignment:
-    """Return the partitions that are in both assignments: those that the member keeps reading while it reconciles."""
+    """Return the partitions that are in both assignments. A member keeps reading them while it reconciles."""
     targeted = {topic.name: set(partitions) for topic, partitions in target}
     both = [(topic, [p for p in partitions if p in targeted.get(topic.name, ())]) for topic, partitions in previous]
     return [(topic, partitions) for topic, partitions in both if partitions]

@@ -36,7 +36,7 @@ class ShareGroup(Group):
         return self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return a row of a ShareGroupDescribe response.
+        """Return the row of the group in a ShareGroupDescribe response.
 
         If the group has no members, its assignment epoch is one lower than its group epoch.
         """
@@ -64,7 +64,11 @@ class ShareGroup(Group):
         }
 
     def _assignment(self, index: int, members: int) -> Assignment:
-        """Assign partitions round robin, but at least two to each member, so that several members read a partition."""
+        """Return the assignment of the member with this index.
+
+        Partitions are assigned round robin. In addition, each member gets two adjacent partitions of each topic, so
+        that several members read the same partition.
+        """
         rows: Assignment = []
         for read in self.topics_read:
             count = read.topic.partitions
@@ -77,7 +81,7 @@ class ShareGroup(Group):
         return iter(())
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield each topic with a list of `(partition, start offset, lag)`.
+        """Yield a pair for each topic: the topic, and a list of `(partition, share-partition start offset, lag)`.
 
         If a share partition is not initialized, its start offset and lag are -1.
         """

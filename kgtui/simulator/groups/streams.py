@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.membership import Membership, Slot
 
 Tasks = dict[str, list[int]]
-"""Dict: subtopology id → partitions of the subtopology's tasks. A task is identified by these two values."""
+"""Tasks as a dict: subtopology id → partitions. A task is identified by its subtopology and its partition."""
 
 
 class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,8 +41,8 @@ class StreamsKeys(GroupKeys, tag="streams", frozen=True, forbid_unknown_fields=T
     Attributes:
         topology: the subtopologies. The index of a subtopology is its id.
         standbys: number of standby tasks per stateful task.
-        warming: number of seconds after a change of the members during which stateful tasks have warm-up tasks on
-            a different thread.
+        warming: number of seconds for which stateful tasks have warm-up tasks on a different thread after the members
+            of the group have changed.
         endpoint: whether processes report an endpoint for interactive queries.
     """
 
@@ -171,10 +171,11 @@ class StreamsGroup(Group):
         }
 
     def _offsets(self, tasks: list[dict[str, Any]], t: float, *, behind: int) -> list[dict[str, Any]]:
-        """Return, for each task, the changelog offset up to which the task has restored its state.
+        """Return the changelog offset up to which each task has restored its state, as rows of a response.
 
         Args:
-            behind: number of records by which these offsets are below the log end offsets.
+            tasks: the tasks, as rows with `SubtopologyId` and `Partitions`.
+            behind: number of records between the returned offset and the log end offset; 0 for the log end offset.
         """
         return [
             {"SubtopologyId": row["SubtopologyId"], "Partition": p, "Offset": max(0, 40_000 + int(t) * 3 - behind)}

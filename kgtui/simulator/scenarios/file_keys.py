@@ -35,30 +35,31 @@ from kgtui.simulator.membership import (
 from kgtui.simulator.topics import Topic
 
 _DELETED_RECORDS = 400_000
-"""Number of records per partition that retention has deleted before the cluster starts.
+"""Number of records that retention has deleted from a partition before the cluster starts.
 
-It applies to topics that have the key `kept`.
+It applies only to topics with the key `kept`.
 """
 
 _DELETED_BASE = 48_000
-"""Log end offset of each partition of a deleted topic."""
+"""Log end offset of partition 0 of a deleted topic. The other partitions have slightly higher log end offsets."""
 
 AnyPattern: TypeAlias = Steady | Lagging | Draining | Batch | Stuck | BelowLogStart | NeverCommitted | VariableSpeed
 AnyGroupKeys: TypeAlias = ClassicKeys | ConsumerKeys | ShareKeys | StreamsKeys
 GROUP_CLASSES: dict[type, type[Group]] = {
     group_class.keys_class: group_class for group_class in (ClassicGroup, ConsumerGroup, ShareGroup, StreamsGroup)
 }
-"""Class with the keys of a group type, such as `ConsumerKeys` → class of these groups, such as `ConsumerGroup`."""
+"""Dict: class with the keys of a group type, such as `ConsumerKeys` → class of its groups, such as `ConsumerGroup`."""
 
 
 class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """The value of one topic in `[topics]`.
+    """The properties of one topic in the table `[topics]` of a scenario file.
 
     Attributes:
-        rate: average records per second in the slowest partition.
+        partitions: number of partitions.
+        rate: average number of records per second that are written to the slowest partition.
         kept: number of records per partition that retention keeps; None for the default of `Topic`.
-        configs: configs that differ from the defaults.
-        deleted: whether the topic was deleted. Groups may still have committed offsets for it.
+        configs: topic configs that differ from the defaults.
+        deleted: whether the topic was deleted. Groups can still have committed offsets for a deleted topic.
     """
 
     partitions: int
@@ -78,7 +79,7 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A topic that a group reads: one table in the group's key `reads`.
+    """A topic that a group reads: one table in the array `reads` of the group.
 
     Attributes:
         topic: name of the topic, which must be in `[topics]`. All other keys are documented in `ConsumedTopic`.
@@ -92,16 +93,18 @@ class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The id, members and topics of a group.
+    """One table in `[[groups]]` of a scenario file: the id, members, topics and other properties of a group.
 
-    Exactly one of the keys `members`, `constant`, `rotation` and `schedule` is set.
+    Exactly one of the keys `members`, `constant`, `rotation` and `schedule` must be set.
 
     Attributes:
+        id: group id.
         members: number of members that never change.
         constant: members that never change, with a fixed time since the last change. A small time keeps the group in a
             rebalance.
         rotation: members that change in an endless rotation.
         schedule: members that join and leave at given times.
+        reads: the topics that the group reads.
         configs: group configs that differ from the defaults.
         keys: all other keys of the table. They are documented in the class of the group type, such as `ConsumerKeys`.
     """
@@ -147,7 +150,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
-    """A long group id: `prefix`, filled up with the character `fill` to `length` characters."""
+    """A long group id: `prefix`, followed by as many characters `fill` as are needed for `length` characters."""
 
     prefix: str
     fill: str
@@ -157,14 +160,14 @@ class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
 class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     """Hostile group ids: ids that many programs handle incorrectly, such as ids with escape sequences.
 
-    For each id, the cluster gets a classic group that reads `topic`. It has one member and keeps up, or it has no
-    members and has committed only once, at the start of the cluster.
+    For each id, the cluster gets a classic group that reads `topic`. If the id is in `padded` or `empty`, the group has
+    no members, and has committed only once, at the start of the cluster. Otherwise, it has one member and keeps up.
 
     Attributes:
         topic: name of the topic that all these groups read.
         ids: the hostile ids, except very long ones.
-        padded: very long ids. Their groups have no members.
-        empty: those of `ids` whose groups have no members, so that the groups can be deleted.
+        padded: very long ids.
+        empty: those of `ids` whose groups have no members, so that these groups can be deleted.
     """
 
     topic: str

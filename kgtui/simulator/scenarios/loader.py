@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 class Scenario:
     """The topics and groups of a scenario.
 
-    If the scenario extends a different scenario, the topics and groups of that scenario come first.
+    If the scenario extends a different scenario, the topics and groups of the extended scenario come first.
 
     Attributes:
         topics: all topics except deleted ones.
+        groups: all groups.
         configs: group id → configs that differ from the defaults.
     """
 
@@ -85,8 +86,8 @@ def build_groups(specs: list[GroupSpec], topics: dict[str, Topic], seed: int, wh
     """Build the groups of a scenario file.
 
     Raises:
-        UsageError: a group id is used twice, a group does not have exactly one membership key, or a topic is not in
-            `topics`. The message begins with `where`.
+        UsageError: a group id is used twice, a group does not have exactly one of the keys `members`, `constant`,
+            `rotation` and `schedule`, or a topic is not in `topics`. The message begins with `where`.
     """
     groups: dict[str, Group] = {}
     for spec in specs:
@@ -111,7 +112,7 @@ def load_scenario(path: Path, *, seed: int) -> Scenario:
     """Read a scenario file and the files that it extends, and build their topics and groups.
 
     Args:
-        seed: the number from which topic ids are derived.
+        seed: number from which the ids of the topics are derived.
 
     Raises:
         UsageError: a file is invalid.
