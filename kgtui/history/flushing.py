@@ -30,7 +30,6 @@ MAX_WAITING_ROWS = 1_000_000
 
 If there are more rows, all waiting rows are dropped.
 
-
 Example: if every poll adds 17,000 changed rows, and polls are ten seconds apart, the limit is reached after about ten
 minutes.
 """

@@ -134,7 +134,7 @@ def _unread(
     faults: Mapping[int, list[dict[str, Any]]],
     recorded_polls: Iterable[RecordedPoll],
 ) -> set[int]:
-    """Return the times (ms since the epoch) of the polls that could not read the offsets because of a fault."""
+    """Return the times (ms since the epoch) of the polls that could not read the group's offsets because of a fault."""
     found: set[int] = set()
     active: set[tuple[object, object, object]] = set()
     coordinator: int | None = None
@@ -158,7 +158,7 @@ def _change_points(
     polls: Mapping[int, PollChange],
     recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
-    """Return the states of a group, oldest first: its state at the first poll, and at each poll that changed it."""
+    """Return the states of a group, oldest first: its state at the first poll, and at each later poll with a change."""
     change_points: list[ChangePoint] = []
     member_ids: frozenset[str] = frozenset()
     state = ChangePoint(0.0, listed=False)

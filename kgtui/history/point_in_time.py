@@ -181,7 +181,7 @@ class LagChange(NamedTuple):
     Attributes:
         before, after: the lag at the earlier and at the later poll, in records; None if unknown.
         hidden_before, hidden_after: whether brokers might have left out topics at the earlier and at the later poll. If
-            so, the real lag at this poll can be higher.
+            so, the real lag at that poll can be higher.
     """
 
     group: str

@@ -1,4 +1,4 @@
-"""Store the permissions of the recorder's user in the lake, so that a replay knows which offsets may be missing."""
+"""Store the permissions of the recorder's user in the lake, so that a replay knows which offsets might be missing."""
 
 from __future__ import annotations
 

@@ -107,7 +107,8 @@ class _RecordedState:
             yield poll, events if self._begun else []
             self._begun = True
             if whole:
-                # Forget older descriptions, so that a search that begins at this keyframe finds the same events.
+                # Forget older descriptions. A search that begins at this keyframe lacks them, too, and must find the
+                # same events as a search that begins earlier.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:

@@ -182,10 +182,10 @@ class Recorder:
             self._lost = "a poll failed"
 
     async def _start_keyframe(self, gap: str) -> None:
-        """Store all rows at the next poll (a keyframe), because earlier changes may be missing in the lake.
+        """Make the next poll a keyframe (a poll with all rows), because earlier changes might be missing in the lake.
 
         Args:
-            gap: why changes may be missing.
+            gap: why changes might be missing, as text for the column `gap`.
         """
         old, self._changes = self._changes, ChangeTracker()
         self._keyframe = None
@@ -310,7 +310,7 @@ class RetentionRefresher:
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
             # Delete the stored retention of topics that have no result. Do not delete it if there was a fault, because
-            # the fault may be the reason why there is no result.
+            # the fault can be the reason why there is no result.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")

@@ -198,7 +198,7 @@ class ReplayAdmin:
         precision: float = PRECISION,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
-        """Return no record times and a fault, because record times are not recorded."""
+        """Return an answer without record times and with a fault, because a recording does not contain these times."""
         return Answer({}, (Fault("NOT_SUPPORTED", "the times of records are not recorded"),))
 
     async def group_configs(

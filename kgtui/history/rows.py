@@ -201,7 +201,7 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues], *, hidden: bo
 
     Args:
         positions: partition → its row of table `partitions`.
-        hidden: whether brokers may have left out offsets of the group; None if unknown.
+        hidden: whether brokers might have left out offsets of the group; None if unknown.
     """
     committed: list[CommittedOffset] = []
     share: list[ShareOffset] = []

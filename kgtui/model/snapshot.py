@@ -115,12 +115,12 @@ class BrokerStatus:
     """How one broker responds when kgtui polls its list of groups.
 
     Attributes:
-        answered_at: time of the last successful response, in seconds since the epoch, or None.
+        answered_at: time of the last successful response, in seconds since the epoch; None if there was none.
         answered_since: time since which the broker has answered all polls without a long gap, in seconds since the
-            epoch, or None. kgtui has observed the groups of the broker since this time.
+            epoch. kgtui has observed the groups of the broker since this time. None if there was no response.
         took_ms: duration of the last successful poll in milliseconds; None if there was none.
         fault: why the newest poll failed; None if it succeeded or is still in flight.
-        groups: number of groups that the broker listed last (the groups that it coordinates), or None.
+        groups: number of groups in the broker's last list (the groups that it coordinates); None if there was no list.
         interval: current time between two polls, in seconds. It grows while the broker answers slowly.
         failures: number of failed polls since the last successful one.
         asked_at: time at which the poll in flight was sent, in seconds since the epoch; None if no poll is in flight.
@@ -218,7 +218,10 @@ class Snapshot:
 
     @property
     def hides_topics(self) -> bool:
-        """Whether brokers might hide topics from the user. False while the permissions of the user are unknown."""
+        """Whether brokers might hide topics from the user, because the user lacks permissions.
+
+        False while the permissions of the user are unknown.
+        """
         return self.access is not None and self.access.hides_topics
 
     @property

@@ -245,8 +245,8 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
     Args:
         wild: positions in `text` at which a character is a wildcard. At all other positions, the characters `*`, `?`
             and `%` are escaped. None if the value cannot have wildcards; these characters are then not escaped.
-        first: whether the term begins with this value. If so, a leading `!` and the first `:` are escaped, because they
-            have a special meaning there.
+        first: whether the term begins with this value. If so, a leading `!` and the first `:` in the value are escaped,
+            because they have a special meaning at the beginning of a term.
     """
     if not text:
         return '""'

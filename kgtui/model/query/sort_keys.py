@@ -81,7 +81,7 @@ def _harm(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _coordinator(snapshot: Snapshot, group: str) -> int | None:
-    # The listing is None if the tree still contains a group that the newest snapshot lacks.
+    # The listing is None if the group has disappeared since the tree on the screen was built.
     listing = snapshot.groups.get(group)
     return None if listing is None else listing.coordinator
 

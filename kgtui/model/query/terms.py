@@ -35,7 +35,12 @@ def negation(negated: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class IdMatch:
-    """One alternative of a term about the group id. `kind` is `word`, `regex` or `fuzzy`."""
+    """One alternative of a term about the group id.
+
+    Attributes:
+        kind: `word` if the id must contain `text`, `regex` if `text` is a regular expression, or `fuzzy` if the id must
+            contain the letters of `text` in this order.
+    """
 
     kind: str
     text: str

@@ -103,9 +103,11 @@ def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
 
 
 def _with_deviations(rows: DataFrame) -> DataFrame:
-    """Add `basis` (which earlier hours an hour is compared with), `hours` (their number), and three columns per series.
+    """Add the columns that compare an hour with earlier hours.
 
-    For `lag`, these are `lag_normal` (median), `lag_spread` (MAD) and `lag_deviation` (robust z-score).
+    These are `basis` (with which earlier hours the hour is compared), `hours` (number of these earlier hours), and
+    three columns for each key of `_SERIES`. For `lag`, the three columns are `lag_normal` (median), `lag_spread` (MAD)
+    and `lag_deviation` (robust z-score).
     """
     weeks, days = F.size("weeks") >= FEWEST, F.size("days") >= FEWEST
     rows = rows.withColumns({

@@ -96,7 +96,7 @@ def churn(
 
 
 def _decoded_churn(rebalances: DataFrame) -> DataFrame:
-    """Add up silver `rebalances` per group and the hour in which they began."""
+    """Return sums over silver `rebalances` per group and hour. A rebalance counts for the hour in which it began."""
     start, end = F.unix_millis("start"), F.unix_millis("end")
     return rebalances.groupBy("group", floor_to(start, HOUR).alias("hour")).agg(
         F.count(F.lit(1)).alias("rebalances"),
@@ -154,7 +154,8 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
 def _with_rate(rows: DataFrame) -> DataFrame:
     """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
 
-    - `per_hour`: the recorded rebalances, extrapolated to a whole hour, or the decoded rebalances if they are more
+    - `per_hour`: number of rebalances per hour. It is the larger of two numbers: the recorded rebalances, extrapolated
+      to a whole hour, and the decoded rebalances.
     - `records_held_up`: number of records that were written while the group rebalanced
     - `source`: whether a recording, decoded records, or both have data about the group in this hour
     - `flapping`: whether there are at least `RebalanceRate.FLAPPING_LEAST` rebalances, and `per_hour` is at least
@@ -180,8 +181,8 @@ def _to_table(rows: DataFrame) -> DataFrame:
         "hour": to_timestamp(F.col("hour")),
         "burst_since": to_timestamp(F.col("burst_since")),
         "last_rebalance": last,
-        # If the hour was not recorded, the time that its data cover is the time from the first to the last decoded
-        # rebalance.
+        # If the hour was not recorded, `covered_from` and `covered_to` are the times of the first and of the last
+        # decoded rebalance.
         "covered_from": F.coalesce("covered_from", first),
         "covered_to": F.coalesce("covered_to", last),
     }).transform(conform, CHURN)  # fmt: skip
@@ -197,7 +198,7 @@ def recorded_churn(
     Args:
         timeline: result of `poll_timeline`.
         groups, members, partitions: the recorded tables with these names.
-        since: time in milliseconds since the epoch. The counts of hours before `since` may be too small, because not
+        since: time in milliseconds since the epoch. The counts of hours before `since` can be too small, because not
             all earlier rows are read. None to read all rows.
 
     Returns:

@@ -3,7 +3,7 @@
 Gold `health` computes the status of the partition from its commit window.
 
 A commit window comes from one of two sources. The first source is polls (see `observed_windows`). The second source is
-silver `commits`. It also contains commits that do not change the offset, but it may be incomplete, because the topic
+silver `commits`. It also contains commits that do not change the offset, but it can be incomplete, because the topic
 `__consumer_offsets` is compacted. Therefore, a commit window from silver `commits` is used only if all of these
 conditions hold:
 

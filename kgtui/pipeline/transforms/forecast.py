@@ -29,7 +29,7 @@ _JUMPS = ("first_jump_at", "first_jump_start", "last_jump_at", "last_jump_start"
 _NOISE = 0.1
 """A group counts as falling behind only if it leaves at least this fraction of the written records unread.
 
-The same limit applies to the growth of the time lag, in seconds per second. A smaller fraction may be a measurement
+The same limit applies to the growth of the time lag, in seconds per second. A smaller fraction might be a measurement
 error, because even a group that keeps up seems slower between two commits.
 """
 
@@ -72,8 +72,8 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
     """Aggregate gold `lag` to one row per hour and partition or group (see `_hours`).
 
     Args:
-        since: first time to return, in milliseconds since the epoch; the beginning of an hour.
-        state: gold `forecast_state`, which replaces the rows of `lag` before `since`; None to use these rows.
+        since: beginning of the first hour to return, in milliseconds since the epoch; None to return all hours.
+        state: gold `forecast_state`, which replaces the rows of `lag` before `since`; None to use these rows of `lag`.
     """
     if since is None or state is None:
         return lag.transform(_with_deletion_rate).transform(_hours, since)
@@ -180,12 +180,13 @@ def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
 
 
 def _with_trend(rows: DataFrame) -> DataFrame:
-    """Add `trend` (growth of the lag in records/s), its standard error `trend_error`, `age_trend` and `drain_seconds`.
+    """Add the trends of the lag and the time lag, and the time until the group has caught up.
 
-    `age_trend` is the growth of the time lag in seconds per second. `drain_seconds` is the time until the time lag is
-    0. The time lag is used because the lag in records also changes with the traffic. If `age_trend` is unknown,
-    `drain_seconds` is the time until the lag in records is 0. It is null if the trend does not clearly fall.
-    `drain_min_seconds` and `drain_max_seconds` are the ends of a range around `drain_seconds`, and are added too.
+    - `trend`, `trend_error`: growth of the lag in records/s, and its standard error
+    - `age_trend`, `age_error`: growth of the time lag in seconds per second, and its standard error
+    - `drain_seconds`: time until the time lag is 0; null if the time lag does not clearly fall. The time lag is used
+      because the lag in records also changes with the traffic. If `age_trend` is unknown, the lag in records is used.
+    - `drain_min_seconds`, `drain_max_seconds`: ends of a range around `drain_seconds`
     """
     rows = rows.withColumns({
         "trend": _slope(""),
@@ -301,10 +302,10 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
 
 
 def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Add `behind_since` and `behind_since_at_least` (see gold `forecast`) to the group rows of each day's last hours.
+    """Add `behind_since` and `behind_since_at_least` (see gold `forecast`), for groups in the last two hours of a day.
 
-    Rows of earlier hours get no values, because computing them is slow (each row needs the time lags of a whole day),
-    and because kgtui shows only the values of the newest rows.
+    In all other rows, the two columns are null. Computing them is slow, because each row needs the time lags of a whole
+    day, and kgtui shows only the values of the newest rows.
     """
     # The rows are read twice, first to find the groups with a backlog, then to add the times at which the backlogs
     # began.

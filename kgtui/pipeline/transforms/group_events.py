@@ -135,7 +135,7 @@ def with_created(events: DataFrame) -> DataFrame:
     """Set the column `created`: whether a record is the first one about a group since its creation.
 
     `created` is true for the first record after a tombstone, and for the oldest record of a group if its epoch is 0 or
-    1. If the epoch of the oldest record is higher, `created` is null, because compaction may have removed earlier
+    1. If the epoch of the oldest record is higher, `created` is null, because compaction might have removed earlier
     records.
 
     Args:

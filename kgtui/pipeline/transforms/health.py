@@ -44,7 +44,7 @@ _ROW = (
     "first_commit", "last_commit", "undecided", "offsets_may_be_hidden", "max_lag_topic", "max_lag_partition", "basis",
     "members", "started",
 )  # fmt: skip
-"""Columns that are computed before the columns with the times of problems.
+"""Columns that are computed first. The columns with the times of problems, such as `bad_since`, are added later.
 
 `started` is not a column of gold `health`. It is only used to compute `bad_since`.
 """
@@ -122,8 +122,8 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     return rows.drop("verdict")
 
 
-# Each of Burrow's rules is a Spark expression over the columns `commits`, `lag`, `lowest_end` and `now` of a window
-# (see `observed_windows`), and is named like the function in `kgtui.model.burrow` that applies the same rule.
+# Each of Burrow's rules is a Spark expression over the columns `commits`, `lag`, `lowest_end` and `now` of rows with
+# commit windows (see `observed_windows`). It has the name of the function in `kgtui.model.burrow` with the same rule.
 
 
 def commit_status(options: Options = DEFAULTS) -> Column:
@@ -232,7 +232,10 @@ def _lately_caught_up() -> Column:
 
 
 def _rewound() -> Column:
-    """Return whether the offset decreased, and no later commit has reached the offset from before the decrease."""
+    """Return an expression that is true if the committed offset decreased within the commit window and stayed lower.
+
+    It is false if a later commit has reached the offset from before the first decrease.
+    """
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("last"), nothing.alias("before"), F.lit(False).alias("recovered"))
 
@@ -313,8 +316,8 @@ def _with_group_row(rows: DataFrame) -> DataFrame:
     is_bad = F.col("worst") > Status.OK
     affected = F.size(F.filter("bad", lambda row: row["status"] == _status_name(F.col("worst"))))
     full = F.when(F.col("partitions") > 0, F.col("full") / F.col("partitions")).otherwise(0.0)
-    # If offsets of the group may be hidden by ACLs, its status is computed from the visible offsets only, and its true
-    # status might be ERR.
+    # If ACLs might hide offsets of the group, its status is computed from the visible offsets only, and its true status
+    # might be ERR.
     undecided = F.greatest("undecided", F.when(F.col("offsets_may_be_hidden"), F.lit(Status.ERR.value)))
     total = _row({
         "status": F.when(F.col("read"), _status_name(status)),

@@ -28,8 +28,8 @@ DECODED = f"struct<ring: array<{COMMIT}>, at: bigint, record_offset: bigint, log
 """Spark type of the part of a state that comes from silver `commits`; null if the state was computed without them.
 
 - `ring`: the newest commits of the partition; null without commits
-- `at`, `record_offset`: time in milliseconds, and offset in `__consumer_offsets`, of the record of the newest commit or
-  tombstone
+- `at`: time of the record of the newest commit or tombstone, in milliseconds
+- `record_offset`: offset of this record in `__consumer_offsets`
 - `log_end`: newest known log end offset of the partition
 """
 
@@ -47,7 +47,8 @@ STATE = f"""struct<
 >"""
 """Spark type of the state of one partition. The column `state` of gold `health_state` contains it as JSON.
 
-The fields are explained in `observed_windows`, and `decoded` in `DECODED`.
+`recorded` has the columns `RECORDED` of the newest row of table `partitions`, and `decoded` is explained in `DECODED`.
+The module `observed_windows` explains all other fields, in the functions `observed_windows` and `_with_saved_values`.
 """
 
 

@@ -190,7 +190,7 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
     The time lag is the age of the first unread record, which is the record at the position. This record was written
     between two polls. At the first of them, the log end offset was not yet greater than the position. At the second
     one, it was greater. The time at which the record was written is interpolated between these two polls. If the first
-    poll is missing, or if there is a gap between the two polls, the time of the second poll is used. The record may
+    poll is missing, or if there is a gap between the two polls, the time of the second poll is used. The record might
     then be older, so `time_lag_at_least` is true.
 
     Args:

@@ -76,8 +76,8 @@ def _table(index: int) -> Column:
 def crc32_inverse_tables() -> tuple[list[int], ...]:
     """Return four tables with 256 numbers each that invert CRC-32.
 
-    Look up each byte of the checksum in its own table, the lowest byte in the first. The XOR of the results is the four
-    bytes as a big-endian number.
+    Look up each byte of the checksum in its own table, the lowest byte in the first table. The XOR of the four results
+    is the number whose big-endian bytes have this checksum.
     """
     of_zero = _invert(0)
     lowest = [_invert(value) for value in range(_BYTE_VALUES)]
@@ -113,7 +113,7 @@ _NEVER = b"\xff" * 8
 _UUID_SIZE = 16
 
 _ONE_BYTE = 126
-"""Maximum size of the metadata, in bytes, whose varint length takes up one byte in a commit of version 4."""
+"""Maximum size of the metadata in a commit of version 4, in bytes, for which the length field takes up one byte."""
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2

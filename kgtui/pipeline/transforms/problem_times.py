@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY = 86_400_000
-"""Maximum time before a row of gold `health` in which the beginning of its problem is searched, in milliseconds.
+"""How far back the beginning of a problem is searched, in milliseconds before the time of a row of gold `health`.
 
 Earlier time lags are left out.
 """

@@ -28,7 +28,7 @@ def rebalances(events: DataFrame) -> DataFrame:
 
     Args:
         events: all events of some groups, with the column `created`. If the events were selected with `needed_events`,
-            only the rebalances from the record offset `since` on are right.
+            only the rebalances from the record offset `since` on are correct.
     """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))
@@ -44,7 +44,7 @@ def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
 
     Args:
         stored: all rows of silver `group_events`, of which only a few columns are read.
-        new: new events. Some of them may already be in `stored`.
+        new: new events. Some of them can already be in `stored`.
     """
     first = new.groupBy(*_GROUP).agg(F.min("record_offset").alias("first"))
     before = stored.join(F.broadcast(first), [*_GROUP]).where("record_offset < first AND type <> 'classic'")

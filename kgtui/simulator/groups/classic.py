@@ -75,7 +75,10 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     domain: str = "connect.svc"
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the metadata and the assignment of each worker, both as encoded bytes. Metadata contain a URL."""
+        """Return the metadata and the assignment of each worker, both as encoded bytes.
+
+        The metadata contain the URL of the worker.
+        """
         version = {"default": 0, "compatible": 1}.get(self.name, 2)
         leader = group.member_id(membership.slots[0])
         leader_url = self._url(group, membership.slots[0].number)
@@ -232,7 +235,10 @@ class ClassicGroup(Group):
         return super().state_with(membership)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return a row of a DescribeGroups response. It has protocol and member data only if the group is Stable."""
+        """Return the row of the group in a DescribeGroups response.
+
+        The row contains the protocol and the member data only if the group is Stable.
+        """
         membership = self.membership(t)
         state = self.state_with(membership)
         stable = state == "Stable"

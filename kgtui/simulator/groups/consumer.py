@@ -39,7 +39,7 @@ class ConsumerGroup(Group):
         return super().member_id(slot) if slot.number in self.keys.classic else self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return a row of a ConsumerGroupDescribe response.
+        """Return the row of the group in a ConsumerGroupDescribe response.
 
         If the group is Reconciling, some members have not adopted their target assignments yet.
         """

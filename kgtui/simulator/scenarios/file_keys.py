@@ -99,9 +99,9 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     Attributes:
         id: group id.
-        members: number of members that never change.
-        constant: members that never change, with a fixed time since the last change. A small time keeps the group in a
-            rebalance.
+        members: number of members. The members never change.
+        constant: members that never change, with a fixed time since their last change. If this time is small, the group
+            is always in a rebalance.
         rotation: members that change in an endless rotation.
         schedule: members that join and leave at given times.
         reads: the topics that the group reads.
@@ -122,14 +122,18 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """Build the group.
 
         Raises:
-            ValueError: not exactly one key for members is set, or a topic that the group reads is not in `topics`.
+            ValueError: none or several of the keys `members`, `constant`, `rotation` and `schedule` are set, or a topic
+                that the group reads is not in `topics`.
         """
         group_class = GROUP_CLASSES[type(self.keys)]
         keys = structs.asdict(self.keys)
         return group_class(self.id, self.membership(), self.topics_read(topics), seed=seed, **keys)
 
     def membership(self) -> MembershipSchedule:
-        """Return the schedule of the members. Raises ValueError unless exactly one key for members is set."""
+        """Return the schedule that determines which members the group has at any time.
+
+        Raises ValueError if none or several of the keys `members`, `constant`, `rotation` and `schedule` are set.
+        """
         constant = None if self.members is None else ConstantMembership(self.members)
         schedules = [
             schedule for schedule in (constant, self.constant, self.rotation, self.schedule) if schedule is not None
