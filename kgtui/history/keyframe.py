@@ -141,7 +141,10 @@ class _KeyframeRows:
 
 
 class TableState:
-    """The state of all groups at one poll, as rows of one recorded table. Rows are read from disk on demand."""
+    """The state of all groups at one poll, as rows of one recorded table.
+
+    Rows are read from disk on demand.
+    """
 
     def __init__(self, blocks: KeyframeTable, poll: int) -> None:
         self._blocks = blocks

@@ -132,7 +132,9 @@ class Recorder:
             await self._lake.end()
 
     async def _wait_for_first_lists(self, before: int | None) -> None:
-        """Wait until each broker has listed its groups or failed, then store the cluster's id in the lake.
+        """Wait until each broker has listed its groups or failed, at most `RECORD_FIRST_LISTS` seconds.
+
+        Then store the id of the cluster in the lake, and the reason for the gap before the first poll in memory.
 
         Args:
             before: time of the newest poll in the lake, in ms since the epoch; None if the lake has no polls.

@@ -247,7 +247,7 @@ class Snapshot:
         The judgment is computed from the newest health verdict, the background reads and the failed reads of the group.
         If the group is not listed, the status of the judgment is `NOT_FOUND`.
         """
-        # `kgtui.model.judgment` is imported here, so that commands without a judgment of groups start faster.
+        # `kgtui.model.judgment` is imported here, so that commands that do not judge groups start faster.
         from kgtui.model.judgment import NOT_FOUND, SCREENED_OK, judgment_of_summary, unreadable
 
         listing = self.groups.get(group)

@@ -111,9 +111,9 @@ class NumberKey(TermKey):
         newer_in: name of the attribute of `Snapshot` (`details` or `offsets`) that contains the groups that kgtui has
             read in full. Such a read can be newer than the summary. Therefore, `number` is called for these groups, and
             `in_summary` is used for all others. Empty if `in_summary` is empty.
-        searched_without_value: whether a group whose number is unknown counts as searched in `Query.searched`, if the
-            group can have the number (`Number.applies` is True). It is False for `empty:`, because the time since a
-            group became Empty is unknown if kgtui did not observe it.
+        searched_without_value: whether `Query.searched` counts a group as searched even if its number is unknown. This
+            concerns only groups that can have the number (`Number.applies` is True). It is False only for `empty:`: if
+            kgtui did not see a group become Empty, it cannot decide whether the group matches.
     """
 
     units: Mapping[str, int] = field(kw_only=True)

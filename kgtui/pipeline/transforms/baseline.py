@@ -36,12 +36,13 @@ _MONDAY = 4 * 24
 _SIGMA_PER_MAD = 1.4826
 """Factor that converts a median absolute deviation (MAD) to a standard deviation, for a normal distribution."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
-"""Compared column of gold `lag` → minimum standard deviation, in records or records/s.
+"""Dict: column of gold `lag` that is compared → minimum standard deviation, in records or records/s.
 
-Without a minimum, any change of a small number would look large.
+If the standard deviation of the earlier hours is smaller, it is replaced with this minimum. Otherwise, any change of a
+small number would look large.
 """
 _LEAST_RELATIVE_DEVIATION = 0.05
-"""Minimum standard deviation, as a fraction of the normal value."""
+"""Second minimum of the standard deviation, as a fraction of the normal value. The larger minimum is used."""
 
 
 def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | None = None) -> DataFrame:

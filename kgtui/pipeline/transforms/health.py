@@ -146,9 +146,7 @@ def _window_fill(options: Options) -> Column:
 def _observed_verdict(watching: Watching) -> Column:
     """Return the struct (status, undecided) of a partition, computed from the positions that polls observed.
 
-    For the two fields, see `with_verdicts`.
-
-    The rules are the same as in `kgtui.model.health.judging.judge_observed`.
+    For the two fields, see `with_verdicts`. The rules are the same as in `kgtui.model.health.judging.judge_observed`.
     """
     halted = _ceased() | (F.col("moves") <= 1)
     waited = _seconds_still() > _full_window(watching)
