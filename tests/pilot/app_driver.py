@@ -86,7 +86,10 @@ def main_screen(app: KgtuiApp) -> MainScreen:
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    """Wait until the tree shows the newest snapshot, the right side shows the selection, and all widgets are drawn."""
+    """Wait until the tree shows the newest snapshot and all widgets are drawn.
+
+    The right side then shows the selected row of the tree.
+    """
     await pilot.pause()
     app = pilot.app
     assert isinstance(app, KgtuiApp)

@@ -176,7 +176,7 @@ async def test_the_cluster_dialog_shows_a_configuration_error(tmp_path: Path) ->
         assert clusters.closed == []
 
 
-async def test_the_cluster_dialog_shows_settings_of_each_cluster_and_marks_the_open_one(tmp_path: Path) -> None:
+async def test_the_cluster_dialog_shows_settings_of_each_cluster_and_marks_the_open_cluster(tmp_path: Path) -> None:
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -224,7 +224,7 @@ async def test_without_configured_clusters_the_cluster_dialog_shows_a_configurat
         assert app.screen is main_screen(app)
 
 
-async def test_the_cluster_action_is_unavailable_if_no_cluster_can_be_opened(tmp_path: Path) -> None:
+async def test_the_action_that_switches_clusters_is_unavailable_if_no_cluster_can_be_opened(tmp_path: Path) -> None:
     """If a session can open clusters, the command palette opens the cluster dialog. Otherwise, a notice is shown."""
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(100, 30)) as pilot:

@@ -183,7 +183,9 @@ async def test_the_delete_dialog_is_updated_when_a_member_joins_or_leaves(
         assert app.screen.query_one("#delete", Button).disabled
 
 
-async def test_typed_confirmation_is_kept_if_only_the_lag_changes(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_typed_confirmation_text_is_kept_if_only_the_lag_of_the_group_changes(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     admin.add("g", state="Empty", lag=1)
     monitor = Monitor(admin, MonitorOptions(interval=0.05))
     monitor.set_view("g", ("g",))
@@ -294,7 +296,7 @@ async def test_deleting_several_groups_is_confirmed_by_typing_their_number(
     assert set(admin.groups) == {"live"}
 
 
-async def test_an_irreversible_delete_is_confirmed_twice(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_an_irreversible_delete_needs_two_confirmation_texts(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """Offsets of deleted topics cannot be restored, so the user must also type `irreversible`."""
     admin.add("g", state="Empty", lag=1)
     admin.bounds["t-g", 0] = PartitionBounds(None, None, 3)
@@ -355,7 +357,7 @@ async def test_the_delete_dialog_fits_every_supported_terminal_size(
         assert "To confirm, type " in screen_text(app)
 
 
-async def test_the_delete_dialog_deletes_its_groups_although_another_group_is_selected(
+async def test_the_delete_dialog_deletes_the_groups_that_it_shows_instead_of_the_selected_group(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty")
@@ -423,7 +425,7 @@ async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, gro
     del admin.groups[group], admin.descriptions[group]
 
 
-async def test_unfinished_deletes_are_reported_once_and_added_to_the_audit_log(
+async def test_outcomes_of_unfinished_deletes_are_reported_once_and_added_to_the_audit_log(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """A read-only session does not report unfinished deletes.

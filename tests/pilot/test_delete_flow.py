@@ -140,7 +140,9 @@ async def test_letters_typed_in_one_burst_reach_the_text_field_in_order(admin: S
         await until(pilot, lambda: field.value == "payment-of-")
 
 
-async def test_keys_that_arrive_at_the_same_time_have_their_usual_effects(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_keys_that_arrive_without_a_pause_have_the_same_effects_as_slowly_typed_keys(
+    admin: ScriptedAdmin, tmp_path: Path
+) -> None:
     """The keys slash, a filter, enter, space and `d` arrive without a pause, but work as if they were typed slowly."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "third")
@@ -150,7 +152,9 @@ async def test_keys_that_arrive_at_the_same_time_have_their_usual_effects(admin:
         assert main_screen(app).query_one(FilterBar).query_one(Input).value == "third"
 
 
-async def test_a_refused_delete_shows_the_reason(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_key_d_on_a_group_with_members_shows_why_the_group_cannot_be_deleted(
+    admin: ScriptedAdmin, tmp_path: Path
+) -> None:
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "p\u0430yment")
         assert main_screen(app).why_unavailable("delete") == "Stable with 2 members: stop them first"
@@ -188,7 +192,7 @@ async def test_key_d_works_if_the_description_of_an_empty_group_is_outdated(
             assert (screen.why_unavailable("delete") is None) == (reason is None)
 
 
-async def test_the_delete_dialog_deletes_its_group_after_the_selection_has_changed(
+async def test_the_delete_dialog_deletes_the_group_that_it_shows_after_the_selection_has_changed(
     admin: ScriptedAdmin, tmp_path: Path
 ) -> None:
     async with running(admin, tmp_path) as (app, pilot):
@@ -220,7 +224,9 @@ async def test_a_read_only_session_cannot_delete_groups(admin: ScriptedAdmin, tm
     assert "delete_groups" not in {call for call, _ in admin.calls}
 
 
-async def test_an_unfinished_delete_is_reported_when_the_app_starts(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_outcome_of_an_unfinished_delete_is_reported_when_the_app_starts(
+    admin: ScriptedAdmin, tmp_path: Path
+) -> None:
     from kgtui.actions.audit import read_entries
     from kgtui.actions.execute import execute
     from kgtui.actions.plan import plan

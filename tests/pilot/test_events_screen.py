@@ -70,7 +70,7 @@ async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(t
         assert screen.table.row.kind == "broker-lost"
 
 
-async def test_events_are_limited_by_time_span_kind_group_and_filter(tmp_path: Path) -> None:
+async def test_listed_events_can_be_limited_by_time_span_kind_group_and_filter(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(events=EVENTS, events_since=NOW - 3_100), tmp_path)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await settled(pilot)
@@ -126,7 +126,9 @@ async def test_events_screen_without_events_says_that_nothing_changed(tmp_path: 
         await settled(pilot)
 
 
-async def test_replay_lists_only_events_up_to_the_shown_poll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_events_screen_of_a_replay_lists_no_events_after_the_shown_poll(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     async with replaying(tmp_path, "0s") as (app, pilot, admin):
         await admin.seek(sample_history.time_of_poll(sample_history.GAP + 5))

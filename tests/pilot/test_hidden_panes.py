@@ -53,10 +53,10 @@ async def test_opening_a_pane_for_the_first_time_creates_and_focuses_the_pane(tm
         assert len(screen.query(Pane)) == len(PANES)
 
 
-async def test_tabs_that_changed_while_hidden_have_full_titles_when_shown_again(
+async def test_tabs_that_were_updated_while_hidden_have_full_titles_when_they_are_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The titles are shortened to fit the width of the widget, which is 0 while the widget is hidden."""
+    """The titles are shortened to fit the width of the widget with the tabs, which is 0 while the widget is hidden."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -71,7 +71,7 @@ async def test_tabs_that_changed_while_hidden_have_full_titles_when_shown_again(
         assert "2 Members 3 Assignments" in screen_text(app)
 
 
-async def test_a_click_on_a_tab_brings_its_pane_to_the_front(tmp_path: Path) -> None:
+async def test_a_click_on_a_tab_shows_the_pane_with_this_title(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)

@@ -43,7 +43,7 @@ async def test_letters_that_arrive_with_the_slash_key_go_into_the_filter(tmp_pat
         assert app.screen is main_screen(app)
 
 
-async def test_a_key_right_after_a_cursor_key_acts_on_the_new_row(tmp_path: Path) -> None:
+async def test_a_key_right_after_a_cursor_key_acts_on_the_row_to_which_the_cursor_moved(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

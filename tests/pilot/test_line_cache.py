@@ -139,7 +139,9 @@ async def test_text_that_changed_while_it_was_hidden_replaces_all_old_lines() ->
         assert rows_on_screen(app) == [*(f"new {number}" for number in range(5)), *[""] * 5]
 
 
-async def test_rows_that_look_the_same_are_not_drawn_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_table_rows_that_look_the_same_in_a_new_snapshot_are_not_drawn_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The page of the cluster creates new columns for each snapshot, but its table of groups compares the drawn lines.
 
     If a snapshot changes no line, the table draws nothing.

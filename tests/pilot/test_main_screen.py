@@ -46,7 +46,7 @@ async def test_the_header_and_an_error_line_report_a_broker_that_does_not_respon
     assert "! broker 2 has not responded for 12 s; its 4 groups are as of 09:53:08" in shown
 
 
-def test_error_line_does_not_count_groups_that_moved_to_other_brokers() -> None:
+def test_error_line_of_a_silent_broker_does_not_count_groups_that_moved_to_other_brokers() -> None:
     moved = sample_snapshot(faults={2: SILENT})
     groups = {group: replace(row, coordinator=1) for group, row in moved.groups.items()}
     kept = next(group for group, row in moved.groups.items() if row.coordinator == 2)
@@ -138,7 +138,7 @@ async def test_actions_of_the_main_screen_run_without_an_error(tmp_path: Path) -
         assert app.is_running
 
 
-async def test_the_key_of_an_unavailable_action_shows_the_reason(tmp_path: Path) -> None:
+async def test_the_key_of_an_unavailable_action_shows_why_the_action_is_unavailable(tmp_path: Path) -> None:
     """The action runs neither when the user presses its key nor when the user clicks it in the footer."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 30), notifications=True) as pilot:
@@ -253,7 +253,7 @@ async def test_going_to_a_group_that_the_filter_hides_clears_the_filter(tmp_path
         assert main_screen(app).filter_bar.active_filter == ""
 
 
-async def test_narrow_header_keeps_the_worst_problems_and_counts_the_others(tmp_path: Path) -> None:
+async def test_narrow_header_names_the_worst_problems_and_counts_the_other_problems(tmp_path: Path) -> None:
     """A header that is too narrow even for the worst problem shows only the number of groups with problems."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     problems = {Problem.STOP: 1, Problem.FLAPPING: 2, Problem.EMPTY: 204}
@@ -369,7 +369,9 @@ async def test_a_crash_writes_a_report_without_secrets(tmp_path: Path, monkeypat
     assert caught.report.stat().st_mode & 0o077 == 0
 
 
-async def test_exceptions_after_a_crash_cause_no_second_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_exceptions_after_a_crash_cause_no_second_crash_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from kgtui.tui.textual_compat import crash_message
 
     reported: list[BaseException] = []

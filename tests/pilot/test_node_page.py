@@ -43,7 +43,7 @@ def is_selected(app: KgtuiApp, group: str) -> bool:
     return main_screen(app).group == group
 
 
-async def test_the_first_screen_lists_groups_with_problems_before_any_key_press(tmp_path: Path) -> None:
+async def test_groups_with_problems_are_listed_on_the_right_side_when_the_app_starts(tmp_path: Path) -> None:
     """The cursor starts on the row of the cluster. The page of the cluster lists the most harmful problems first.
 
     The page counts abandoned and unused groups, but does not list them.
@@ -96,7 +96,7 @@ async def test_the_page_of_a_cluster_without_problems_says_how_many_groups_were_
         await until(pilot, lambda: "no problem found; 5 of 10 groups read within 3 s" in screen_words(app))
 
 
-async def test_enter_in_the_table_of_problems_goes_to_the_group(tmp_path: Path) -> None:
+async def test_enter_in_the_table_of_problems_selects_the_group_in_the_tree(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)
@@ -137,7 +137,7 @@ async def test_an_acknowledged_group_is_listed_again_when_its_problem_changes(tm
         await until(pilot, lambda: listed(app) == ["orders.enrich"])
 
 
-async def test_the_page_of_a_tree_node_shows_only_the_groups_of_the_node_and_their_changes(tmp_path: Path) -> None:
+async def test_the_page_of_a_tree_node_lists_only_problems_and_events_of_groups_in_the_node(tmp_path: Path) -> None:
     events = tuple(
         Event(NOW - age, EventKind.STATE, group, before="Stable", after="Empty")
         for age, group in ((9, "share-mailer"), (5, "orders.enrich"))
@@ -154,7 +154,7 @@ async def test_the_page_of_a_tree_node_shows_only_the_groups_of_the_node_and_the
         assert [row.event.group for row in page.query_one("#page-changes").rows] == ["orders.enrich"]  # type: ignore[attr-defined]
 
 
-async def test_keys_1_to_4_select_which_part_of_the_cluster_page_is_visible(tmp_path: Path) -> None:
+async def test_each_of_the_keys_1_to_4_shows_one_part_of_the_cluster_page_on_a_small_screen(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)

@@ -58,7 +58,9 @@ async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tm
 
 
 @pytest.mark.parametrize("keys", SCREENS, ids=" ".join)
-async def test_no_screen_crashes_the_app_at_any_terminal_size(tmp_path: Path, keys: tuple[str, ...]) -> None:
+async def test_every_screen_can_be_resized_to_a_small_terminal_without_a_crash(
+    tmp_path: Path, keys: tuple[str, ...]
+) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -46,7 +46,9 @@ async def test_the_replay_shows_the_poll_at_the_chosen_time(tmp_path: Path, monk
             await until(pilot, lambda: "after" in screen_text(app) and "before" not in screen_text(app))
 
 
-async def test_keys_move_to_other_times_of_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_keys_move_a_replay_to_earlier_and_later_polls_of_the_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Keys `[` and `]` go to the previous and to the next poll. Key `t` goes to a time that the user types.
 
     At the first poll, key `[` only shows a message.

@@ -183,7 +183,9 @@ async def test_the_cursor_follows_a_group_to_the_node_of_its_new_state(tmp_path:
         assert "orders.enrich" in rows(app)[tree_of(app).model.cursor_row]
 
 
-async def test_a_snapshot_without_changes_redraws_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_new_snapshot_without_changes_does_not_redraw_the_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app, monitor = app_on(snapshot_of(many_groups(500)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -205,7 +207,9 @@ async def test_a_snapshot_without_changes_redraws_nothing(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
-async def test_columns_stay_aligned_for_ids_with_markup_or_escape_sequences(tmp_path: Path, width: int) -> None:
+async def test_tree_columns_stay_aligned_if_group_ids_contain_markup_or_escape_sequences(
+    tmp_path: Path, width: int
+) -> None:
     """Each row is exactly as wide as the tree, even if the group id contains wide characters."""
     snapshot = snapshot_of([(group, "classic", "consumer", "Stable", 1) for group in HOSTILE])
     app, _ = app_on(snapshot, tmp_path)
@@ -279,7 +283,7 @@ async def test_the_filter_term_sort_sorts_the_tree_by_the_given_field(tmp_path: 
         assert tree_of(app).model.sort == "name"
 
 
-async def test_clicking_a_column_title_sorts_the_tree_and_saves_the_order(tmp_path: Path) -> None:
+async def test_clicking_a_column_title_sorts_the_tree_and_saves_the_sort_order(tmp_path: Path) -> None:
     """The first click puts the largest value first, and the second click puts the smallest value first.
 
     After a restart, the app still uses the second order.
@@ -353,7 +357,7 @@ async def test_a_sort_order_that_cannot_be_saved_is_reported(tmp_path: Path) -> 
         assert any("symbolic link" in one.message for one in app._notifications)
 
 
-async def test_the_last_valid_filter_stays_active_while_the_filter_is_invalid(tmp_path: Path) -> None:
+async def test_the_last_valid_filter_stays_active_while_the_typed_filter_is_invalid(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -202,7 +202,7 @@ async def test_history_pane_of_a_recording_shows_gaps_and_enter_goes_to_a_change
             await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
 
 
-async def test_history_log_also_lists_events_that_samples_do_not_show(tmp_path: Path) -> None:
+async def test_history_log_also_lists_events_that_are_missing_from_the_samples(tmp_path: Path) -> None:
     """Samples show no changes before the first full read of the group, and no changes of the coordinator.
 
     The log therefore also has the events about these changes, but no events of other groups, and none from before

@@ -107,9 +107,9 @@ async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(
 async def test_first_finding_is_described_in_full_before_the_cursor_moves(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The description of the finding is cut to the height of its area.
+    """The description of the finding is cut to the number of lines that are free for it on the screen.
 
-    This height is known only after the first layout, so the description must be drawn again after the layout.
+    This number is known only after the first layout, so the description must be drawn again after the layout.
     """
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
@@ -118,7 +118,9 @@ async def test_first_finding_is_described_in_full_before_the_cursor_moves(
         await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 unread records." in unwrapped_text(app))
 
 
-async def test_enter_on_a_finding_goes_to_its_group_and_clears_the_filter(tmp_path: Path, lake: Path) -> None:
+async def test_enter_on_a_finding_goes_to_the_group_of_the_finding_and_clears_the_filter(
+    tmp_path: Path, lake: Path
+) -> None:
     app, _ = app_on(cluster(), tmp_path, filter="calm")
     async with app.run_test(size=(120, 40)) as pilot:
         await open_insights(pilot, app)
@@ -158,7 +160,7 @@ async def test_space_marks_the_unused_groups_of_a_finding(tmp_path: Path, lake: 
         assert "perf.a" in screen_text(app)
 
 
-async def test_enter_on_an_evidence_row_goes_to_its_group(tmp_path: Path, lake: Path) -> None:
+async def test_enter_on_an_evidence_row_goes_to_the_group_in_this_row(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster((*GROUPS, "perf.b")), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await open_insights(pilot, app)
@@ -172,7 +174,7 @@ async def test_enter_on_an_evidence_row_goes_to_its_group(tmp_path: Path, lake: 
         await until(pilot, lambda: main_screen(app).group == "perf.b")
 
 
-async def test_space_on_a_finding_about_a_different_cluster_marks_nothing(
+async def test_space_marks_no_group_if_the_finding_is_about_a_cluster_that_is_not_shown(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.lake.tables.recorded_cluster_id", lambda _: "other-[/id]")
@@ -230,7 +232,7 @@ async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them
         assert re.search(r"computed \d+ (s|min|h|d) ago", unwrapped_text(app))
 
 
-async def test_insights_screen_reports_a_lake_in_the_home_folder_of_an_unknown_user(
+async def test_insights_screen_reports_a_lake_path_with_the_home_folder_of_an_unknown_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGTUI_LAKE", "~no-such-user/lake")

@@ -41,7 +41,7 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
             yield app, pilot, admin
 
 
-async def test_a_playing_recording_stops_on_a_key_and_at_its_end(
+async def test_a_playing_recording_stops_after_a_key_press_and_at_the_last_poll(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the recording is playing, the header shows the speed. Keys `p` and `[` stop the recording.
@@ -71,7 +71,7 @@ async def test_a_playing_recording_stops_on_a_key_and_at_its_end(
         assert admin.poll == admin.recording.last
 
 
-async def test_short_replay_steps_add_up_to_one_poll_and_gaps_are_skipped(tmp_path: Path) -> None:
+async def test_several_short_replay_steps_add_up_to_one_poll_and_gaps_are_skipped(tmp_path: Path) -> None:
     """`advance` moves the replay forward by a number of seconds. Short steps add up until the next poll is reached.
 
     From the last poll before a gap, a step of one second goes to the first poll after the gap.
@@ -92,7 +92,7 @@ async def test_short_replay_steps_add_up_to_one_poll_and_gaps_are_skipped(tmp_pa
     assert not await position.advance(1.0)
 
 
-async def test_comparison_lists_differences_and_enter_goes_to_a_group(
+async def test_comparison_of_two_times_lists_differences_and_enter_goes_to_a_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The screen compares two points in time of a recording.

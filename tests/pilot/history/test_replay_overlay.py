@@ -218,7 +218,9 @@ async def test_the_recorder_continues_while_a_recording_is_replayed(tmp_path: Pa
     assert ended == [lake]
 
 
-async def test_going_to_a_past_time_offers_to_open_the_recording_of_the_cluster(tmp_path: Path) -> None:
+async def test_request_for_a_past_time_opens_a_dialog_that_suggests_the_recording_of_the_cluster(
+    tmp_path: Path,
+) -> None:
     lake = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
         main_screen(app).post_message(TimeRequested(sample_history.time_of_poll(20)))

@@ -53,7 +53,7 @@ async def test_the_grid_has_a_row_per_partition_and_a_column_per_member() -> Non
         assert "▪ no lag  + to assign  - to revoke  ! no owner" in legend(pane)
 
 
-async def test_colons_fill_the_column_of_a_member_without_partitions() -> None:
+async def test_colons_fill_the_grid_column_of_a_member_without_partitions() -> None:
     pane = AssignmentsPane()
     async with PaneApp(pane, data.example_snapshot(), "orders.enrich").run_test(size=(80, 30)) as pilot:
         await pilot.press("v")

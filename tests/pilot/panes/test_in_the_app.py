@@ -187,7 +187,7 @@ async def test_exporting_a_group_writes_a_file_and_shows_its_path(tmp_path: Path
         assert app.screen is main_screen(app)
 
 
-async def test_a_failed_export_shows_the_reason(tmp_path: Path) -> None:
+async def test_the_export_dialog_says_that_the_file_could_not_be_written(tmp_path: Path) -> None:
     (tmp_path / "exports").write_text("in the way", encoding="utf-8")
     app, _ = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -105,7 +105,7 @@ async def test_a_new_snapshot_does_not_change_the_line_breaks_of_a_hidden_overvi
         assert pane.text.plain_text == before
 
 
-async def test_the_area_below_the_table_shows_the_whole_current_row() -> None:
+async def test_area_below_the_members_table_shows_values_of_the_current_row_that_have_no_column() -> None:
     pane = MembersPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(50, 24)) as pilot:
@@ -183,7 +183,7 @@ async def test_key_s_or_a_click_on_a_title_sorts_the_offsets() -> None:
         assert pane.table.rows[0].topic == "payments.settled"
 
 
-async def test_the_cursor_stays_on_its_partition_when_a_new_lag_reorders_rows() -> None:
+async def test_the_cursor_stays_on_the_same_partition_when_a_new_lag_changes_the_order_of_rows() -> None:
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
     app = PaneApp(pane, snapshot, "payments.settle")
@@ -202,7 +202,7 @@ async def test_the_cursor_stays_on_its_partition_when_a_new_lag_reorders_rows() 
         assert pane.table.row.key == row.key
 
 
-async def test_key_l_switches_between_lagging_and_all_partitions() -> None:
+async def test_key_l_limits_the_offsets_pane_to_partitions_with_lag_or_shows_all_partitions() -> None:
     pane = OffsetsPane()
     app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(100, 40)) as pilot:
@@ -247,7 +247,7 @@ async def test_key_v_cycles_through_five_views_of_the_assignments() -> None:
         assert pane.table.columns[0].title == "TOPIC"
 
 
-async def test_key_l_shows_only_partitions_that_have_no_owner_or_must_move() -> None:
+async def test_key_l_limits_the_assignments_to_partitions_that_have_no_owner_or_must_move() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
@@ -256,7 +256,7 @@ async def test_key_l_shows_only_partitions_that_have_no_owner_or_must_move() -> 
         assert [row.placement.item.number for row in pane.table.rows] == [2, 5, 10]
 
 
-async def test_the_config_pane_says_if_a_broker_does_not_support_group_configs() -> None:
+async def test_the_config_pane_says_that_a_broker_does_not_support_group_configs() -> None:
     from kgtui.model.answer import Fault
 
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
@@ -269,7 +269,7 @@ async def test_the_config_pane_says_if_a_broker_does_not_support_group_configs()
         assert not pane.table.rows
 
 
-async def test_the_config_pane_of_a_classic_group_says_where_its_configs_are() -> None:
+async def test_the_config_pane_of_a_classic_group_says_that_clients_contain_the_configuration() -> None:
     pane = ConfigPane()
     app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(110, 24)) as pilot:
@@ -297,7 +297,7 @@ async def test_page_down_scrolls_the_overview_pane() -> None:
         assert pane.query_one(TextLines).scroll_offset.y > 0
 
 
-async def test_the_cursor_stays_on_its_partition_when_5000_partitions_change() -> None:
+async def test_the_cursor_stays_on_the_same_partition_when_5000_partitions_change() -> None:
     """A worker computes the rows of a large group. After it has finished, the cursor is on the same partition."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()

@@ -99,7 +99,7 @@ async def test_refreshing_rows_keeps_the_cursor_scroll_position_and_focus() -> N
         assert app.focused is app.query_one(Input)
 
 
-async def test_the_cursor_stays_on_its_row_when_rows_are_added_above() -> None:
+async def test_the_cursor_stays_on_the_same_row_when_rows_are_added_above_it() -> None:
     app = TableApp(many(200))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("pagedown", "pagedown", "up", "up")
@@ -180,7 +180,7 @@ async def test_markup_and_escape_sequences_in_cells_are_drawn_as_text() -> None:
         assert all(app.table.render_line(y).cell_length == 40 for y in range(4))
 
 
-async def test_lines_are_drawn_in_the_new_width_after_a_resize() -> None:
+async def test_table_lines_have_the_new_width_of_the_terminal_after_a_resize() -> None:
     app = TableApp(many(20))
     async with app.run_test(size=(40, 14)) as pilot:
         assert app.table.shown == ("name", "number")

@@ -61,7 +61,7 @@ def killed(folder: StateFolder) -> StateFolder:
     return folder
 
 
-async def test_next_start_of_kgtui_logs_that_an_interrupted_deletion_was_successful(
+async def test_next_start_of_kgtui_logs_that_a_deletion_interrupted_by_a_crash_was_successful(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
     """If the group no longer exists, kgtui logs a successful outcome once, with the field `found_later`."""
@@ -78,7 +78,7 @@ async def test_next_start_of_kgtui_logs_that_an_interrupted_deletion_was_success
     assert await unfinished(admin, killed) == ()
 
 
-async def test_next_start_of_kgtui_logs_that_an_interrupted_deletion_failed(
+async def test_next_start_of_kgtui_logs_that_a_deletion_interrupted_by_a_crash_failed(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
     """If the group still exists, kgtui logs a failed outcome, and does not send the delete request again."""
@@ -139,7 +139,7 @@ async def test_start_of_kgtui_removes_incomplete_backups_even_without_an_audit_l
     assert list(folder.backups.iterdir()) == []
 
 
-async def test_logged_intent_says_which_process_deletes_which_group_and_what_is_lost(
+async def test_audit_log_says_which_process_deletes_which_group_and_which_data_is_lost(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:
     """The intent and the outcome have the same id, and only the owner can read the log."""
@@ -170,7 +170,7 @@ async def test_incomplete_audit_log_line_does_not_make_the_next_line_unreadable(
     assert entries[0].outcome is not None
 
 
-def test_incomplete_audit_log_line_is_removed_if_the_disk_is_full(
+def test_audit_log_line_that_was_cut_off_by_a_full_disk_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Earlier lines remain in the log."""

@@ -89,7 +89,7 @@ def test_backup_of_a_share_group_contains_start_offsets(folder: StateFolder) -> 
     assert backup.csv.read_text() == "t,0,5\n"
 
 
-def test_backup_csv_has_the_format_for_resetting_offsets_with_kafka_scripts(folder: StateFolder) -> None:
+def test_csv_file_of_a_backup_has_the_format_that_kafka_scripts_use_to_reset_offsets(folder: StateFolder) -> None:
     """The CSV file omits partitions without a committed offset and partitions of deleted topics."""
     assert read_backup(write_a_backup(folder, consumer())).csv.read_text() == "orders,0,7\n"
 

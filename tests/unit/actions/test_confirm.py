@@ -49,7 +49,7 @@ def test_user_confirms_the_deletion_of_several_groups_by_typing_their_number() -
     [("payment", "p\u0430yment"), ("caf\u00e9", "cafe\u0301"), ("g", "g "), ("g", "G"), ("a\nb", r"a\nb"),
      ("g", "g\u200b"), ("\\\u0430", r"\u0430")],
 )  # fmt: skip
-def test_groups_with_similar_ids_need_different_confirmation_texts(one: str, other: str) -> None:
+def test_two_groups_with_similar_ids_need_different_confirmation_texts(one: str, other: str) -> None:
     """A text that confirms the deletion of one group is never accepted for the group with the similar id."""
     assert not challenge([one], irreversible=False).accepted & challenge([other], irreversible=False).accepted
 

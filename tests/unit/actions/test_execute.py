@@ -67,7 +67,7 @@ async def delete(admin: ScriptedAdmin, folder: StateFolder, *groups: str) -> Res
 
 
 @pytest.mark.parametrize("type_", ["classic", "consumer", "share", "streams"])
-async def test_empty_group_is_deleted_after_a_backup_and_a_second_check(
+async def test_empty_group_is_described_again_and_backed_up_before_it_is_deleted(
     admin: ScriptedAdmin, folder: StateFolder, type_: str
 ) -> None:
     """kgtui describes the group for the plan, directly before the deletion, and after the deletion to verify it.
@@ -146,7 +146,7 @@ async def test_group_that_becomes_active_during_its_backup_is_not_deleted(
     assert delete_requests(admin) == []
 
 
-async def test_deletion_is_refused_if_the_broker_reports_a_nonempty_group(
+async def test_deletion_is_refused_if_the_broker_responds_that_the_group_is_not_empty(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The broker responds with NON_EMPTY_GROUP (68), and the refusal is logged."""
@@ -242,7 +242,7 @@ async def test_deletion_whose_request_gets_no_response_succeeds_if_the_group_is_
     assert len(delete_requests(admin)) == 1
 
 
-async def test_outcome_is_uncertain_if_the_response_is_lost_and_the_group_still_exists(
+async def test_outcome_of_a_deletion_is_uncertain_if_the_response_is_lost_and_the_group_still_exists(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The broker could still execute the request, so kgtui keeps the backup and logs no outcome."""
@@ -420,7 +420,7 @@ async def test_deletion_of_many_groups_gives_exactly_one_result_per_group(
     assert len(list_backups(folder)[0]) == len(names) - 1
 
 
-async def test_slow_coordinator_delays_only_the_deletion_of_its_own_groups(
+async def test_slow_coordinator_delays_only_the_deletion_of_groups_that_it_coordinates(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """Broker 1 deletes its group while the request to broker 2 is pending."""

@@ -70,7 +70,7 @@ async def test_deletion_of_offsets_in_deleted_topics_is_irreversible(admin: Scri
     assert made.allowed[0].loss.not_restored[0] == "offsets of deleted topics (1)"
 
 
-async def test_deletion_plan_has_one_entry_per_group_in_the_requested_order(admin: ScriptedAdmin) -> None:
+async def test_deletion_plan_has_one_entry_for_each_requested_group_in_the_same_order(admin: ScriptedAdmin) -> None:
     """Deleting an Empty group is allowed; deleting an active or a missing group is refused."""
     admin.add("live", members=(member(),))
     admin.add("idle", "consumer", state="Empty")
@@ -147,7 +147,7 @@ async def test_deletion_plan_says_that_some_offsets_are_possibly_hidden(
     )
 
 
-async def test_predicted_loss_of_a_deletion_is_a_lower_bound_if_a_topic_is_hidden(admin: ScriptedAdmin) -> None:
+async def test_data_that_a_deletion_loses_is_given_as_a_lower_bound_if_a_topic_is_hidden(admin: ScriptedAdmin) -> None:
     admin.add("g", state="Empty", lag=3)
     data = (await read_group_data(admin, [admin.descriptions["g"]], timeout=5))["g"]
     assert isinstance(data, GroupData)

@@ -15,7 +15,10 @@ LOSS = DeletionLoss(1, 2, 100, LagTotal(0, 0, 2), None, Undo.RESTORABLE)
 
 
 def allowed(**changes: object) -> Allowed:
-    """Return the plan entry of a deletable group that has read all records. `changes` replace fields of `LOSS`."""
+    """Return the plan entry of a deletable group that has read all records.
+
+    `changes` replace fields of the predicted loss (`LOSS`).
+    """
     return Allowed(GroupDescription("g", "consumer", "consumer", "Empty", 1), replace(LOSS, **changes))  # type: ignore[arg-type]
 
 

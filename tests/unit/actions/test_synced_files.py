@@ -74,7 +74,9 @@ def test_damaged_audit_log_lines_are_skipped_and_damaged_backups_are_rejected(tm
     ],
     ids=["backup", "audit", "shared lock", "sole lock", "crash report"],
 )
-def test_writing_to_a_state_folder_makes_the_folder_private(tmp_path: Path, write: Callable[[Path], object]) -> None:
+def test_writing_a_file_makes_the_state_folder_accessible_only_for_its_owner(
+    tmp_path: Path, write: Callable[[Path], object]
+) -> None:
     folder = tmp_path / "state"
     folder.mkdir()
     folder.chmod(0o777)
@@ -93,7 +95,7 @@ def test_writing_to_a_state_folder_makes_the_folder_private(tmp_path: Path, writ
     ],
     ids=["backup", "audit", "shared lock", "sole lock"],
 )
-def test_writing_to_a_symbolic_link_in_the_state_folder_fails(
+def test_file_in_the_state_folder_is_not_written_if_its_path_is_a_symbolic_link(
     tmp_path: Path, name: str, write: Callable[[Path], object]
 ) -> None:
     folder, target = tmp_path / "state", tmp_path / "target"
@@ -111,14 +113,14 @@ def test_state_folder_of_another_user_is_rejected(tmp_path: Path, monkeypatch: p
         private_folder(tmp_path)
 
 
-def test_function_remove_drafts_deletes_only_incomplete_backups(tmp_path: Path) -> None:
+def test_remove_drafts_deletes_incomplete_backups_but_no_complete_backup(tmp_path: Path) -> None:
     (tmp_path / ".a.jsonl.part").write_bytes(b"{")
     (tmp_path / "b.jsonl").write_bytes(b"{}")
     remove_drafts(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["b.jsonl"]
 
 
-def test_function_remove_drafts_does_not_follow_a_symbolic_link(tmp_path: Path) -> None:
+def test_remove_drafts_deletes_nothing_in_a_folder_that_is_a_symbolic_link(tmp_path: Path) -> None:
     elsewhere, link = tmp_path / "elsewhere", tmp_path / "link"
     elsewhere.mkdir()
     (elsewhere / ".a.jsonl.part").write_bytes(b"{")

@@ -17,6 +17,7 @@ FLUSH = 0.3
 
 
 async def _record(bootstrap: str, lake: str) -> None:
+    """Record the cluster at this address into the lake until the process is killed."""
     async with connect(bootstrap.split(",")) as admin:
         monitor = Monitor(admin, MonitorOptions(interval=0.5, sweep_rate=0.001))
         watching = asyncio.create_task(monitor.run())

@@ -80,7 +80,7 @@ def at(poll: int) -> float:
     return (START + poll * 10_000) / 1000
 
 
-def test_group_timeline_has_lag_two_rates_and_number_of_members_at_each_poll(tmp_path: Path) -> None:
+def test_group_timeline_has_lag_write_rate_read_rate_and_member_count_at_each_poll(tmp_path: Path) -> None:
     """The two rates are the numbers of records that were written and read per second since the previous poll.
 
     The first poll has no rates.
@@ -98,7 +98,7 @@ def test_group_timeline_has_lag_two_rates_and_number_of_members_at_each_poll(tmp
     ]  # fmt: skip
 
 
-def test_group_timeline_reports_a_gap_and_has_no_rates_after_the_gap(tmp_path: Path) -> None:
+def test_group_timeline_has_a_gap_between_polls_and_no_rates_at_the_poll_after_the_gap(tmp_path: Path) -> None:
     """The recorder did not run between the second and the third poll, so the rates at the third poll are unknown."""
     recording = RecordingBuilder(tmp_path)
     recording.poll(poll_of(100), START, gap="the recording begins")
@@ -183,7 +183,7 @@ def test_group_timeline_and_next_change_accept_special_characters_in_ids(tmp_pat
     assert recording.next_change(group, recording.first) == recording.polls()[1]
 
 
-def test_kgtui_show_prints_the_start_times_of_a_recorded_group_and_its_state(
+def test_kgtui_show_prints_when_a_recorded_group_was_first_seen_and_when_its_state_began(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """In the recording, the last rebalance ends at poll 92, and the group `late` appears at poll 60."""
@@ -197,7 +197,7 @@ def test_kgtui_show_prints_the_start_times_of_a_recorded_group_and_its_state(
     assert f"last progress     {last}" in capfd.readouterr().out
 
 
-def test_start_of_a_state_is_unknown_if_the_first_poll_shows_this_state(tmp_path: Path) -> None:
+def test_start_time_of_a_state_is_unknown_if_the_group_has_had_it_since_the_first_poll(tmp_path: Path) -> None:
     write(tmp_path, *[poll_of(groups=("pay",))] * 3)
     lake = RecordingReader(tmp_path)
     times = lake.group_timeline("pay", lake.first.at, lake.last.at).observed_times

@@ -49,9 +49,13 @@ async def test_replay_returns_the_permissions_of_the_user_who_made_the_recording
         (Access(frozenset(), any_topic=False), "leave out the groups and topics that"),
     ],
 )
-async def test_recorder_reports_only_once_which_offsets_the_recording_possibly_lacks(
+async def test_recorder_reports_only_once_that_the_recording_is_possibly_incomplete(
     tmp_path: Path, access: Access, lacks: str | None
 ) -> None:
+    """The message says whether the user's permissions hide topics, or groups and topics.
+
+    With full permissions, there is no message.
+    """
     admin = scripted()
     admin.user_access = access
     async with recording(tmp_path / "lake", admin) as (made, messages):

@@ -104,7 +104,9 @@ def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("keyframes", [(), (4,), (2, 7), tuple(range(9))])
-def test_recorded_events_do_not_depend_on_the_choice_of_keyframes(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
+def test_events_found_in_a_recording_do_not_depend_on_which_polls_are_keyframes(
+    tmp_path: Path, keyframes: tuple[int, ...]
+) -> None:
     """A keyframe is a poll that was recorded with all rows. Of other polls, only the changed rows were recorded."""
     write(tmp_path, *LIFE, keyframes=keyframes)
     assert texts_by_poll(list(recorded_events(RecordingReader(tmp_path)))) == EXPECTED
@@ -133,7 +135,7 @@ def test_monitor_finds_the_same_group_events_as_a_search_in_the_recording() -> N
     assert texts_by_poll(log.kept()) == groups_only
 
 
-def test_recorded_events_of_one_group_include_no_events_of_other_groups(tmp_path: Path) -> None:
+def test_search_for_events_of_one_group_finds_no_events_of_other_groups(tmp_path: Path) -> None:
     write(tmp_path, *LIFE, keyframes=(4,))
     reader = RecordingReader(tmp_path)
     everything = list(recorded_events(reader))
@@ -141,14 +143,14 @@ def test_recorded_events_of_one_group_include_no_events_of_other_groups(tmp_path
     assert list(recorded_events(reader, groups=["other"])) == list(recorded_events(reader, groups=["nobody"])) == []
 
 
-def test_a_smaller_offset_of_a_recreated_group_causes_no_offset_event(tmp_path: Path) -> None:
+def test_smaller_offset_of_a_group_that_was_deleted_and_recreated_causes_no_offset_event(tmp_path: Path) -> None:
     """The group is deleted at the second poll and created again at the third poll, so its offset did not go back."""
     write(tmp_path, LIFE[1], LIFE[0], poll(STABLE, commits={0: 1}), keyframes=(1,))
     kinds = [event.kind for event in recorded_events(RecordingReader(tmp_path))]
     assert kinds == [EventKind.DISAPPEARED, EventKind.APPEARED]
 
 
-def test_events_after_a_keyframe_without_members_do_not_depend_on_earlier_polls(tmp_path: Path) -> None:
+def test_events_after_a_keyframe_with_unknown_members_do_not_depend_on_earlier_polls(tmp_path: Path) -> None:
     """At the keyframe (a poll that was recorded with all rows), the members of the group `pay` are unknown.
 
     A search that begins at the keyframe cannot know the members from the poll before it. A search that begins earlier
@@ -175,7 +177,7 @@ def test_events_after_a_keyframe_without_members_do_not_depend_on_earlier_polls(
     since=st.integers(0, 6),
     until=st.integers(0, 6),
 )
-def test_recorded_events_of_a_time_range_are_all_events_within_this_range(
+def test_search_for_events_in_a_time_range_finds_all_recorded_events_within_this_range(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]], since: int, until: int
 ) -> None:
     path = tmp_path_factory.mktemp("lake")

@@ -45,7 +45,7 @@ async def test_replay_marks_offsets_as_incomplete_if_topics_were_forbidden_at_th
     assert [offsets is not None and offsets.hidden for offsets in reads] == [False, True, True, False, False]
 
 
-async def test_mark_for_incomplete_offsets_is_kept_while_offsets_cannot_be_read(tmp_path: Path) -> None:
+async def test_mark_for_incomplete_offsets_is_kept_at_a_poll_that_cannot_read_offsets(tmp_path: Path) -> None:
     """The second of three polls could not read any offsets, so it keeps the offsets and the mark of the first poll."""
     write(tmp_path, poll_of(hidden=HIDDEN), PollResult({"pay": STABLE}, hidden=VISIBLE), poll_of(hidden=VISIBLE))
     assert [await marked_groups(tmp_path, poll) for poll in range(3)] == [{"pay"}, {"pay"}, set()]
@@ -67,7 +67,7 @@ async def test_recorded_offsets_are_marked_as_incomplete_if_the_topic_of_a_membe
 
 @pytest.mark.parametrize(("hidden", "hides"), [(HIDDEN, True), (VISIBLE, False)])
 @pytest.mark.parametrize("any_topic", ["true", "false"])
-async def test_permissions_in_a_replay_agree_with_the_marks_for_incomplete_offsets(
+async def test_replay_derives_the_permission_on_topics_from_the_marks_for_incomplete_offsets(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
     """The lake stores only the newest permissions of the user, which can differ from the permissions at the poll.
@@ -81,7 +81,7 @@ async def test_permissions_in_a_replay_agree_with_the_marks_for_incomplete_offse
     assert await replay.access() == Access(frozenset({"DESCRIBE"}), any_topic=not hides)
 
 
-def test_comparison_and_timeline_of_a_recording_say_that_lags_are_lower_bounds(tmp_path: Path) -> None:
+def test_comparison_of_polls_and_group_timeline_say_that_lags_are_lower_bounds(tmp_path: Path) -> None:
     write(tmp_path, poll_of(hidden=HIDDEN), poll_of(end=170, hidden=VISIBLE), poll_of(end=180, hidden=VISIBLE))
     recording = RecordingReader(tmp_path)
     (change,) = recording.compare(recording.polls()[0], recording.polls()[2]).lags

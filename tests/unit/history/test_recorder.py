@@ -158,7 +158,7 @@ async def test_recording_a_second_cluster_into_a_lake_is_refused(tmp_path: Path)
         await other.run()
 
 
-async def test_cancelled_recorder_writes_the_polls_in_memory_before_it_ends(tmp_path: Path) -> None:
+async def test_canceled_recorder_writes_all_polls_in_memory_to_the_lake_before_it_ends(tmp_path: Path) -> None:
     admin = scripted()
     recorder = Recorder(ScriptedMonitor(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
     task = asyncio.create_task(recorder.run())
@@ -220,7 +220,7 @@ async def test_recorder_reports_a_full_disk_and_continues_later(
     assert {poll.gap for poll in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
-async def test_recorder_drops_rows_and_records_a_gap_if_too_many_rows_are_unwritten(
+async def test_recorder_drops_unwritten_rows_and_records_a_gap_if_there_are_too_many_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the disk is full, the recorder keeps unwritten rows in memory, but no more than `MAX_WAITING_ROWS`."""
@@ -241,7 +241,7 @@ async def test_recorder_drops_rows_and_records_a_gap_if_too_many_rows_are_unwrit
         assert set(lake.at(poll).listings) == {"pay", "ship"}
 
 
-async def test_recorder_reports_that_the_previous_recorder_lost_rows(
+async def test_recorder_reports_that_rows_of_the_previous_recorder_were_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = Disk(monkeypatch)
@@ -257,7 +257,7 @@ async def test_recorder_reports_that_the_previous_recorder_lost_rows(
     assert "recorder killed" in [poll.gap for poll in RecordingReader(tmp_path / "lake").polls()]
 
 
-async def test_recorder_keeps_the_last_lag_if_offsets_cannot_be_read(tmp_path: Path) -> None:
+async def test_recorder_keeps_the_previous_lag_of_a_group_if_its_offsets_cannot_be_read(tmp_path: Path) -> None:
     """The recording contains the error as a fault of the group `pay`. The group `ship` is not affected."""
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):

@@ -159,14 +159,14 @@ def test_recorded_poll_has_rows_only_for_changes_since_the_previous_poll(tmp_pat
     assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0
 
 
-def test_group_that_a_poll_did_not_read_keeps_its_recorded_values(tmp_path: Path) -> None:
+def test_group_that_a_poll_could_not_read_has_the_values_of_the_previous_poll(tmp_path: Path) -> None:
     write(tmp_path, poll_of(), PollResult({"pay": STABLE}))
     state = RecordingReader(tmp_path).at(None)
     assert state.offsets("pay").committed[0].offset == 100
     assert state.description("pay") is not None
 
 
-def test_recording_reader_returns_a_fault_until_a_poll_without_this_fault(tmp_path: Path) -> None:
+def test_recording_reader_returns_a_fault_at_each_poll_that_recorded_it_but_not_afterwards(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)
@@ -215,7 +215,7 @@ def test_compacting_a_recording_merges_the_files_between_two_keyframes(tmp_path:
     assert '"dataChange":true' not in log
 
 
-def test_recorder_maintenance_deletes_polls_older_than_a_given_number_of_days(tmp_path: Path) -> None:
+def test_maintenance_of_a_recording_deletes_polls_older_than_a_given_number_of_days(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(), poll_of(101), poll_of(102), every=DAY, keyframes=(1, 2))
     assert recording.keyframe is not None
     recording.writer.maintain(recording.keyframe, 1, (START + 2 * DAY) / 1000)
@@ -236,7 +236,7 @@ def test_recording_reader_returns_the_newest_poll_at_or_before_a_time(tmp_path: 
         lake.at(START / 1000 - 1)
 
 
-def test_refresh_of_a_recording_reader_finds_new_polls(tmp_path: Path) -> None:
+def test_refreshed_recording_reader_finds_polls_written_after_it_was_opened(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(100))
     lake = RecordingReader(tmp_path)
     assert lake.at(None).offsets("pay").committed[0].offset == 100
@@ -247,7 +247,7 @@ def test_refresh_of_a_recording_reader_finds_new_polls(tmp_path: Path) -> None:
     assert lake.at(None).offsets("pay").committed[0].offset == 150
 
 
-def test_next_change_of_a_group_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
+def test_next_change_of_a_group_is_found_even_if_keyframes_and_days_lie_between(tmp_path: Path) -> None:
     """A change means that a group appears, disappears, or gets a different state or assignment.
 
     A new offset is not a change.

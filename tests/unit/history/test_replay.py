@@ -109,7 +109,7 @@ async def test_replay_refuses_to_delete_groups(tmp_path: Path) -> None:
     assert (await admin.list_groups()).rows
 
 
-async def test_replay_returns_faults_for_groups_that_are_missing_or_not_described(tmp_path: Path) -> None:
+async def test_replay_returns_a_fault_for_each_group_without_a_recorded_description(tmp_path: Path) -> None:
     write(tmp_path, PollResult({"new": STABLE}))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     answer = await admin.describe_groups(["new", "gone"])
@@ -136,7 +136,7 @@ async def test_replay_returns_the_recorded_faults(tmp_path: Path) -> None:
     assert (raised.value.fault_name, raised.value.broker, raised.value.advice) == ("NO_ANSWER", 2, "wait")
 
 
-async def test_monitor_of_a_replay_notices_each_step_and_seek(tmp_path: Path) -> None:
+async def test_monitor_of_a_replay_shows_the_new_poll_after_each_step_and_seek(tmp_path: Path) -> None:
     """A step moves the replay to the next poll, and a seek moves it to a given time.
 
     The terminal UI uses the same class `Monitor` for a replay and for a running cluster.
@@ -186,7 +186,7 @@ async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_pa
     assert found.lag.lag == 50
 
 
-async def test_polling_the_group_list_of_a_replay_returns_changes_after_a_seek(tmp_path: Path) -> None:
+async def test_replay_reports_groups_that_were_updated_or_removed_by_a_seek_to_a_different_poll(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

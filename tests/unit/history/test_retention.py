@@ -51,7 +51,7 @@ def test_damaged_retention_file_is_treated_as_empty(folder: LakeFolder, text: st
     assert load_retention(folder) == Retention({}, DAY)
 
 
-async def test_retention_times_are_read_again_after_ten_minutes(folder: LakeFolder) -> None:
+async def test_retention_times_are_read_from_the_cluster_again_after_ten_minutes(folder: LakeFolder) -> None:
     admin = ScriptedAdmin()
     admin.topic_retention = Retention({"a": HOUR}, DAY)
     refresher = RetentionRefresher(admin, folder)
@@ -63,7 +63,7 @@ async def test_retention_times_are_read_again_after_ten_minutes(folder: LakeFold
     assert refresher.due(601.0)
 
 
-async def test_stored_retention_times_are_kept_if_reading_new_ones_fails(folder: LakeFolder) -> None:
+async def test_stored_retention_times_are_kept_if_the_cluster_does_not_return_new_times(folder: LakeFolder) -> None:
     update_retention(folder, Retention({"a": HOUR}, DAY), {"a"})
 
     class Refused(ScriptedAdmin):

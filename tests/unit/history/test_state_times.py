@@ -33,7 +33,7 @@ EMPTY = replace(STABLE, state="Empty")
 
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(polls=st.lists(st.tuples(values.polls(), st.booleans()), min_size=1, max_size=6))
-def test_state_of_each_group_begins_at_the_same_time_as_in_the_timeline(
+def test_replay_and_group_timeline_agree_on_the_start_time_of_each_group_state(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -51,7 +51,7 @@ def test_state_of_each_group_begins_at_the_same_time_as_in_the_timeline(
             assert found.since.get(group) == expected, group
 
 
-def test_start_times_of_group_states_are_searched_only_in_the_newest_part_of_a_long_recording(
+def test_start_times_of_states_are_searched_only_in_the_newest_part_of_a_long_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_times, "MOST_ROWS", 2)
@@ -61,7 +61,7 @@ def test_start_times_of_group_states_are_searched_only_in_the_newest_part_of_a_l
     assert found == ({}, (lake.first.at + 10, False))
 
 
-async def test_replay_judges_an_empty_group_by_the_recorded_time_of_its_state(tmp_path: Path) -> None:
+async def test_replay_judges_an_empty_group_by_the_recorded_time_at_which_it_became_empty(tmp_path: Path) -> None:
     """The group is Empty at the first poll, Stable at the second, and Empty at the last two polls."""
     write(tmp_path, poll_of(listing=EMPTY), poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))
     lake = RecordingReader(tmp_path)
@@ -79,7 +79,7 @@ async def test_replay_judges_an_empty_group_by_the_recorded_time_of_its_state(tm
         task.cancel()
 
 
-def test_kgtui_ls_and_show_print_the_time_since_which_a_recorded_group_is_empty(
+def test_kgtui_ls_and_kgtui_show_print_the_time_at_which_a_recorded_group_became_empty(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))

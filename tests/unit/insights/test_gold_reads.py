@@ -79,7 +79,9 @@ def test_findings_are_computed_without_reading_files_of_earlier_days(tmp_path: P
     assert read_insights(lake).findings == found
 
 
-def test_newest_times_of_gold_tables_are_read_from_delta_statistics(tmp_path: Path, rows_read: list[int]) -> None:
+def test_newest_times_of_gold_tables_are_read_from_delta_statistics_without_reading_rows(
+    tmp_path: Path, rows_read: list[int]
+) -> None:
     lake = write(tmp_path, rows_with_problems())
     gold = Gold(lake)
     ages = gold.ages()
@@ -88,7 +90,7 @@ def test_newest_times_of_gold_tables_are_read_from_delta_statistics(tmp_path: Pa
     assert rows_read == []
 
 
-def test_newest_time_of_a_gold_table_is_read_from_a_row_without_delta_statistics(
+def test_newest_time_of_a_gold_table_is_read_from_one_row_if_delta_statistics_are_missing(
     tmp_path: Path, rows_read: list[int]
 ) -> None:
     lake = write(tmp_path, rows_with_problems())

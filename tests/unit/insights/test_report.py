@@ -160,7 +160,7 @@ def test_report_shortens_long_group_ids() -> None:
     assert {len(heading) for heading in headings} == {MAX_ID_LENGTH}
 
 
-def test_episodes_in_a_report_are_times_in_which_a_group_was_unhealthy(tmp_path: Path) -> None:
+def test_each_episode_in_a_report_is_a_period_in_which_a_group_was_unhealthy(tmp_path: Path) -> None:
     rows = rows_with_problems()
     began = NOW - 9 * HOUR
     rows[HEALTH] += [
@@ -219,7 +219,7 @@ def test_isolated_points_of_a_plot_are_drawn_as_bars() -> None:
     assert sum(path.count("L") for path in drawn) == 3, "two single points as bars, and one line of two points"
 
 
-def test_reducing_the_points_of_a_plot_keeps_the_largest_and_the_last_point() -> None:
+def test_plot_with_fewer_points_than_samples_keeps_the_largest_and_the_last_sample() -> None:
     values = [0.0] * 10_000
     values[1_234], values[-1] = 99.0, 7.0
     points = list(thin_out(list(range(10_000)), values))

@@ -51,7 +51,8 @@ def sample() -> Snapshot:
         ("lag>much", None),
     ],
 )
-def test_typical_mistakes_in_filters_are_recognized(text: str, meant: str | None) -> None:
+def test_filter_with_a_typical_mistake_is_corrected(text: str, meant: str | None) -> None:
+    """For example, `lag>100` is corrected to `lag:101+`. The expected value is None if there is no correction."""
     found = likely_meant(parse(text))
     assert (None if found is None else found.describe()) == meant
 
@@ -97,7 +98,7 @@ def test_explanation_of_an_empty_filter_result_suggests_a_filter_or_similar_grou
         ("and demand ANDROID topic:AND", ""),
     ],
 )
-def test_logical_operator_in_a_filter_causes_a_hint(text: str, hint: str) -> None:
+def test_hint_says_how_to_write_a_filter_without_the_operators_and_and_or(text: str, hint: str) -> None:
     assert operator_hint(parse(text)) == hint
 
 
@@ -130,7 +131,7 @@ def test_explanation_for_an_unlisted_group_names_the_acl_operation_that_the_user
     assert first == "If xyz exists, an ACL hides it: you lack the operation DESCRIBE on this group."
 
 
-def test_deleted_or_expired_group_is_reported_with_the_time_of_its_disappearance() -> None:
+def test_explanation_for_a_deleted_or_expired_group_has_the_time_at_which_it_disappeared() -> None:
     events = (disappeared("xyz", 60.0, EMPTY), disappeared("other", 70.0, EMPTY))
     gone = replace(sample(), brokers={1: ANSWERED}, access=FULL_ACCESS, events=events)
     assert why_not_listed(gone, "xyz", str, gone_at=50.0)[:2] == [

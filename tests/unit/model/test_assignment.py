@@ -157,7 +157,7 @@ def _thread(name: str, now: StreamsAssignment, goal: StreamsAssignment | None = 
     return member(name, streams=StreamsMember("p", 1, assignment=now, target=goal or now), epoch=5)
 
 
-def test_each_role_of_a_streams_task_has_its_own_placement_status() -> None:
+def test_active_and_warmup_role_of_a_streams_task_have_separate_placement_statuses() -> None:
     topology = Topology(
         1, (Subtopology("0", ("in",), changelog_topics=(TopicInfo("store", 3, 1),)), Subtopology("1", ("other",)))
     )
@@ -191,7 +191,7 @@ def test_connector_task_that_a_worker_must_give_up_has_the_status_leaving() -> N
     assert found.idle == ("w2",)
 
 
-def test_skew_by_member_is_the_largest_load_divided_by_the_average_load() -> None:
+def test_skew_by_member_is_the_largest_partition_count_divided_by_the_average_count() -> None:
     """The skew by host is the number of partitions per member on the busiest host, divided by this number in the group.
 
     A member without a reported assignment (`d`) is ignored.

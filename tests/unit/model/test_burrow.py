@@ -139,7 +139,7 @@ def ring_of(history: list[Event], options: Options) -> CommitRing:
 
 
 @given(histories(), settings, st.integers(0, 60))
-def test_random_commit_histories_get_the_same_verdict_from_two_implementations(
+def test_kgtui_and_a_literal_implementation_of_burrow_agree_on_random_commit_histories(
     history: list[Event], options: Options, later: int
 ) -> None:
     now = max((at for _, _, at in history), default=0) + later * 1000
@@ -152,7 +152,7 @@ def test_random_commit_histories_get_the_same_verdict_from_two_implementations(
     assert verdict.complete == len(commits) / options.intervals
 
 
-def test_small_commit_windows_get_the_same_verdict_from_two_implementations() -> None:
+def test_kgtui_and_a_literal_implementation_of_burrow_agree_on_small_commit_windows() -> None:
     """The windows have three commits, with all combinations of a few offsets, lags and log end offsets.
 
     Together, the windows lead to every status that a partition can have.
@@ -205,7 +205,7 @@ def test_example_windows_of_commits_have_the_expected_status(window: Window, now
     assert judge_partition(window, now).status is status
 
 
-def test_partition_with_allowed_lag_or_too_few_commits_is_ok() -> None:
+def test_burrow_options_can_allow_a_lag_and_require_a_minimum_number_of_commits() -> None:
     window = steady([5, 5], 9)
     assert judge_partition(window, 1000).status is Status.STALL
     assert judge_partition(window, 1000, Options(allowed_lag=4)).status is Status.OK
@@ -213,7 +213,7 @@ def test_partition_with_allowed_lag_or_too_few_commits_is_ok() -> None:
     assert judge_partition(window, 1000, Options(minimum_complete=0.2)).status is Status.STALL
 
 
-def test_commits_in_quick_succession_count_as_one_with_the_earliest_time() -> None:
+def test_commits_in_quick_succession_become_one_commit_with_the_earliest_time() -> None:
     """Commits less than `min_distance` seconds apart become one commit with the newest offset and the earliest time.
 
     With the newest time, the next commit would again be too close. If a group always commits this often, all its
@@ -232,7 +232,7 @@ def test_commit_older_than_the_previous_commit_is_dropped() -> None:
     assert [one.offset for one in ring.window().commits] == [5]
 
 
-def test_commit_ring_keeps_only_the_newest_commits_and_log_ends() -> None:
+def test_commit_ring_keeps_only_the_newest_commits_and_log_end_offsets() -> None:
     ring = CommitRing(Options(intervals=3))
     for n in range(100):
         ring.log_end(n + 1)

@@ -77,7 +77,7 @@ def test_delete_command_warns_that_the_consumer_script_ignores_the_group_type() 
         ("naïve 😀", "'naïve 😀'"),
     ],
 )
-def test_quoting_a_word_for_bash_escapes_unsafe_characters(word: str, quoted: str) -> None:
+def test_word_with_unsafe_characters_is_quoted_and_escaped_for_bash(word: str, quoted: str) -> None:
     assert command_line.quote(word) == quoted
 
 

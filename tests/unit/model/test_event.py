@@ -61,7 +61,7 @@ def described(*members: Member, listing: Listing = STABLE, **fields: object) -> 
         (None, None, []),
     ],
 )
-def test_comparing_two_lists_of_groups_returns_the_events_of_a_group(
+def test_changes_of_a_group_between_two_group_lists_become_events(
     before: Listing | None, after: Listing | None, expected: list[str]
 ) -> None:
     assert texts(listing_events("g", 1.0, before, after)) == expected
@@ -80,7 +80,7 @@ def test_members_that_join_and_leave_are_named_with_client_and_host() -> None:
     assert (found[0].before, found[1].after, found[0].at) == ("m-1", "m-2", 2.0)
 
 
-def test_all_members_of_a_group_that_has_just_appeared_are_reported_as_joined() -> None:
+def test_every_member_of_a_group_that_has_just_appeared_is_reported_as_joined() -> None:
     last = LastDescription(appeared=True)
     found = last.update(described(owner("m-1", 0, 1)), STABLE, 1.0)
     assert texts(found) == ["client at /127.0.0.1 joined", "2 partitions assigned to client: orders-0, orders-1"]
@@ -133,7 +133,8 @@ def test_offsets_that_decrease_cause_an_event_but_progress_does_not() -> None:
     ]
 
 
-def test_higher_offset_of_a_group_without_members_is_a_reset_except_in_a_simple_group() -> None:
+def test_offset_that_rises_while_a_group_has_no_members_was_reset_except_in_a_simple_group() -> None:
+    """In a simple group, offsets are committed without members, so a higher offset is normal progress."""
     before, after = {("orders", 0): 500}, {("orders", 0): 2_500}
     assert texts(offset_events("g", 1.0, EMPTY, before, after, memberless=True)) == [
         "offset of orders-0 reset while the group had no members: 500 → 2,500"

@@ -52,7 +52,7 @@ def test_explanation_of_an_unrecognized_error_has_the_message_of_the_broker() ->
     assert "no explanation for this error code" in found.meaning
 
 
-def test_advice_in_an_explanation_begins_with_the_advice_of_the_fault() -> None:
+def test_advice_in_the_explanation_of_a_fault_begins_with_the_advice_in_the_fault() -> None:
     found = explanation.explain_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
     assert found.advice.startswith("Look at broker 4. ")
 
@@ -79,9 +79,9 @@ def test_each_reason_for_lost_records_or_unknown_lag_is_explained_once() -> None
     assert titles == ["records lost, 1 partition", "no commit, 2 partitions", "forbidden, 1 partition"]
 
 
-def test_faults_of_a_group_include_faults_of_its_coordinator() -> None:
+def test_faults_of_a_group_include_faults_of_the_coordinator() -> None:
     assert [fault.broker for fault in explanation.faults_of(example_snapshot(), "stale.group")] == [4]
 
 
-def test_explanation_of_a_refused_action_has_the_reason_as_a_whole_sentence() -> None:
+def test_explanation_of_a_refused_action_gives_the_reason_as_a_whole_sentence() -> None:
     assert explanation.explain_refusal("Delete", "stable with 3 members").meaning == "Stable with 3 members."

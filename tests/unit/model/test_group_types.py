@@ -10,7 +10,7 @@ from kgtui.model import group_types as registry
 from kgtui.model.group_types import GROUP_TYPES, KINDS, PROTOCOLS, STATES, TYPES, kind_of
 
 
-def test_list_of_all_group_states_ends_with_empty_and_dead() -> None:
+def test_group_states_have_a_fixed_order_that_ends_with_empty_and_dead() -> None:
     assert STATES == (
         "Stable",
         "PreparingRebalance",
@@ -23,7 +23,7 @@ def test_list_of_all_group_states_ends_with_empty_and_dead() -> None:
     )
 
 
-def test_registry_of_group_types_has_every_type_protocol_and_kind() -> None:
+def test_registry_of_group_types_contains_every_type_protocol_and_kind() -> None:
     assert TYPES == ("classic", "consumer", "share", "streams")
     assert PROTOCOLS == ("consumer", "connect", "sr", "share", "streams")
     assert KINDS == ("consumer", "connect", "sr", "simple", "share", "streams", "other")

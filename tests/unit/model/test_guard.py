@@ -168,13 +168,13 @@ def test_refusal_of_a_deletion_names_members_read_long_ago_if_the_state_is_uncha
     assert words in (delete_availability(taken, "g") or "")
 
 
-def test_deletion_is_not_offered_without_a_listed_group_or_in_read_only_mode() -> None:
+def test_deletion_is_not_offered_in_read_only_mode_or_if_the_group_is_not_listed() -> None:
     assert delete_availability(snapshot(), None) == "no group is selected"
     assert delete_availability(snapshot(), "other") == "the group is no longer listed"
     assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY
 
 
-def test_deletion_accepts_an_older_description_if_the_poll_interval_is_long() -> None:
+def test_long_poll_interval_raises_the_allowed_age_of_the_description_before_a_deletion() -> None:
     """With 30 s between polls, a description that is 12 s old is accepted.
 
     With 2 s between polls, a description that is 100 s old is refused, because polling could have been paused.

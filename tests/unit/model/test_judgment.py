@@ -78,7 +78,7 @@ def test_empty_group_with_unread_records_is_stopped_only_if_kgtui_saw_it_become_
     assert found.since_text(lambda at: f"{at:.0f}") == f"since {NOW - 60:.0f}"
 
 
-def test_start_of_a_problem_is_a_time_range_unless_it_was_observed() -> None:
+def test_start_of_a_problem_is_a_time_range_unless_the_start_was_observed() -> None:
     found = Judgment(GroupStatus.ERR, Problem.STOP, since=200.0, after=100.0)
     assert found.since_text(lambda at: f"{at:.0f}") == "between 100 and 200"
     assert found.since_text(lambda _: "00:53") == "since 00:53"
@@ -124,7 +124,7 @@ def test_confirmed_stop_keeps_the_start_time_that_screening_observed() -> None:
 
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED])
-def test_empty_or_unused_group_remains_a_warning_if_its_health_verdict_is_stop(problem: Problem) -> None:
+def test_empty_or_unused_group_keeps_the_status_warn_although_its_health_verdict_is_stop(problem: Problem) -> None:
     stopped = replace(health_of(watch([offsets((100, 200))] * 20)), stopped_after=T0 - 900)
     screened = Judgment(GroupStatus.WARN, problem, Basis.SCREENED)
     found = with_group(CLASSIC, health={"g": stopped}, screened={"g": screened}).judgment("g")

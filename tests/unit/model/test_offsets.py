@@ -59,12 +59,12 @@ def test_unknown_lag_of_a_partition_has_a_reason(
     assert row.reason == reason
 
 
-def test_committed_offset_at_the_log_end_has_zero_lag_and_no_reason() -> None:
+def test_committed_offset_at_the_log_end_has_zero_lag_and_no_reason_for_an_unknown_lag() -> None:
     row = lag_of_commit(CommittedOffset("t", 0, 100), PartitionBounds(0, 100))
     assert (row.lag, row.reason) == (0, "")
 
 
-def test_lag_of_a_share_partition_is_the_value_from_the_broker() -> None:
+def test_lag_of_a_share_partition_is_the_lag_that_the_broker_reports() -> None:
     """The log end offset minus the start offset would also count records that are already acknowledged."""
     row = lag_of_share(ShareOffset("t", 0, 10, lag=3), PartitionBounds(0, 100))
     assert (row.position, row.lag, row.lead) == (10, 3, 10)
@@ -105,7 +105,7 @@ _bounds = st.none() | st.dictionaries(_partitions, st.builds(PartitionBounds, _f
 
 
 @given(_commits, _shares, _bounds)
-def test_fast_computation_of_the_total_lag_equals_the_sum_over_the_partitions(
+def test_fast_computation_of_the_total_lag_gives_the_sum_of_all_partition_lags(
     commits: dict[tuple[str, int], tuple[int | None, int]],
     shares: dict[tuple[str, int], tuple[int | None, int | None, int]],
     bounds: dict[tuple[str, int], PartitionBounds] | None,

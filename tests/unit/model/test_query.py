@@ -163,7 +163,8 @@ def test_filter_uses_state_and_type_from_the_background_read_if_listgroups_lacks
     assert parse("state:Empty").searched(snap) == (1, 2)
 
 
-def test_filter_prefers_a_description_that_is_newer_than_the_background_read() -> None:
+def test_filter_uses_a_description_that_is_newer_than_the_background_read() -> None:
+    """The background read found client `old` 60 s ago. The description, which is 1 s old, has client `new` instead."""
     admin = ScriptedAdmin()
     admin.add("g", "consumer", members=(member("m-9", client_id="new"), member("m-8", instance_id="static-1")))
     old = snapshot({"g": CONSUMER}, {"g": summary(7, clients=("old",), age=60.0)})
@@ -175,7 +176,7 @@ def test_filter_prefers_a_description_that_is_newer_than_the_background_read() -
     assert chosen("client:old", snap) == set()
 
 
-def test_search_progress_of_a_filter_leaves_out_groups_excluded_by_id_type_or_state() -> None:
+def test_search_progress_of_a_filter_does_not_count_groups_excluded_by_id_type_or_state() -> None:
     snap = mixed_snapshot()
     # `searched` returns two numbers: how many groups have been searched, because their values are known, and how many
     # groups the filter can select according to their ids and their rows in ListGroups.
@@ -187,7 +188,7 @@ def test_search_progress_of_a_filter_leaves_out_groups_excluded_by_id_type_or_st
     assert parse("payments").searched(snap) == (2, 2)
 
 
-def test_filter_requests_the_data_that_its_terms_and_sort_keys_need() -> None:
+def test_terms_and_sort_keys_of_a_filter_determine_which_data_the_filter_needs() -> None:
     assert parse("payments state:Empty").needs == frozenset()
     assert parse("topic:x").needs == {Need.DESCRIPTION, Need.OFFSETS}
     assert parse("lag:1k+").needs == {Need.OFFSETS}
@@ -210,7 +211,7 @@ def test_filter_requests_the_data_that_its_terms_and_sort_keys_need() -> None:
         ("sort:coordinator-", ["Orders-Share", "backfill tool", "payments.refund", "payments.settle"]),
     ],
 )
-def test_sort_keys_of_a_filter_sort_groups_with_unknown_values_last(text: str, expected: list[str]) -> None:
+def test_filter_term_sort_puts_groups_with_unknown_values_last(text: str, expected: list[str]) -> None:
     snap = mixed_snapshot()
     query = parse(f"{text} not:connect not:old")
     assert query.select(snap) == expected

@@ -63,7 +63,7 @@ terms = st.one_of(
 
 
 @given(st.lists(terms, max_size=5))
-def test_filter_parsed_from_the_text_of_a_filter_is_the_same_filter(parts: list[IdTerm]) -> None:
+def test_filter_written_as_text_and_parsed_again_is_unchanged(parts: list[IdTerm]) -> None:
     query = Query(tuple(parts))
     assert parse(query.describe()) == query
 

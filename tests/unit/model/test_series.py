@@ -32,7 +32,7 @@ def test_full_lag_series_drops_its_oldest_samples() -> None:
     assert series.times[-1] == LENGTH
 
 
-def test_full_series_store_drops_the_series_whose_last_sample_is_oldest() -> None:
+def test_full_store_of_series_drops_the_group_whose_newest_sample_is_oldest() -> None:
     store = SeriesStore()
     store.add("first", 0.0, 1, 1)
     store.add("second", 0.0, 1, 1)
@@ -67,7 +67,7 @@ def test_write_and_read_rates_are_computed_from_consecutive_samples() -> None:
     assert rates == [(None, None), (25.0, 10.0), (0.0, None), (None, None), (None, None), (None, None)]
 
 
-def test_last_progress_is_the_time_of_the_newest_increase_of_an_offset() -> None:
+def test_last_progress_is_the_time_of_the_newest_read_with_a_higher_committed_offset() -> None:
     series = Series()
     for at, position in ((0.0, 10), (5.0, 10), (10.0, 30)):
         series.add(at, None, 1, offsets=offsets(position, 100))
@@ -78,7 +78,7 @@ def test_last_progress_is_the_time_of_the_newest_increase_of_an_offset() -> None
     assert series.last_progress() == 10.0, "a lower offset is not progress"
 
 
-def test_lag_series_adds_a_change_point_for_each_read_that_shows_a_group_change() -> None:
+def test_lag_series_has_a_change_point_for_each_read_that_shows_a_group_change() -> None:
     series = Series(gap_rule=GAPS)
     series.add(0.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
     series.add(2.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))

@@ -39,7 +39,7 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
     return trail
 
 
-def test_trail_of_reads_of_ten_partitions_takes_at_most_300_bytes() -> None:
+def test_trail_of_a_group_with_ten_partitions_takes_at_most_300_bytes() -> None:
     """The 300 bytes include 8 bytes for the reference to the trail in the group's summary.
 
     The size of the trail is rounded up to a multiple of 16 bytes, because Python allocates memory in such units.
@@ -51,7 +51,7 @@ def test_trail_of_reads_of_ten_partitions_takes_at_most_300_bytes() -> None:
 
 @given(st.lists(st.lists(st.tuples(*[st.none() | st.integers(-(2**63), 2**63 - 1)] * 2), max_size=3), max_size=4))
 @example([[(0, 2**63 - 1), (0, 2**63 - 1)]])
-def test_trail_of_reads_accepts_any_offsets_that_a_broker_can_send(
+def test_trail_accepts_any_offsets_that_a_broker_can_send(
     reads: list[list[tuple[int | None, int | None]]],
 ) -> None:
     trail = trail_of(*[rows(*read) for read in reads])
@@ -68,7 +68,7 @@ def test_waiting_time_grows_only_while_a_partition_has_unread_records_and_no_pro
     assert list(trail.waited) == [46, 1, 0]
 
 
-def test_waiting_time_begins_at_the_first_read_that_finds_unread_records() -> None:
+def test_waiting_time_of_a_partition_begins_at_the_first_read_with_unread_records() -> None:
     trail = trail_of(rows((9, 9)), rows((9, 9)), rows((9, 12)), rows((9, 12)))
     assert list(trail.waited) == [16]
 
@@ -77,26 +77,26 @@ def test_waiting_time_of_a_partition_is_limited_to_18_hours() -> None:
     assert list(trail_of(*[rows((5, 9))] * 3, seconds=40_000).waited) == [WAITED_MAX]
 
 
-def test_jump_of_the_clock_is_not_counted_as_waiting_time() -> None:
+def test_jump_of_the_clock_does_not_count_as_waiting_time_of_a_partition() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)))
     trail.add(T0 + 3_630, rows((5, 9)), jump=3_600)
     assert list(trail.waited) == [31]
 
 
-def test_trail_of_reads_is_reset_when_the_clock_goes_back() -> None:
+def test_trail_is_reset_when_the_clock_goes_back() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)))
     trail.add(T0 - 3_600, rows((5, 9)))
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
 
 
-def test_trail_keeps_the_total_lag_and_offsets_of_only_the_newest_reads() -> None:
+def test_trail_keeps_total_lag_and_offset_sum_of_only_the_newest_reads() -> None:
     trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
     assert len(trail.samples) == SAMPLES
     assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]
     assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
 
 
-def test_trail_stores_the_time_of_the_last_progress_and_the_pace_of_progress() -> None:
+def test_trail_stores_the_time_of_the_last_progress_and_the_time_between_two_reads_with_progress() -> None:
     """A read shows progress if an offset is higher than in the previous read.
 
     `pace` is the time between two reads with progress, in seconds. It falls by at most half per read with progress.
@@ -108,12 +108,18 @@ def test_trail_stores_the_time_of_the_last_progress_and_the_pace_of_progress() -
 
 
 @pytest.mark.parametrize("later", [[8], [8, 9], [7, 7, 7]])
-def test_trail_of_reads_stores_a_rewind_until_the_earlier_offset_is_reached_again(later: list[int]) -> None:
+def test_trail_stores_the_time_of_a_rewind_until_the_group_reaches_the_offset_before_the_rewind(
+    later: list[int],
+) -> None:
+    """The committed offset goes back from 9 to 5.
+
+    The trail stores the time of this rewind until a read finds offset 9.
+    """
     trail = trail_of(rows((9, 20)), rows((5, 20)), *[rows((position, 20)) for position in later])
     assert trail.rewound_at == (0 if 9 in later else T0 + 15)
 
 
-def test_trail_of_reads_forgets_a_rewind_after_ten_reads_with_progress() -> None:
+def test_trail_forgets_the_time_of_a_rewind_after_ten_reads_with_progress() -> None:
     back = [rows((900, 2_000)), *[rows((100 + n, 2_000)) for n in range(12)]]
     assert trail_of(*back).rewound_at == 0
 
@@ -123,12 +129,12 @@ def test_recreated_topic_does_not_count_as_a_rewind_of_the_offset() -> None:
     assert (trail.rewound_at, trail.reads) == (0, 1)
 
 
-def test_trail_of_reads_restarts_its_read_count_when_a_partition_is_added() -> None:
+def test_trail_restarts_the_count_of_reads_when_a_partition_is_added() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)), rows((6, 9), (0, 0)))
     assert (trail.reads, list(trail.waited), trail.progress_at) == (1, [1, 0], T0 + 30)
 
 
-def test_partial_reads_and_added_partitions_do_not_count_as_progress() -> None:
+def test_reads_with_fewer_or_more_partitions_do_not_count_as_progress() -> None:
     full = rows((5, 9), (6, 9), (0, 9), (7, 9), (8, 9), (1, 9))
     trail = trail_of(full, full[:3], full, [full[0], full[4]], full)
     assert (trail.progress_at, trail.reads, list(trail.waited)) == (0, 3, [61] * 6)
@@ -155,7 +161,7 @@ def test_each_observed_change_of_the_group_epoch_counts_as_one_rebalance() -> No
     assert trail.rebalances == 2
 
 
-def test_rebalance_seen_in_the_group_list_is_not_counted_again_in_the_next_description() -> None:
+def test_rebalance_is_counted_once_if_both_the_group_list_and_the_next_description_show_it() -> None:
     trail = Trail()
     trail.describe(T0, described(epoch=1))
     trail.add(T0, [])
@@ -185,7 +191,7 @@ OFFSETS = st.one_of(st.none(), st.integers(0, 2**62))
 
 
 @given(st.lists(st.lists(st.tuples(OFFSETS, OFFSETS), max_size=4), max_size=8), st.integers(0, 100_000))
-def test_trail_of_any_reads_is_unchanged_after_encoding_and_decoding(
+def test_trail_is_unchanged_after_encoding_and_decoding(
     reads: list[list[tuple[int | None, int | None]]], seconds: int
 ) -> None:
     trail = Trail()

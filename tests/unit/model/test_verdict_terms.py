@@ -36,7 +36,7 @@ def watched() -> dict[str, GroupHealth]:
     }
 
 
-def test_catalog_of_filter_terms_lists_every_verdict() -> None:
+def test_filter_term_verdict_accepts_the_name_of_every_verdict() -> None:
     assert TERM_KEYS["verdict"].values == (*NAMES, UNKNOWN)
 
 
@@ -84,7 +84,7 @@ def test_filter_terms_about_verdicts_select_the_expected_groups(
     assert Need.WATCHING in query.needs
 
 
-def test_search_progress_of_a_verdict_filter_counts_only_watched_groups_as_searched(snapshot: Snapshot) -> None:
+def test_filter_for_verdicts_counts_only_watched_groups_as_searched(snapshot: Snapshot) -> None:
     assert parse("verdict:warn+").searched(snapshot) == (5, 6)
     assert parse("timelag:1s+").searched(snapshot) == (5, 6)
 
@@ -96,7 +96,7 @@ matches = st.one_of(
 
 
 @given(st.lists(matches, min_size=1, max_size=4).map(tuple), st.booleans())
-def test_text_of_a_filter_term_about_verdicts_parses_to_the_same_term(
+def test_filter_term_about_verdicts_written_as_text_and_parsed_again_is_unchanged(
     any_of: tuple[VerdictMatch, ...], negated: bool
 ) -> None:
     term = VerdictTerm(any_of, negated)

@@ -31,7 +31,7 @@ def test_wrapped_table_cells_fit_the_width_and_keep_every_word(texts: list[str],
     assert after == before
 
 
-def test_wrapping_escapes_table_cells_and_marks_them_as_escaped() -> None:
+def test_wrapped_table_cells_are_escaped_and_have_a_type_that_prevents_double_escaping() -> None:
     """Escaped text has the type `SafeText`, so that it is not escaped again."""
     (line,) = wrap_cells([Cell("a\x1b")], 20)
     assert line[0].text == "a\\x1b"
@@ -43,7 +43,7 @@ def test_preferred_width_of_a_column_fits_title_and_values_up_to_a_maximum() -> 
     assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
 
 
-def test_narrow_table_drops_the_least_important_columns_and_never_cuts_numbers() -> None:
+def test_narrow_table_leaves_out_unimportant_columns_and_never_cuts_off_numbers() -> None:
     preferred = {"name": 20, "count": 9, "note": 10}
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 41)] == [
         ("name", 20), ("count", 9), ("note", 10),
@@ -54,12 +54,12 @@ def test_narrow_table_drops_the_least_important_columns_and_never_cuts_numbers()
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 20)] == [("name", 10), ("count", 9)]
 
 
-def test_function_column_at_returns_the_column_at_a_horizontal_position() -> None:
+def test_column_at_returns_the_table_column_at_a_horizontal_position() -> None:
     arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 
 
-def test_column_is_left_out_if_it_has_no_values_or_would_shorten_names() -> None:
+def test_optional_column_is_left_out_if_it_has_no_values_or_if_names_would_be_shortened() -> None:
     columns: list[Column[str]] = [
         Column("name", "name", lambda row: row, max_width=48),
         Column("since", "since", lambda _: "", rank=1, if_values=True),
@@ -77,7 +77,7 @@ def test_column_is_left_out_if_it_has_no_values_or_would_shorten_names() -> None
     ]  # fmt: skip
 
 
-def test_a_narrow_column_is_shown_if_a_more_important_column_does_not_fit() -> None:
+def test_less_important_column_is_shown_if_the_more_important_column_is_too_wide() -> None:
     columns: list[Column[str]] = [
         Column("name", "name", lambda row: row, min_width=10),
         Column("lag", "lag", lambda _: 12_345, rank=2, right=True),

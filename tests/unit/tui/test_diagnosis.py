@@ -99,7 +99,7 @@ def test_diagnosis_of_a_simple_group_does_not_say_that_members_left() -> None:
     assert diagnose(shown, group, clock).why == expected
 
 
-def test_diagnosis_of_lost_records_says_that_the_group_has_stopped() -> None:
+def test_diagnosis_of_a_stopped_group_with_lost_records_advises_starting_the_application() -> None:
     """The group loses records because it has stopped. The advice is to start it, not to make its consumers faster."""
     judgment = Judgment(
         GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, reason="5 records expired", others=(Problem.STOP,)
@@ -188,7 +188,7 @@ def test_explanation_of_a_stopped_group_begins_with_the_verdict() -> None:
     assert "does not say whether the members read" in state.meaning
 
 
-def test_explanation_of_a_forbidden_empty_group_does_not_call_it_deletable() -> None:
+def test_explanation_of_a_forbidden_empty_group_does_not_say_that_it_can_be_deleted() -> None:
     """The explanation says `can be deleted now` only about an Empty group that could be read and has not stopped."""
     snapshot = described(sample_snapshot(), state="Empty")
     assert explain_group(snapshot, GROUP, clock)[-1].advice == "The group can be deleted now."
@@ -200,7 +200,7 @@ def test_explanation_of_a_forbidden_empty_group_does_not_call_it_deletable() -> 
     assert "cannot be deleted now" in explain_group(replace(snapshot, details=details), GROUP, clock)[-1].advice
 
 
-def test_errors_of_a_group_are_explained_between_its_verdict_and_its_state() -> None:
+def test_explanation_of_a_group_lists_the_verdict_then_the_errors_then_the_state() -> None:
     titles = [one.title for one in explain_group(example_snapshot(), "secret.group")]
     assert titles == ["UNREADABLE", "GROUP_AUTHORIZATION_FAILED (30)", "Stable"]
 
@@ -219,7 +219,7 @@ def test_diagnosis_of_a_flapping_group_names_members_that_joined_or_left() -> No
     assert diagnose(snapshot, GROUP, clock).who == ""
 
 
-def test_diagnosis_of_lost_records_names_partition_and_owner() -> None:
+def test_diagnosis_of_lost_records_names_a_partition_and_the_owner_of_the_partition() -> None:
     members = (Member("m-1", "billing", "/10.0.0.7", assignment=(("orders", (0, 1)),)),)
     snapshot = described(screened(sample_snapshot(), Problem.DATA_LOST, GroupStatus.ERR), *members)
     commits = tuple(CommittedOffset("orders", part, 5) for part in (0, 1, 2))

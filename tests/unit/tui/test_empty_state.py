@@ -30,7 +30,7 @@ def first_line(*brokers: BrokerStatus) -> str:
 @pytest.mark.parametrize(
     ("count", "expected"), [(1, "Reading the groups of 1 broker…"), (3, "Reading the groups of 3 brokers…")]
 )
-def test_empty_tree_shows_the_number_of_brokers_while_kgtui_connects(count: int, expected: str) -> None:
+def test_empty_tree_shows_from_how_many_brokers_the_groups_are_being_read(count: int, expected: str) -> None:
     assert first_line(*[BrokerStatus(node, "b:9092") for node in range(count)]) == expected
 
 

@@ -12,8 +12,8 @@ def joined(group: str, at: float) -> Event:
     return Event(at, EventKind.JOINED, group, subject="client-1")
 
 
-def test_the_newest_changes_of_a_group_are_listed_and_older_changes_are_counted() -> None:
-    """At most two changes per group are listed. One row counts the three older changes of group `a`."""
+def test_newest_events_of_a_group_are_listed_and_older_events_are_counted() -> None:
+    """At most two events per group are listed. One row counts the three older events of group `a`."""
     left = Event(1.0, EventKind.LEFT, "a", subject="client-1")
     events = [joined("a", 9.0), joined("a", 8.0), joined("b", 7.0), joined("a", 6.0), left, joined("a", 0.0)]
     rows = event_rows(events, 2)
@@ -24,7 +24,7 @@ def test_the_newest_changes_of_a_group_are_listed_and_older_changes_are_counted(
     assert (EventRow(state).text, EventRow(state).detail) == ("state Stable → Empty", "Stable → Empty")
 
 
-def test_a_single_change_above_the_limit_is_listed_instead_of_counted() -> None:
+def test_single_event_above_the_limit_of_events_per_group_is_listed_instead_of_counted() -> None:
     events = [joined("a", 3.0), joined("a", 2.0), joined("a", 1.0)]
     assert [row.event for row in event_rows(events, 2)] == events
     assert [row.folded for row in event_rows(events, 2)] == [()] * 3

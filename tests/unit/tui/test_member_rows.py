@@ -62,12 +62,12 @@ def test_members_pane_shows_partitions_lag_and_rate_of_each_member_as_bars() -> 
     assert not {"lag", "rate"} & {column.id for column in without}
 
 
-def test_lag_of_a_partition_with_several_owners_belongs_to_no_member() -> None:
+def test_lag_of_a_partition_with_several_owners_is_not_added_to_any_member() -> None:
     loads = member_loads(data.share_group(), data.share_offsets(), None)
     assert {load.lag.value for load in loads.values()} == {None}
 
 
-def test_members_pane_first_lists_the_member_that_delays_a_rebalance_and_says_why() -> None:
+def test_members_pane_lists_the_member_that_delays_a_rebalance_first_and_says_why() -> None:
     members = (
         member("a", client_id="a", epoch=7, assignment=(("t", (0,)),), target=(("t", (0,)),)),
         member("b", client_id="b", epoch=7, assignment=(), target=(("t", (1,)),)),
@@ -100,7 +100,7 @@ def test_members_with_the_same_client_id_have_different_names_in_the_members_pan
     assert "client_id" not in [column.id for column in member_columns(alone, member_rows(alone))]
 
 
-def test_members_summary_counts_only_members_without_target_partitions_as_idle() -> None:
+def test_members_pane_counts_only_members_without_target_partitions_as_idle() -> None:
     assigned = member("a", assignment=(("t", (0, 1)),), target=(("t", (0,)),))
     waiting = member("b", assignment=(), target=(("t", (1,)),))
     idle = member("c", assignment=(), target=())
@@ -121,7 +121,7 @@ def test_members_pane_highlights_classic_members_of_a_consumer_group() -> None:
     assert columns["protocol"].cell(rows["settle-0"]) == Cell("consumer")
 
 
-def test_epoch_column_of_members_marks_members_that_are_behind_or_have_left() -> None:
+def test_epoch_column_marks_members_that_have_an_older_epoch_than_the_group_or_have_left() -> None:
     columns = {column.id: column for column in member_columns(data.consumer_group())}
     rows = {row.member.client_id: row for row in member_rows(data.consumer_group())}
     assert columns["epoch"].cell(rows["settle-0"]).text == "40 < 41"
@@ -131,7 +131,7 @@ def test_epoch_column_of_members_marks_members_that_are_behind_or_have_left() ->
     assert "assignment is kept" in columns["epoch"].full_cell(left).text
 
 
-def test_row_of_a_streams_process_counts_the_tasks_of_all_its_threads() -> None:
+def test_row_of_a_streams_process_counts_the_tasks_of_all_threads_of_the_process() -> None:
     rows = member_rows(data.streams_group())
     columns = {column.id: column for column in member_columns(data.streams_group())}
     assert [bool(row.threads) for row in rows] == [True, False, False, True, False, False]

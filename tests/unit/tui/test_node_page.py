@@ -45,7 +45,7 @@ def trail(*reads: tuple[int, int, int]) -> bytes:
     return made.encode()
 
 
-def test_node_summary_adds_up_the_lags_and_rates_of_the_groups() -> None:
+def test_summary_of_a_tree_node_adds_up_the_lags_and_rates_of_the_groups_in_the_node() -> None:
     found = {
         "a": replace(summary(30), trail=trail((100, 10, 20), (110, 20, 50))),
         "b": replace(summary(40), trail=trail((100, 0, 40)), lag_at=NOW - 60),
@@ -60,7 +60,7 @@ def test_node_summary_adds_up_the_lags_and_rates_of_the_groups() -> None:
     }  # fmt: skip
 
 
-def test_problems_of_a_node_exclude_groups_of_other_nodes_and_unused_groups() -> None:
+def test_problems_of_a_tree_node_exclude_unused_groups_and_groups_of_other_nodes() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress")
     unused = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
     found = {group: replace(summary(5), screened=True) for group in "abc"}
@@ -78,7 +78,7 @@ def test_problems_of_a_node_exclude_groups_of_other_nodes_and_unused_groups() ->
     )  # fmt: skip
 
 
-def test_updating_the_problems_of_a_summary_does_not_recompute_its_sums() -> None:
+def test_updating_the_problems_of_a_node_summary_does_not_recompute_the_sums() -> None:
     """The new summary has the problems of the newer snapshot, and the sums of the earlier summary."""
     snapshot = snapshot_of(ROWS, lags={"a": 5, "b": 7})
     parts = list(snapshot.by_listing.values())
@@ -108,7 +108,7 @@ def test_cluster_page_adds_up_the_lags_of_a_large_cluster_at_most_every_20_secon
     assert page._earlier_summary(cluster) is None
 
 
-def test_summary_on_the_cluster_page_breaks_lines_only_between_values() -> None:
+def test_totals_on_the_cluster_page_are_wrapped_only_between_two_values() -> None:
     page, snapshot = NodePage(), snapshot_of(ROWS)
     page._sums[None] = _Sums(lag=deque((1.0, 2.0)), written=deque((3.0, 4.0)), consumed=deque((5.0, 6.0)))
     summary = GroupSetSummary(problem_counts={Problem.STOP: 2}, lag=165_000, written=1.0, consumed=200.0)
@@ -125,7 +125,7 @@ def problems_of(snapshot: Snapshot) -> Problems:
     return index.problems()
 
 
-def test_problem_rows_of_a_node_have_the_lags_of_the_last_reads() -> None:
+def test_row_of_a_problem_has_the_lags_that_the_last_reads_of_the_group_found() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
     snapshot = snapshot_of(ROWS, summaries={"a": replace(summary(30), trail=trail((100, 10, 20), (110, 20, 50)))})
     rows = problem_rows(snapshot, [("a", stopped), ("c", stopped)])
@@ -147,26 +147,26 @@ def test_last_rates_are_computed_from_the_last_two_reads_of_a_group() -> None:
     assert found == [None, None, (4.0, 2.0), (0.5, 2.0), (3.0, 0.0)]
 
 
-def test_state_table_shows_only_states_that_occur_and_a_row_for_all_types() -> None:
+def test_table_of_group_states_shows_only_states_that_occur_and_a_row_for_all_types() -> None:
     rows, columns = state_table({("consumer", "Empty"): 2, ("consumer", "Stable"): 3, ("share", "Stable"): 1})
     assert [column.id for column in columns] == ["type", "state-Stable", "state-Empty", "total"]
     assert [(row.label, row.total) for row in rows] == [("consumer", 5), ("share", 1), ("all", 6)]
 
 
-def test_state_table_first_leaves_out_the_states_with_the_fewest_groups() -> None:
+def test_narrow_table_of_group_states_first_leaves_out_the_states_with_the_fewest_groups() -> None:
     states = {("consumer", "PreparingRebalance"): 1, ("consumer", "Empty"): 9, ("share", "Stable"): 5}
     ranks = {column.id: column.rank for column in state_table(states)[1]}
     assert ranks["state-PreparingRebalance"] > ranks["state-Stable"] > ranks["state-Empty"] > ranks["type"]
 
 
-def test_placeholder_for_no_problems_says_how_many_groups_were_read() -> None:
+def test_text_in_an_empty_table_of_problems_says_how_many_groups_were_read() -> None:
     assert no_problem_placeholder(GroupSetSummary(groups=3)) == "no group has been read yet"
     some = no_problem_placeholder(GroupSetSummary(groups=3, read=1))
     assert some == "no problem found so far; 1 of 3 groups read"
     assert no_problem_placeholder(GroupSetSummary(groups=3, read=3)) == "no group needs attention"
 
 
-def test_since_column_of_an_unobserved_stop_shows_the_earliest_possible_start() -> None:
+def test_column_since_shows_the_earliest_possible_start_of_an_unobserved_stop() -> None:
     """If kgtui did not observe when the stop began, the column has `after` and the time given in `Judgment.after`."""
     now = display_settings().now()
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, since=now, after=now - 1_500)
@@ -194,7 +194,7 @@ def test_broker_row_shows_slow_responses_and_throttling(took_ms: float | None, t
     assert column.cell(broker_rows(replace(snapshot, brokers=brokers))[0]).text == shown
 
 
-def test_header_counts_rebalances_that_have_just_begun() -> None:
+def test_header_counts_groups_whose_rebalance_has_just_begun() -> None:
     """A rebalance that has just begun is no problem, so it is counted in a plain color instead of a warning color."""
     rows: list[Row] = [("a", "consumer", "consumer", "Reconciling", 1), ("b", "classic", "consumer", "Stable", 1)]
     assert groups_in_rebalance(snapshot_of(rows)) == 1
@@ -203,7 +203,7 @@ def test_header_counts_rebalances_that_have_just_begun() -> None:
     assert [count.piece for count in known] == [("↻ 2 rebalancing", "header--warn")]
 
 
-def test_header_counts_of_problems_have_different_symbols() -> None:
+def test_each_count_of_problems_in_the_header_has_a_different_symbol() -> None:
     counts = {Problem.UNREADABLE: 1, Problem.REBALANCING: 2, Problem.STOP: 1, Problem.BEHIND: 3}
     assert [count.piece[0] for count in problem_counts(counts)] == [
         "✘ 1 stopped",

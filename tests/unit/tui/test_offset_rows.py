@@ -53,7 +53,7 @@ def test_offset_rows_show_lag_and_distance_to_data_loss_as_bars() -> None:
 @pytest.mark.parametrize(
     ("largest", "scale"), [(0, 0), (1, 1), (2, 2), (8, 10), (10, 10), (11, 15), (10_014, 15_000), (0.2, 0.2)]
 )
-def test_scale_of_bars_is_the_largest_value_rounded_up(largest: float, scale: float) -> None:
+def test_value_of_a_full_bar_is_the_largest_value_rounded_up(largest: float, scale: float) -> None:
     assert scale_of(largest) == pytest.approx(scale)
 
 
@@ -74,7 +74,7 @@ def test_offsets_of_a_topic_with_one_partition_have_no_total_row() -> None:
     assert [row.partition for row in shown_rows if row.topic == "secret.audit"] == [0]
 
 
-def test_offset_rows_with_unknown_lag_are_last_in_both_sort_orders() -> None:
+def test_offset_rows_with_unknown_lag_are_last_in_ascending_and_descending_order() -> None:
     rows = rows_of(data.classic_offsets())
     down = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False) if row.lag]
     up = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=False, lagging=False) if row.lag]
@@ -154,7 +154,7 @@ def test_offset_row_shows_the_age_and_the_expiry_time_of_the_first_unread_record
     assert not shown & {"age", "expires"}
 
 
-def test_share_group_shows_missing_start_offset_and_unreported_lag_differently() -> None:
+def test_lag_column_of_a_share_group_distinguishes_missing_start_offset_from_unknown_lag() -> None:
     rows = offset_rows.partition_rows(data.share_offsets(), data.share_group())
     columns = {column.id: column for column in offset_rows.offset_columns(share=True)}
     assert "metadata" not in columns
@@ -163,7 +163,7 @@ def test_share_group_shows_missing_start_offset_and_unreported_lag_differently()
     assert rows[0].owner == "3 members"
 
 
-def test_streams_partition_is_owned_by_the_member_with_its_active_task() -> None:
+def test_owner_of_a_streams_partition_is_the_member_with_the_active_task_for_it() -> None:
     rows = offset_rows.partition_rows(data.streams_offsets(), data.streams_group())
     assert [row.member_id for row in rows] == ["clicks-0-b0a4", "clicks-0-b0a4", "clicks-1-b0a4"]
 

@@ -61,7 +61,7 @@ def test_overview_never_shows_an_unknown_lag_as_zero() -> None:
     assert overview_text(snapshot, "legacy.export", "total") == "0"
 
 
-def test_overview_of_a_simple_group_says_which_data_a_deletion_would_lose() -> None:
+def test_overview_of_a_simple_group_shows_the_number_of_committed_offsets() -> None:
     snapshot = data.example_snapshot()
     assert "it commits offsets without members" in overview_text(snapshot, "legacy.export", "type")
     assert overview_text(snapshot, "legacy.export", "offsets") == "1  committed offsets in 1 topic"

@@ -124,7 +124,7 @@ def test_overview_shows_urgent_health_fields_in_red_or_amber() -> None:
     assert found["rebalances"].lines[0][0].role == WARN
 
 
-def test_overview_shows_an_old_health_verdict_with_its_age() -> None:
+def test_overview_shows_how_long_ago_an_old_health_verdict_was_computed() -> None:
     found = fields_by_label(with_health(sample_snapshot(), GROUP, "stuck", ago=180.0))
     verdict = text_of(found["verdict"])
     assert verdict.startswith("✘ STOPPED since before ")
@@ -155,7 +155,7 @@ def test_overview_without_detailed_reads_shows_the_lag_trend_of_background_reads
     assert "trend" not in fields_by_label(snapshot)
 
 
-def test_overview_computes_the_lag_trend_from_samples_until_the_monitor_reports_a_trend() -> None:
+def test_overview_computes_the_lag_trend_from_samples_until_the_health_contains_a_trend() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)

@@ -121,7 +121,7 @@ def test_problem_index_after_random_changes_equals_a_new_computation_from_all_gr
             assert store.screening.empty.keys() == {group for group, one in store.screened.items() if one is LOST}
 
 
-async def test_only_groups_that_changed_since_the_previous_snapshot_are_judged(
+async def test_problem_index_judges_only_groups_that_changed_since_the_previous_snapshot(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     store, index = await store_with(f"g{number:04}" for number in range(3_000)), ProblemIndex()
@@ -143,7 +143,7 @@ async def test_only_groups_that_changed_since_the_previous_snapshot_are_judged(
     assert problems.counts == {Problem.STOP: 1_499, Problem.BEHIND: 1}
 
 
-async def test_all_groups_are_judged_again_if_the_change_log_lacks_some_changes() -> None:
+async def test_problem_index_judges_all_groups_again_if_the_change_log_lacks_some_changes() -> None:
     """The log keeps only two changes, but five groups change between two snapshots."""
     store, index = await store_with(GROUPS), ProblemIndex()
     store.changes = ChangeLog(most=2)
@@ -153,7 +153,7 @@ async def test_all_groups_are_judged_again_if_the_change_log_lacks_some_changes(
     assert updated(index, store.snapshot()).counts == {Problem.STOP: 5}
 
 
-async def test_computation_for_a_newer_snapshot_stops_the_computation_for_an_older_one() -> None:
+async def test_update_of_the_problem_index_from_a_newer_snapshot_stops_an_unfinished_older_update() -> None:
     names = [f"g{number:04}" for number in range(3 * JUDGED_PER_SLICE)]
     store, index = await store_with(names), ProblemIndex()
     for group in names:
@@ -167,7 +167,7 @@ async def test_computation_for_a_newer_snapshot_stops_the_computation_for_an_old
     assert index.problems().counts == {}
 
 
-async def test_problems_that_differ_only_in_time_or_reason_count_as_the_same() -> None:
+async def test_problem_index_counts_as_unchanged_if_only_start_or_reason_of_a_problem_differs() -> None:
     store, index = await store_with(GROUPS), ProblemIndex()
     store.put_screened("g1", replace(STOPPED, reason="5 unread"))
     before = updated(index, store.snapshot())
@@ -179,7 +179,7 @@ async def test_problems_that_differ_only_in_time_or_reason_count_as_the_same() -
     assert not index.problems(hidden=["g1"]).same_as(after)
 
 
-async def test_acknowledged_problems_and_unused_groups_are_not_listed() -> None:
+async def test_problem_index_does_not_list_acknowledged_problems_and_unused_groups() -> None:
     """The user has acknowledged the problem of `g1`, and `g3` is unused. The counts include the problem of `g1`."""
     store, index = await store_with(GROUPS), ProblemIndex()
     for group, judgment in zip(GROUPS, (BEHIND, STOPPED, STOPPED, UNUSED), strict=False):
@@ -199,7 +199,7 @@ async def test_problems_of_one_kind_are_sorted_by_newest_start_and_then_by_large
     assert [group for group, _ in problems.worst_first()] == ["g2", "g1", "g3", "g0"]
 
 
-async def test_the_filter_for_problems_leaves_out_unused_groups() -> None:
+async def test_filter_term_problem_yes_does_not_select_unused_groups() -> None:
     store = await store_with(GROUPS)
     store.put_screened("g0", UNUSED)
     store.put_screened("g1", STOPPED)

@@ -20,7 +20,7 @@ def test_ids_and_keys_of_actions_are_unique() -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_every_action_has_functions_a_name_and_a_help_sentence() -> None:
+def test_every_action_has_two_functions_a_name_a_help_sentence_and_a_section() -> None:
     for action in table.ACTIONS:
         assert callable(action.run), action.id
         assert callable(action.unavailable), action.id
@@ -29,12 +29,12 @@ def test_every_action_has_functions_a_name_and_a_help_sentence() -> None:
         assert action.section in table.SECTIONS, action.id
 
 
-def test_actions_in_the_same_section_of_the_help_follow_each_other() -> None:
+def test_actions_are_ordered_by_their_section_of_the_help_screen() -> None:
     sections = [action.section for action in table.ACTIONS]
     assert sections == [section for section in table.SECTIONS for _ in range(sections.count(section))]
 
 
-def test_each_action_has_a_key_binding_with_its_id() -> None:
+def test_each_action_has_a_key_binding_with_the_id_of_the_action() -> None:
     bindings = [*table.bindings(), *table.bindings(everywhere=True)]
     assert {binding.id for binding in bindings} == set(table.BY_ID)
     assert list(Binding.make_bindings(bindings))

@@ -93,11 +93,11 @@ def test_shortened_numbers_take_at_most_six_cells(value: int) -> None:
     assert len(text.short(value)) <= 6
 
 
-def test_zero_lag_no_lag_and_unknown_lag_are_written_differently() -> None:
+def test_known_lag_partly_known_lag_unknown_lag_and_no_lag_are_written_differently() -> None:
     assert [text.lag(0), text.lag(None), text.lag(None, 2), text.lag(4_100, 1)] == ["0", "–", "?", "≥ 4.1k"]
 
 
-def test_0_and_100_percent_are_shown_only_for_exact_values() -> None:
+def test_percentages_are_never_rounded_to_0_or_100_percent() -> None:
     shares = [
         text.percent_of(0, 1_000),
         text.percent_of(1, 1_000),
@@ -135,7 +135,9 @@ def test_times_outside_the_supported_calendar_are_shown_as_the_first_or_last_sup
     assert local_clock(0.0)(seconds).startswith(shown[:4])
 
 
-def test_short_time_formats_omit_seconds_year_or_utc_offset(fixed_settings: text.DisplaySettings) -> None:
+def test_short_time_formats_leave_out_the_seconds_the_year_or_the_utc_offset(
+    fixed_settings: text.DisplaySettings,
+) -> None:
     fixed_settings.utc = True
     at = 86_399.0
     short = text.clock_minutes(at), text.day_minutes(at), text.date_minutes(at), text.date_seconds(at)

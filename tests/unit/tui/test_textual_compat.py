@@ -270,7 +270,7 @@ async def test_textual_still_causes_a_warning_for_a_completion_that_never_begins
     assert ["_get_suggestion' was never awaited" in str(warning.message) for warning in caught] == [True]
 
 
-async def test_completing_input_proposes_the_first_matching_completion_without_a_worker() -> None:
+async def test_input_with_completion_proposes_the_first_match_without_starting_a_worker() -> None:
     class Completing(App[None]):
         def compose(self) -> ComposeResult:
             yield CompletingInput("", ["state:Empty", "Fault:yes", "fault:no"])
@@ -395,7 +395,7 @@ async def test_scroll_view_of_textual_still_creates_the_default_scroll_bar() -> 
         assert view._vertical_scrollbar is view.vertical_scrollbar
 
 
-async def test_scroll_bar_of_a_line_view_is_started_and_causes_no_relayout() -> None:
+async def test_line_view_has_a_running_scroll_bar_that_causes_no_relayout() -> None:
     view = LineView()
     async with ScrollBarApp(view).run_test() as pilot:
         scroll_bar = view.vertical_scrollbar

@@ -62,7 +62,7 @@ def line_width(line: TreeLine) -> int:
 
 
 @given(st.lists(IDS, min_size=1, max_size=5))
-def test_merging_sorted_lists_of_group_ids_gives_one_sorted_list(parts: list[list[str]]) -> None:
+def test_several_sorted_lists_of_group_ids_are_merged_into_one_sorted_list(parts: list[list[str]]) -> None:
     lists = [sorted(part) for part in parts]
     assert list(run_at_once(merge_sorted(lists))) == sorted(group for part in parts for group in part)
 
@@ -117,7 +117,7 @@ def test_tree_by_topic_shows_a_group_under_each_of_its_topics() -> None:
     ]  # fmt: skip
 
 
-def test_tree_uses_the_state_from_describegroups_if_listgroups_returns_none() -> None:
+def test_tree_uses_states_from_describegroups_if_listgroups_returns_no_states() -> None:
     """Before Kafka 2.6, ListGroups returns no states, so kgtui uses the states from DescribeGroups."""
     known = Summary(0, 0, 0, 0, (), "", 1.0, 1.0, state="Empty", type="classic")
     rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
@@ -136,7 +136,7 @@ def test_group_id_prefix_for_the_tree_ends_at_the_first_separator(group: str, pr
     assert family_of(group) == prefix
 
 
-def test_tree_node_has_the_total_lag_and_the_number_of_unknown_lags() -> None:
+def test_total_of_a_tree_node_has_the_known_lag_and_the_number_of_groups_with_unknown_lag() -> None:
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1)
         for name, state in [("a", "Stable"), ("b", "Stable"), ("c", "Empty"), ("d", "Empty")]
@@ -150,9 +150,7 @@ def test_tree_node_has_the_total_lag_and_the_number_of_unknown_lags() -> None:
 
 
 @pytest.mark.parametrize(("any_topic", "lags"), [(True, ["5", "–", "–"]), (False, ["≥ 5", "?", "–"])])
-def test_tree_says_that_lags_are_lower_bounds_if_topics_are_possibly_forbidden(
-    any_topic: bool, lags: list[str]
-) -> None:
+def test_tree_shows_lags_as_lower_bounds_if_topics_are_possibly_forbidden(any_topic: bool, lags: list[str]) -> None:
     """The lag of a Connect group is always `–`, because such a group has no offsets that could be hidden."""
     rows: list[Row] = [
         ("a", "consumer", "consumer", "Stable", 1),
@@ -183,7 +181,7 @@ def lag_cell(line: TreeLine) -> str:
     st.sampled_from(("name", "lag", "members")),
     st.booleans(),
 )
-def test_tree_sorts_equal_values_by_group_id_and_unknown_values_last(
+def test_tree_sorts_groups_with_equal_values_by_id_and_puts_unknown_values_last(
     values: dict[str, int | None], sort: str, down: bool
 ) -> None:
     rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in values]
@@ -198,7 +196,9 @@ def test_tree_sorts_equal_values_by_group_id_and_unknown_values_last(
 
 
 @given(LISTED, st.sampled_from(tuple(SORT_KEYS)), st.booleans())
-def test_the_tree_and_the_filter_term_sort_give_the_same_order(rows: list[Row], sort: str, down: bool) -> None:
+def test_groups_have_the_same_order_in_the_tree_and_in_a_filter_with_the_term_sort(
+    rows: list[Row], sort: str, down: bool
+) -> None:
     snapshot = snapshot_of(rows)
     ids = sorted(snapshot.groups)
     found = list(run_at_once(sort_groups(ids, snapshot, sort, down)))
@@ -308,7 +308,9 @@ def test_tree_node_shows_the_worst_status_of_its_groups_and_how_many_groups_have
         (None, "·"),
     ],
 )
-def test_a_stable_node_has_a_check_mark_only_if_all_groups_are_ok(total: NodeTotal | None, mark: str) -> None:
+def test_node_of_stable_groups_has_a_check_mark_only_if_all_its_groups_are_ok(
+    total: NodeTotal | None, mark: str
+) -> None:
     """If the totals of the node are None, its groups have not been read yet."""
     nodes = run_at_once(build_nodes(snapshot_of([("a", "consumer", "consumer", "Stable", 1)]), "type"))
     line = node_line(nodes.by_path["consumer", "Stable"], nodes, total, fitted(60), opened=False, cursor=False)
@@ -325,7 +327,7 @@ def test_tree_node_shows_a_more_severe_problem_instead_of_the_problem_of_unused_
         assert (total["consumer",].severity, total["consumer",].problems) == shown
 
 
-def test_tree_row_has_a_status_mark_for_its_problem_or_its_state() -> None:
+def test_tree_row_has_a_status_mark_for_the_problem_or_the_state_of_the_group() -> None:
     """A Stable group has a check mark only if kgtui has judged it as healthy. Before that, it has a dot."""
     snapshot = snapshot_of(
         [(name, "consumer", "consumer", "Stable", 1) for name in "abc"],
@@ -371,7 +373,7 @@ def test_tree_that_becomes_narrower_hides_the_members_column_before_the_lag_colu
     assert not shown(12)
 
 
-def test_tree_has_a_state_column_only_if_no_node_shows_the_state() -> None:
+def test_tree_has_a_state_column_only_in_groupings_without_nodes_for_states() -> None:
     assert [grouping for grouping in GROUPINGS if "state" in shown(79, grouping)] == ["topic", "family", "flat"]
 
 
@@ -381,7 +383,7 @@ def test_columns_that_the_user_lists_first_are_kept_in_a_narrow_tree() -> None:
     assert [column.id for column in narrow.shown] == ["plot", "timelag"]
 
 
-def test_function_column_at_returns_the_tree_column_at_a_horizontal_position() -> None:
+def test_column_at_returns_the_tree_column_at_a_horizontal_position() -> None:
     fitted_columns = fitted(90)
     heading = "".join(piece for piece, _ in heading_line(fitted_columns, "by state", "name", False).pieces)
     for title, column in (("problem", "problem"), ("count", "members"), ("lag/s", "trend")):
@@ -417,7 +419,7 @@ def cells(line: TreeLine) -> list[str]:
     return "".join(piece for piece, _ in line.pieces).split()
 
 
-def test_ages_of_data_below_a_minute_are_rounded_down_to_tens_of_seconds() -> None:
+def test_age_of_data_below_one_minute_is_rounded_down_to_a_multiple_of_ten_seconds() -> None:
     assert [display.coarse_age(age) for age in (9, 16, 19.9, 20, 61)] == ["<10 s", "10 s", "10 s", "20 s", "1 min"]
 
 

@@ -75,7 +75,12 @@ def test_time_until_a_group_loses_records_is_predicted_from_the_retention_time_o
     )
 
 
-def test_health_has_the_number_of_missed_epochs_of_each_member_that_delays_a_rebalance() -> None:
+def test_health_says_how_many_epochs_each_member_that_delays_a_rebalance_is_behind() -> None:
+    """The assignment epoch of the group is 7.
+
+    Member `b` has epoch 5, so it is two epochs behind. Member `c` is a static member that has left temporarily; for
+    such a member, the number is None.
+    """
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
@@ -125,7 +130,7 @@ def test_health_of_share_groups_and_simple_groups_has_no_expiry_time_of_offsets(
         assert empty == EmptyPeriod(10.0, at_least=True)
 
 
-def test_time_that_a_group_has_been_empty_restarts_after_a_long_time_without_reads() -> None:
+def test_duration_of_state_empty_is_counted_only_from_the_first_read_after_a_gap() -> None:
     """The group was not read for 990 s. It could have had members then, so only the time after the gap is certain."""
     seen = watch([offsets((1, 1))] * 3, description=described("Empty"))
     seen.add(T0 + 1000, described("Empty"), offsets((1, 1)))
@@ -145,7 +150,7 @@ def test_state_changes_and_epoch_increases_in_the_last_hour_are_counted() -> Non
     assert health_of(watch([offsets((1, 1))])).rebalances is None
 
 
-def test_rebalances_of_a_classic_group_are_counted_from_its_states() -> None:
+def test_rebalances_of_a_classic_group_are_inferred_from_the_observed_group_states() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "PreparingRebalance", "CompletingRebalance", "Stable"]):
         seen.add(T0 + 10 * n, described(state), None)
@@ -153,7 +158,7 @@ def test_rebalances_of_a_classic_group_are_counted_from_its_states() -> None:
     assert health_of(seen).lag is None
 
 
-def test_rebalances_between_two_reads_of_a_classic_group_are_inferred_from_its_members() -> None:
+def test_rebalances_between_two_reads_of_a_classic_group_are_inferred_from_changed_members() -> None:
     """A change of the members between two reads means that the group has rebalanced in between.
 
     During a rebalance, the broker reports an incomplete list of members, which does not count as a further rebalance.
@@ -179,7 +184,7 @@ def test_rebalance_rate_ignores_long_times_without_reads_and_reads_older_than_an
     assert log.rate(9999.0) is None
 
 
-def test_long_read_history_has_a_limited_size_and_keeps_its_oldest_sample() -> None:
+def test_history_of_many_reads_has_a_limited_size_and_keeps_the_oldest_sample() -> None:
     seen = ReadHistory()
     for n in range(20 * SAMPLES_KEPT):
         seen.add(T0 + 5 * n, described("Stable" if n % 2 else "Reconciling"), offsets((7, 100 + n)))
@@ -247,7 +252,11 @@ def test_time_until_zero_lag_is_unknown_if_a_partition_has_an_unknown_lag() -> N
     assert health.drain is None
 
 
-def test_lag_trend_is_interrupted_only_by_pauses_longer_than_the_configured_time() -> None:
+def test_lag_trend_is_interrupted_only_by_pauses_between_reads_longer_than_gap_after() -> None:
+    """The reads are 100 s apart.
+
+    With `gap_after=150`, the lag trend is computed across these pauses; with the default of 60 s, it is not.
+    """
     seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(gap_after=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)
     assert health_of(watch([offsets((1, 5 + n)) for n in range(4)], 100.0)).trend is None

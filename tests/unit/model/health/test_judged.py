@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(("observed_before", "seen"), [(3.0, False), (30.0, True)])
-def test_start_of_a_stop_counts_as_observed_only_if_the_group_was_watched_before(
+def test_start_of_a_stop_counts_as_observed_only_if_the_group_was_watched_before_the_stop(
     observed_before: float, seen: bool
 ) -> None:
     """The group was watched for 3 s or for 30 s before it stopped.
@@ -59,7 +59,7 @@ def test_group_whose_lag_grows_unevenly_is_falling_behind_although_burrow_says_o
     assert judgment_of_health(health, behind, state="Stable", group_type="consumer").kind is None
 
 
-def test_stop_of_an_empty_group_is_explained_by_the_departure_of_its_members() -> None:
+def test_stop_of_an_empty_group_is_explained_by_the_departure_of_all_members() -> None:
     """The list of groups shows when the group became Empty. The group commits nothing because it has no members."""
     empty = described("Empty", members=())
     health = health_of(watch([offsets((1000, 1100 + 10 * n)) for n in range(40)], description=empty))

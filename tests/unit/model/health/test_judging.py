@@ -37,7 +37,7 @@ def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> 
     assert reason(after) == "no commit on t-0 for 50 s, 200 unread"
 
 
-def test_status_stop_is_reported_later_if_the_group_commits_rarely() -> None:
+def test_group_that_commits_rarely_does_not_get_status_stop_after_50_seconds() -> None:
     """The interval of one commit per minute is configured for the first group, and was observed for the second group.
 
     The status is not yet STOP after 195 s without a commit in the first group, and 55 s in the second group.
@@ -49,7 +49,7 @@ def test_status_stop_is_reported_later_if_the_group_commits_rarely() -> None:
     assert (health.status, health.partitions["t", 0].still) == (Status.OK, 55.0)
 
 
-def test_status_stop_is_reported_later_if_the_group_was_idle_before() -> None:
+def test_idle_time_between_the_last_ten_commits_of_a_group_delays_the_status_stop() -> None:
     """Burrow reports STOP if the time since the last commit is longer than the time span of the last ten commits.
 
     In this test, the ten commits span 215 s, because the group was idle between the first commit and the second one.
@@ -73,11 +73,11 @@ def test_group_without_lag_is_ok_at_the_first_read() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_status_stop_is_undecided_after_one_read_with_lag() -> None:
+def test_one_read_with_lag_is_too_little_to_decide_whether_the_group_has_status_stop() -> None:
     assert kinds(health_of(watch([offsets((7, 9))]))) == [("STOP", "time")]
 
 
-def test_growing_lag_causes_status_warn_after_five_commits_with_known_lag() -> None:
+def test_group_with_growing_lag_gets_status_warn_after_five_commits_with_known_lag() -> None:
     def slow(reads: int) -> list[GroupOffsets]:
         return [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(reads)]
 
@@ -95,7 +95,11 @@ def test_group_with_falling_lag_is_ok() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_status_rewind_lasts_until_the_group_reaches_its_previous_offset() -> None:
+def test_group_keeps_status_rewind_until_it_reaches_the_offset_before_the_rewind() -> None:
+    """The committed offset goes back from 600 to 200.
+
+    When the group then commits offset 610, the status REWIND ends.
+    """
     back = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     assert health_of(watch(back)).kind is Status.REWIND
     assert reason(health_of(watch(back))) == "the committed offset of t-0 went back from 600 to 200, 700 unread"
@@ -103,8 +107,11 @@ def test_status_rewind_lasts_until_the_group_reaches_its_previous_offset() -> No
     assert health_of(watch(again)).kind is not Status.REWIND
 
 
-def test_the_time_of_a_rewind_does_not_change_while_the_status_is_rewind() -> None:
-    """The second read shows that the committed offset went back from 5,000 to 200. Later reads must keep its time."""
+def test_later_commits_do_not_change_the_time_and_offsets_of_a_rewind() -> None:
+    """The second read shows that the committed offset went back from 5,000 to 200.
+
+    Later reads must keep the time and the offsets of this rewind.
+    """
     back = [offsets((5000, 9000)), *(offsets((200 + n, 9000)) for n in range(8))]
     rewinds = {health_of(watch(back[:count])).partitions["t", 0].rewind for count in range(2, 10)}
     assert rewinds == {Rewind(T0 + 5, 5000, 200)}
@@ -141,7 +148,7 @@ def test_new_records_in_an_idle_topic_do_not_immediately_cause_status_stop() -> 
     assert health_of(watch([*quiet, *[offsets((1000, 1001))] * 12])).kind is Status.STOP
 
 
-def test_verdict_is_undecided_if_the_lag_is_unknown() -> None:
+def test_verdict_on_a_group_is_undecided_if_the_lag_of_a_partition_is_unknown() -> None:
     found = GroupOffsets((CommittedOffset("t", 0, 5),), (), {("t", 0): PartitionBounds(None, None, 29)})
     health = health_of(watch([found] * 20))
     assert (health.status, kinds(health)) == (Status.OK, [("ERR", "lag")])
@@ -149,14 +156,14 @@ def test_verdict_is_undecided_if_the_lag_is_unknown() -> None:
     assert (health.lag.lag if health.lag else 0) is None
 
 
-def test_partition_without_a_commit_or_of_a_deleted_topic_is_ok() -> None:
+def test_partition_is_ok_if_it_has_no_commit_or_if_the_topic_was_deleted() -> None:
     gone = GroupOffsets((CommittedOffset("t", 0, 5),), (), {("t", 0): PartitionBounds(None, None, 3)})
     for found in (gone, offsets((None, 50))):
         health = health_of(watch([found] * 20))
         assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_verdict_is_undecided_if_the_newest_read_lacks_a_log_end_offset() -> None:
+def test_verdict_on_a_group_is_undecided_if_the_newest_read_lacks_a_log_end_offset() -> None:
     health = health_of(watch([*stuck(20), offsets((1000, None))]))
     assert kinds(health) == [("ERR", "lag")]
 
@@ -195,7 +202,7 @@ def test_group_that_no_longer_exists_gets_the_status_not_found() -> None:
     assert (health.status, reason(health)) == (Status.NOT_FOUND, "the group no longer exists")
 
 
-def test_lag_at_an_observed_commit_is_computed_from_an_older_log_end_offset() -> None:
+def test_lag_at_a_commit_is_computed_from_a_log_end_offset_read_before_the_commit() -> None:
     """As in Burrow, the log end offset is refreshed only every ten seconds.
 
     The lag at a commit is therefore computed from the log end offset that was read ten seconds before the commit.
@@ -248,7 +255,7 @@ reads = st.lists(
 
 
 @given(reads, st.sampled_from([1.0, 5.0, 20.0]))
-def test_random_reads_cause_no_status_whose_conditions_are_not_met(
+def test_every_status_except_ok_needs_a_lag_above_zero_and_a_minimum_of_reads(
     rows: list[tuple[int | None, int | None]], every: float
 ) -> None:
     """Every status except OK needs a lag above 0. STOP also needs reads without progress, and WARN needs five commits.

@@ -31,7 +31,9 @@ def stuck(reads: int) -> list[Row]:
 
 
 @pytest.mark.parametrize(("empty", "status"), [(True, Status.STOP), (False, Status.STALL)])
-def test_share_group_without_progress_has_status_stop_if_empty_and_otherwise_stall(empty: bool, status: Status) -> None:
+def test_share_group_without_progress_has_status_stop_if_empty_and_stall_if_it_has_members(
+    empty: bool, status: Status
+) -> None:
     assert health_of(read_history(stuck(11), empty=empty)).kind is status
     early = health_of(read_history(stuck(10), empty=empty))
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
@@ -87,7 +89,8 @@ def test_share_group_whose_start_offset_decreased_gets_status_rewind() -> None:
     assert health_of(read_history(rows)).kind is Status.REWIND
 
 
-def test_verdict_on_a_share_group_is_undecided_if_a_lag_is_unknown_but_ok_if_nothing_was_read() -> None:
+def test_verdict_on_a_share_group_is_undecided_if_a_lag_is_unknown_but_ok_without_start_offsets() -> None:
+    """A partition without a start offset has not been read by the share group yet."""
     assert kinds(health_of(read_history([(100, None, 500)] * 20))) == [("ERR", "lag")]
     untouched = health_of(read_history([(None, None, 500)] * 20))
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
@@ -127,7 +130,7 @@ def test_share_groups_get_status_stop_or_stall_only_without_progress(reads: list
         assert (row.status is Status.STOP) == empty
 
 
-def test_time_without_progress_of_a_share_group_includes_failed_reads() -> None:
+def test_reads_with_unknown_offsets_count_as_time_without_progress_of_a_share_group() -> None:
     rows: list[Row] = [(0, 2, 0), (0, 1, 0), *[(None, None, 0)] * 9, (0, 1, 0)]
     assert health_of(read_history(rows)).kind is Status.STALL
     assert health_of(read_history(rows[1:-1])).kind is not Status.STALL

@@ -105,7 +105,7 @@ def test_stopped_group_is_predicted_to_lose_records_when_its_first_unread_record
     assert (observed.at_most, observed.exact) == (True, False)
 
 
-def test_loss_of_a_slow_group_is_estimated_from_the_exact_record_age() -> None:
+def test_time_until_a_slow_group_loses_records_is_estimated_from_a_record_timestamp() -> None:
     reads = [offsets((1000 + 5 * n, 2000 + 10 * n)) for n in range(25)]
     loss = judged(reads, {0: searched(1120)}).loss
     assert loss is not None
@@ -121,7 +121,8 @@ def test_unread_records_can_be_lost_at_any_time_if_the_topic_has_a_maximum_size(
     assert loss_when(health.loss, local_clock(LAST)) == "at any time"
 
 
-def test_missing_permission_is_the_reason_for_an_unknown_record_expiry_only_of_a_stopped_group() -> None:
+def test_unknown_record_expiry_of_a_stopped_group_is_explained_by_the_missing_permission() -> None:
+    """The user lacks DESCRIBE_CONFIGS on the topic. For a group that keeps up, the explanation is empty."""
     rules = TopicRules(fault="grant DESCRIBE_CONFIGS on the topic to this user")
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert (health.loss, health.expiry_reason) == (None, rules.fault)
