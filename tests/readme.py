@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kgtui.model.query import term_catalog
+from kgtui.model.query import filter_help
 from kgtui.tui.screen_actions import table as actions
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-SECTIONS = {"keys": actions.markdown, "filter": term_catalog.markdown}
+SECTIONS = {"keys": actions.markdown, "filter": filter_help.markdown}
 """Maps the name of each generated section in the README to the function that returns the section's text."""
 
 

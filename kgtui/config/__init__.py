@@ -14,7 +14,8 @@ file is read.
 |---|---|
 | `settings` | reads `config.toml`, and rejects unknown keys and invalid values |
 | `target` | chooses the cluster, and checks bootstrap addresses |
-| `properties` | reads Java properties files; resolves `${NAME}`, `file:PATH`, and references to config providers |
+| `properties` | reads Java properties files; resolves `${NAME}` and `file:PATH` |
+| `providers` | resolves references to Kafka's config providers, such as `${file:PATH:KEY}` |
 | `state_folder` | paths of backups, the audit log, recordings, exports and logs in the state folder |
 | `crash` | writes crash reports that contain no values of variables |
 """

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from kgtui.insights.finding import Evidence, Finding, Kind, Severity
 from kgtui.model.group_types import EMPTY
 from kgtui.model.health import Loss
-from kgtui.model.health.wording import duration
-from kgtui.model.judgment import lost_records
+from kgtui.model.health.wording import duration, lost_records
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

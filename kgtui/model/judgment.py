@@ -350,11 +350,6 @@ def judgment_of_summary(
     return judgment_of_empty(summary.lag, since, Basis.READ_ONCE, appeared=appeared)
 
 
-def lost_records(number: int) -> str:
-    """Return a text such as `3 records expired before they were read`."""
-    return f"{number:,} record{' expired before it was' if number == 1 else 's expired before they were'} read"
-
-
 def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: bool = False) -> Judgment:
     """Return the judgment on an Empty group that has unread records and is not abandoned.
 

@@ -30,6 +30,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.model.group_types import CLASSIC, EMPTY, NOT_READY, REBALANCING, SIMPLE, STABLE
+from kgtui.model.health.wording import lost_records
 from kgtui.model.judgment import (
     ABANDONED_AFTER,
     SUSPECTED,
@@ -40,7 +41,6 @@ from kgtui.model.judgment import (
     judgment_of_abandoned,
     judgment_of_empty,
     judgment_of_unused,
-    lost_records,
 )
 from kgtui.model.trail import Trail
 from kgtui.monitor import trail_rules

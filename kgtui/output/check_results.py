@@ -9,8 +9,7 @@ from kgtui.model.burrow import Status
 from kgtui.model.facts import may_hide_topics
 from kgtui.model.fields import Field, Missing, as_object
 from kgtui.model.fields.group_fields import COORDINATOR, GROUP, PROTOCOL, TYPE
-from kgtui.model.health.wording import age, duration, expiry, local_clock, loss_when, missing, reason
-from kgtui.model.judgment import lost_records
+from kgtui.model.health.wording import age, duration, expiry, local_clock, loss_when, lost_records, missing, reason
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import formats, marks
 from kgtui.output.table import Column, columns_of, table

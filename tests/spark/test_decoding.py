@@ -100,7 +100,9 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
     )
 
 
-@pytest.fixture(params=["java", "java in two passes", "expressions and python"])
+@pytest.fixture(
+    params=["java", pytest.param("java in two passes", marks=pytest.mark.full), "expressions and python"],
+)
 def decoder(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Run the test once with each of the three ways in which Spark can decode records of `__consumer_offsets`.
 

@@ -83,6 +83,7 @@ def test_incremental_gold_tables_with_random_commits_equal_those_of_a_complete_r
     assert_equals_a_complete_run(lake)
 
 
+@pytest.mark.full
 def test_a_commit_whose_record_is_written_after_the_last_poll_of_an_hour_is_not_lost(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

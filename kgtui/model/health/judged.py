@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from kgtui.model.burrow import Status
 from kgtui.model.group_types import EMPTY
 from kgtui.model.health.values import Lack
-from kgtui.model.health.wording import duration, loss_when, missing, reason
-from kgtui.model.judgment import NOT_FOUND, SUSPECTED, Basis, GroupStatus, Judgment, Problem, lost_records
+from kgtui.model.health.wording import duration, loss_when, lost_records, missing, reason
+from kgtui.model.judgment import NOT_FOUND, SUSPECTED, Basis, GroupStatus, Judgment, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -30,6 +30,11 @@ class Clock(Protocol):
     def __call__(self, at: float, *, seconds: bool = False) -> str: ...
 
 
+def lost_records(number: int) -> str:
+    """Return a text such as `3 records expired before they were read`."""
+    return f"{number:,} record{' expired before it was' if number == 1 else 's expired before they were'} read"
+
+
 def duration(seconds: float) -> str:
     """Format a duration with its two largest units: `45 s`, `3 h 20 min`, `5 d 1 h`."""
     whole = max(round(seconds), 0)

@@ -8,7 +8,8 @@ for the help. RE2 is imported only for filters with a regular expression.
 | `lexer` | splits a filter into terms and values |
 | `parser` | `parse`: parses a filter into a `Query`, or reports where it is wrong |
 | `query` | `Query`: a parsed filter, which selects and sorts groups of a snapshot |
-| `term_catalog` | `TERMS`: the filter terms, and their help |
+| `term_catalog` | `TERMS`: the filter terms, with their meanings and examples |
+| `filter_help` | the help on the filter language, as plain text and in Markdown |
 | `sort_keys` | `SORT_KEYS`: the values by which groups can be sorted, such as the lag |
 | `terms` | classes of filter terms, which decide whether a group matches |
 | `spelling` | finds names that are similar to a mistyped name, and the filter that the user probably meant |
@@ -20,10 +21,10 @@ for the help. RE2 is imported only for filters with a regular expression.
 from __future__ import annotations
 
 from kgtui.model.facts import Need
+from kgtui.model.query.filter_help import HELP, NOTES, HelpRow, help_text
 from kgtui.model.query.parser import parse
 from kgtui.model.query.query import FilterCache, Query, SortKey, ordered
 from kgtui.model.query.sort_keys import SORT_KEYS
-from kgtui.model.query.term_catalog import HELP, NOTES, HelpRow, help_text
 
 __all__ = [
     "HELP",

@@ -13,7 +13,6 @@ from kgtui.model.facts import Need
 from kgtui.model.group_types import EMPTY, KINDS, PROTOCOLS, REBALANCING, STATES, TYPES
 from kgtui.model.judgment import PROBLEM_NAMES, STATUS_NAMES
 from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS, names_of
-from kgtui.model.query.sort_keys import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -341,66 +340,3 @@ TERMS: tuple[TermKey, ...] = (
 TERM_KEYS: Mapping[str, TermKey] = {entry.key: entry for entry in TERMS}
 
 SORT = "sort"
-
-
-class HelpRow(NamedTuple):
-    """One row of the table of filter terms in the help."""
-
-    term: str
-    meaning: str
-    example: str
-
-
-HELP: tuple[HelpRow, ...] = (
-    HelpRow("word", "The group id contains the word; case is ignored.", "payments"),
-    HelpRow("/re/", "The group id matches the regular expression (RE2); case is ignored.", "/^team-.+v2/"),
-    HelpRow(
-        "not:TERM",
-        "The group does not match the term. !TERM means the same; in a shell, it needs single quotes.",
-        "not:type:share",
-    ),
-    HelpRow(
-        "a,b",
-        "At least one of these values matches. Every term can have several values, separated by commas.",
-        "state:Empty,Dead",
-    ),
-    *(HelpRow(entry.heading or f"{entry.key}:", entry.meaning, entry.example) for entry in TERMS),
-    HelpRow(
-        f"{SORT}:",
-        f"Sort by {joined()}. A - after the name reverses the order.",
-        "sort:lag-",
-    ),
-    HelpRow(
-        '"a b"',
-        r"In the terminal UI, quotes or \ protect blanks, commas and colons, and an escape such as \x1b or \u202e "
-        "stands for the character with this code. In a shell, which interprets quotes itself, write a regular "
-        "expression with a dot for each such character.",
-        "/my.group/",
-    ),
-)
-
-NOTES: tuple[str, ...] = (
-    "Several terms are joined by AND. A word that contains a colon must be quoted or escaped.",
-    "Neither lag:0 nor not:lag:0 finds a group whose lag is unknown, but lag:unknown does. This holds for all terms.",
-)
-
-
-def help_text(width: int = 16) -> str:
-    """Return the help on filter terms as plain text, with one line per row of `HELP`, and then one line per note.
-
-    Args:
-        width: number of characters to which the example at the beginning of each row is padded.
-    """
-    rows = [f"  {row.example:<{width}}  {row.term:<12}  {row.meaning}" for row in HELP]
-    return "\n".join([*rows, *(f"  {note}" for note in NOTES)])
-
-
-def markdown() -> str:
-    """Return the help on filter terms in Markdown, for the README: a table with the rows of `HELP`, then the notes."""
-    lines = ["| term | meaning | example |", "|---|---|---|"]
-    lines += [f"| `{row.term}` | {_cell(row.meaning)} | `{row.example}` |" for row in HELP]
-    return "\n".join([*lines, "", *map(_cell, NOTES)])
-
-
-def _cell(text: str) -> str:
-    return "".join(f"\\{char}" if char in "\\|*_<>[]`" else char for char in text)
