@@ -112,7 +112,10 @@ class GroupsRead:
         return replace(sums, hidden=True) if group in self.hidden or self.hidden_topics(group) else sums
 
     def total_of(self, group: str) -> LagTotal | None:
-        """Return the total lag of a group, including partitions that members own; None if no offsets were read.
+        """Return the total lag of a group; None if no offsets were read.
+
+        The number of partitions includes those that members own, but in which the group has no offset. The lag of such
+        a partition counts as unknown if the user lacks DESCRIBE on its topic.
 
         The result is the same as that of `lag_of_group(self.offsets_of(group))`, but is computed faster.
         """

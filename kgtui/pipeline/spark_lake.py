@@ -90,17 +90,16 @@ class SparkLake:
         few rows would spend a third of its time on that. Therefore, if there are few files, they are searched for only
         once, in this call, and the result reads them as Parquet files.
         """
-        rows = self.read(table).filter(F.col("day").between(F.lit(first), F.lit(last)))
         if not self.exists(table):
-            return rows
+            return self.read(table)
+        uri = self.uri(table)
+        rows = self.spark.read.format("delta").load(uri).filter(F.col("day").between(F.lit(first), F.lit(last)))
         files = rows.inputFiles()
-        if not 0 < len(files) <= _MOST_PARQUET_FILES or not self._is_plain_parquet(table):
-            return rows
-        stored = self.spark.read.format("delta").load(self.uri(table))
-        # Without `basePath`, Spark would not find the column `day`, which is only in the names of folders. Without
-        # `__globPaths__`, it would treat characters such as `[` in the path of the lake as a pattern.
-        reader = self.spark.read.schema(stored.schema).options(basePath=self.uri(table), __globPaths__="false")
-        return self._with_all_columns(reader.parquet(*files), table)
+        if 0 < len(files) <= _MOST_PARQUET_FILES and self._is_plain_parquet(table):
+            # Without `basePath`, Spark would not find the column `day`, which is only in the names of folders. Without
+            # `__globPaths__`, it would treat characters such as `[` in the path of the lake as a pattern.
+            rows = self.spark.read.schema(rows.schema).options(basePath=uri, __globPaths__="false").parquet(*files)
+        return self._with_all_columns(rows, table)
 
     def _is_plain_parquet(self, table: Table) -> bool:
         """Return whether a table's rows are exactly the rows in its files, with the same names of columns.

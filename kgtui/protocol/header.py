@@ -72,8 +72,7 @@ def encode_response_header(api_or_key: Api | int, version: int, correlation_id: 
     """Encode the header of a response.
 
     Args:
-        api_or_key: the API, or the API key if kgtui does not know the API. In the second case, the header has no tagged
-            fields.
+        api_or_key: the API, or an API key. If kgtui does not know the API, the header has no tagged fields.
     """
     api = APIS.get(api_or_key) if isinstance(api_or_key, int) else api_or_key
     tags = b"\0" if api is not None and api.response_header(version) == 1 else b""

@@ -116,13 +116,12 @@ class Recording:
         self._task = asyncio.create_task(self._recorder.run(), name="record")
         session.recording = self
         await asyncio.wait({self._task}, timeout=FIRST_ERRORS_WAIT)
-        # `_ended` notifies the user of errors. It becomes a callback only now, because earlier errors are raised by
-        # this method, and the user would see them twice.
-        if self._task.done() and self._task.exception() is not None:
-            session.recording = None
-            self._on_change()
-            self._task.result()
-        self._task.add_done_callback(self._ended)
+        if not self._task.done():
+            self._task.add_done_callback(self._ended)
+        elif (error := self._clear_session(self._task)) is not None:
+            raise error
+        else:
+            self._notify_finished()
 
     async def end(self) -> None:
         """Stop recording, and wait at most `LAST_WRITE_TIMEOUT` until all rows have been written."""
@@ -132,14 +131,23 @@ class Recording:
         await asyncio.wait({self._task}, timeout=LAST_WRITE_TIMEOUT)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
+        error = self._clear_session(task)
+        if error is not None:
+            self._notify(f"the recording stopped: {error}", True)
+        else:
+            self._notify_finished()
+
+    def _clear_session(self, task: asyncio.Task[None]) -> BaseException | None:
+        """Remove the ended recording from the session. Return the error with which it ended, if there was one."""
         self._session.recording = None
         self._on_change()
         error = None if task.cancelled() else task.exception()
-        if error is not None:
-            if not isinstance(error, KgtuiError):
-                _log.error("the recording failed", exc_info=error)
-            self._notify(f"the recording stopped: {error}", True)
-        elif self._recorder is not None:
+        if error is not None and not isinstance(error, KgtuiError):
+            _log.error("the recording failed", exc_info=error)
+        return error
+
+    def _notify_finished(self) -> None:
+        if self._recorder is not None:
             status = self._recorder.status
             done = f"recorded {status.polls:,} poll{'' if status.polls == 1 else 's'} in {self.path}"
             if status.waiting:

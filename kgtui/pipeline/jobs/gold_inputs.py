@@ -131,7 +131,7 @@ class GoldInputs:
         """
         return poll_timeline(self.rows(POLLS, DAY_BEFORE), self._steady_since()).localCheckpoint()
 
-    @cached_property
+    @property
     def partitions(self) -> DataFrame:
         """Rows of the recorded table `partitions`."""
         return self.rows(PARTITIONS, DAY_BEFORE)
@@ -160,7 +160,7 @@ class GoldInputs:
         """Rows of the recorded table `faults`, kept in memory."""
         return self._persist(FAULTS)
 
-    @cached_property
+    @property
     def lag(self) -> DataFrame:
         """Rows of gold `lag`. It is recomputed before the other gold tables, so that they use its new rows."""
         return self.rows(LAG, DAY_BEFORE)
@@ -281,7 +281,7 @@ class GoldInputs:
     def _persist(self, table: Table) -> DataFrame:
         """Return the rows of a small table since `first_keyframe`, and keep them in memory.
 
-        Otherwise, Delta Lake would search for the table's files at each use.
+        Otherwise, Spark would read the table's files again at each use.
         """
         rows = self.rows(table, DAY_BEFORE).filter(F.col("keyframe") >= self.first_keyframe)
         # Free these rows first, because a run that was interrupted can have left an older version of them in memory.

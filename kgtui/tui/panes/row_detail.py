@@ -57,7 +57,7 @@ def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> li
 class DetailedTable(Vertical, Generic[RowT]):
     """A table with a detail area below it.
 
-    If the height of this widget is less than 12 lines, the detail area is hidden.
+    If this widget has fewer than 12 lines, the detail area is hidden.
     """
 
     DEFAULT_CSS = """

@@ -35,7 +35,7 @@ class ActionContext:
 
 
 def always(_: ActionContext) -> str | None:
-    """Return None, which means available. For actions that are always available."""
+    """Return None, which means that the action is available. Used for actions that are always available."""
     return None
 
 
