@@ -1,8 +1,7 @@
 """Find problems of groups in the gold tables of a lake, and report them as HTML.
 
-A lake is a folder with a recording of a cluster. kgtui's Spark pipeline computes gold tables from the recording, in the
-same folder. Each rule reads rows of one gold table and returns findings: what is wrong, the rows that show it, and what
-to do next. The only packages of kgtui that this package imports are `lake` and `model`.
+A lake is a folder with a recorded cluster. kgtui's Spark pipeline computes its gold tables. Each rule reads one gold
+table and returns findings: the problem, the rows that prove it, and the next step.
 
 | module | contents |
 |---|---|
@@ -13,4 +12,6 @@ to do next. The only packages of kgtui that this package imports are `lake` and 
 | `apply_rules` | the list of rules, and the gold rows that they read |
 | `report` | the HTML report: findings, episodes and plots (page: `templates/report.html.j2`) |
 | `report_plots` | the plots of the report, as SVG |
+
+The package imports only `lake` and `model`.
 """

@@ -26,11 +26,10 @@ _CHURN_HOURS = 24
 
 
 def read_insights(path: LakePath | str, since: float | None = None) -> Insights:
-    """Return all findings in the gold tables of a lake. The end of the time that the tables cover counts as now.
+    """Return all findings in the gold tables of a lake.
 
     Args:
-        since: also return past problems that ended at this time or later, in seconds since the epoch; None to return
-            only current problems.
+        since: also return past problems that ended at this time (epoch seconds) or later; None for no past problems.
 
     Raises:
         LakeError: the folder is not a lake, or none of its gold tables can be read.
@@ -42,8 +41,7 @@ def find_insights(gold: Gold, since: float | None = None) -> Insights:
     """Return all findings in the gold tables.
 
     Args:
-        since: also return past problems that ended at this time or later, in seconds since the epoch; None to return
-            only current problems.
+        since: also return past problems that ended at this time (epoch seconds) or later; None for no past problems.
 
     Raises:
         LakeError: none of the gold tables can be read.
@@ -74,8 +72,8 @@ def end_of(ages: Iterable[TableAge]) -> float | None:
 
     The rules use it as the current time.
     """
-    # Every run of the pipeline adds rows to tables `lag` and `health`. All other tables end at a whole hour or day, so
-    # their ends are used only if `lag` and `health` are empty.
+    # Every pipeline run adds rows to `lag` and `health`. The other tables end at a whole hour or day, which is too
+    # early.
     ends = {age.table: age.covered_to for age in ages if age.covered_to is not None}
     frequent = [end for table, end in ends.items() if table in (LAG.title, HEALTH.title)]
     return max(frequent or ends.values(), default=None)
@@ -98,18 +96,13 @@ _LAG_COLUMNS = ("group", "state", "time_lag")
 
 
 class Context:
-    """Data that the rules share: rows of gold tables, which are read only once, and findings of the rules before.
-
-    The rules are applied one after the other, in the order of `RULES`. The attributes except `now` are empty at first.
+    """Data that the rules share: gold rows, which are read only once, and results of earlier rules.
 
     Attributes:
-        now: end of the time that the gold tables cover, in seconds since the epoch. It counts as the current time,
-            because nothing is known about the time after it.
-        unused: ids of the unused groups, which the first rule finds.
-        behind: group id → start of the group's current backlog (unread records), in seconds since the epoch. The rules
-            `AT_RISK` and `DRAIN` find it.
-        reported: ids of the groups that have a finding of any earlier rule except `UNUSED`. Later rules leave out less
-            important findings about these groups.
+        now: end of the gold tables in epoch seconds, used as the current time.
+        unused: ids of the unused groups, found by the first rule.
+        behind: group id → start of its backlog (unread records) in epoch seconds.
+        reported: ids of groups with a finding other than `UNUSED`. Later rules skip less important findings about them.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
@@ -163,9 +156,9 @@ class Rule:
     """How the findings of one kind are computed.
 
     Attributes:
-        read: function that returns rows of the gold table `kind.table`.
-        find: function that takes these rows and returns the findings.
-        skips_unused: whether rows about unused groups are removed before the rows are passed to `find`.
+        read: returns rows of the gold table `kind.table`.
+        find: computes findings from these rows.
+        skips_unused: whether `find` gets no rows about unused groups.
     """
 
     kind: Kind
@@ -191,9 +184,8 @@ def _findings(context: Context) -> list[Finding]:
     return found
 
 
-# Each function below, such as `_unused`, reads the gold rows that one rule needs. Of the 100,000 groups that a cluster
-# can have, nearly all are healthy. The functions select rows with SQL conditions, so that no Python objects are created
-# for the rows of healthy groups.
+# Each function below reads the gold rows for one rule. SQL conditions leave out healthy groups, because a cluster can
+# have 100,000 of them.
 
 
 def _unused(context: Context) -> list[GoldRow]:

@@ -70,13 +70,13 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The rows of a gold table from which a finding was concluded.
+    """The rows of a gold table that prove a finding.
 
     Attributes:
-        table: the gold table, as `layer/name`.
+        table: name such as `gold/lag`.
         columns: names of the shown columns.
-        rows: values of these columns, one tuple per row of the gold table.
-        more: number of further rows that support the finding but are not in `rows`.
+        rows: one tuple of values per shown row.
+        more: number of rows that are not shown.
     """
 
     table: str
@@ -87,23 +87,20 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem that needs attention, of one group or of a family (groups whose ids begin with the same prefix).
+    """A problem of a group, or of a family (groups whose ids have the same prefix).
 
     Attributes:
-        subject: group id, or name of a family such as `team-007.*`.
-        groups: ids of the group, or of all groups of the family.
-        what: text that says what is wrong, without the subject. Control characters of ids in the text are not escaped.
-        since: start of the problem, in seconds since the epoch; None if unknown.
-        since_at_least: whether the problem can have begun earlier than `since`, because the time before it was not
-            recorded.
-        advice: text that says what to do next.
-        command: words of the command line that does what `advice` says or, if there is none, shows details of the
-            group.
-        family: whether the subject is a family of groups.
-        until: end of a past problem, in seconds since the epoch; None for a current problem.
-        ended: text that says what ended a past problem; empty for a current problem.
-        weight: determines the order of findings of the same kind and severity. The finding with the largest weight is
-            first.
+        subject: group id, or family name such as `team-007.*`.
+        groups: id of the group, or ids of all groups in the family.
+        what: what is wrong, without the subject. Control characters are not escaped.
+        since: start of the problem in epoch seconds, or None.
+        since_at_least: whether the problem may have begun before `since`.
+        advice: what to do next.
+        command: words of a command line that follows the advice, or shows the group.
+        family: whether the subject is a family.
+        until: end of a past problem in epoch seconds; None for a current problem.
+        ended: what ended a past problem; empty for a current problem.
+        weight: a larger value comes first within the same kind and severity.
     """
 
     kind: Kind
@@ -132,10 +129,10 @@ class Insights:
     """All findings of a lake.
 
     Attributes:
-        findings: current problems, the most urgent first.
-        past: problems that have ended, in order of their end, the newest first; empty if they were not requested.
-        tables: age of every gold table, including the tables that are missing.
-        as_of: end of the time that the gold tables cover, in seconds since the epoch; None if all tables are empty.
+        findings: current problems, most urgent first.
+        past: past problems, newest end first; empty if not requested.
+        tables: age of every gold table, even a missing one.
+        as_of: end of the gold tables in epoch seconds; None if all are empty.
     """
 
     findings: tuple[Finding, ...]
@@ -160,8 +157,7 @@ def lasted(finding: Finding, as_of: float | None) -> str:
     """Return the duration of a problem as text, such as `4 h`; empty if it is unknown or less than a second.
 
     Args:
-        as_of: end of the time that the gold tables cover, in seconds since the epoch. The duration of a current problem
-            ends at this time.
+        as_of: end of the gold tables in epoch seconds. A current problem is measured up to this time.
     """
     end = as_of if finding.until is None else finding.until
     if finding.since is None or end is None or end - finding.since < 1:

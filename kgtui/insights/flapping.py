@@ -22,12 +22,12 @@ _PAUSE = 1_800.0
 
 
 def read_churn(gold: Gold, since: float) -> list[GoldRow]:
-    """Return all rows of table `churn` from `since` on, for groups that were flapping in at least one hour.
+    """Return the rows of table `churn` for groups that were flapping in at least one hour.
 
-    The table has one row per group and hour, with the number of rebalances in this hour.
+    The table has one row per group and hour, with the number of rebalances.
 
     Args:
-        since: start of the first hour, in seconds since the epoch.
+        since: start of the first hour, in epoch seconds.
     """
     start = utc_datetime(since)
     hours = gold.rows(CHURN, ("group",), since=start, time="hour", where="flapping")
@@ -40,10 +40,10 @@ class FlappingRun:
     """A time span in which a group rebalanced unusually often.
 
     Attributes:
-        since, until: first and last rebalance, in seconds since the epoch.
+        since, until: first and last rebalance, in epoch seconds.
         rate: largest number of rebalances per hour.
-        what: text that says how often the group rebalanced, and how much time it spent rebalancing.
-        evidence: the rows of table `churn` in this time span, newest first.
+        what: text such as `rebalanced up to 9 times per hour`.
+        evidence: rows of table `churn` in this time span, newest first.
     """
 
     group: str
@@ -54,10 +54,7 @@ class FlappingRun:
     evidence: Evidence
 
     def goes_on(self, now: float) -> bool:
-        """Return whether the group is still flapping at the time `now`, which is in seconds since the epoch.
-
-        It is still flapping if its last rebalance was at most `_PAUSE` seconds earlier.
-        """
+        """Return whether the last rebalance was at most `_PAUSE` seconds before `now` (epoch seconds)."""
         return now - self.until <= _PAUSE
 
 
@@ -65,8 +62,8 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
     """Return a finding for each group that rebalances unusually often now.
 
     Args:
-        rows: rows of table `churn`, from `read_churn`.
-        now: end of the gold tables, in seconds since the epoch.
+        rows: result of `read_churn`.
+        now: end of the gold tables, in epoch seconds.
     """
     return [
         Finding(
@@ -100,14 +97,10 @@ def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
 
 
 def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
-    """Divide the rows of one group into bursts of rebalances.
-
-    The bursts, and the rows of each burst, are in order of time.
-
-    Two rebalances belong to different bursts if there was no rebalance for more than `_PAUSE` seconds between them.
+    """Split the hours of one group wherever no rebalance happened for more than `_PAUSE` seconds.
 
     Args:
-        hours: one row per hour, oldest first.
+        hours: one row per hour, oldest first. The result keeps this order.
     """
     bursts: list[list[GoldRow]] = []
     for row in hours:
@@ -142,11 +135,11 @@ def _end(row: GoldRow) -> float:
 
 
 def past_flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Return a finding for each time span in which a group rebalanced unusually often, and which has ended.
+    """Return a finding for each ended time span in which a group rebalanced unusually often.
 
     Args:
-        rows: rows of table `churn`, from `read_churn`.
-        now: end of the gold tables, in seconds since the epoch.
+        rows: result of `read_churn`.
+        now: end of the gold tables, in epoch seconds.
     """
     found = []
     for run in flapping_runs(rows):

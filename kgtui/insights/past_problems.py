@@ -42,17 +42,14 @@ class Episode:
     """A time span in which a group was unhealthy.
 
     Attributes:
-        worst: worst status of a partition of the group in this time: WARN, STALL, STOP or REWIND (see
-            `kgtui.model.burrow.Status`).
-        since: start in seconds since the epoch.
-        until: end, in seconds since the epoch. This is the time at which the status was OK again or, if that was not
-            recorded, the end of the last time window (row of table `health`) with status WARN or ERR.
-        ongoing: whether the group's status is still WARN or ERR in the newest time window of table `health`.
-        max_lag: largest lag in records; None if unknown.
-        ended: text that says what ended the problem; empty if the problem is ongoing.
-        since_at_least: whether the episode can have begun earlier than `since`, because the time before it was not
-            recorded.
-        lag_after: lag in records at the time at which the status was OK again; None if unknown.
+        worst: worst status of a partition: WARN, STALL, STOP or REWIND (`kgtui.model.burrow.Status`).
+        since: start in epoch seconds.
+        until: end in epoch seconds. If no recovery was recorded, end of the last unhealthy row.
+        ongoing: whether the group is still unhealthy in the newest row.
+        max_lag: largest lag in records, or None.
+        ended: what ended the problem; empty if it is ongoing.
+        since_at_least: whether the episode may have begun before `since`.
+        lag_after: lag in records after the recovery, or None.
     """
 
     group: str
@@ -67,11 +64,11 @@ class Episode:
 
 
 def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]:
-    """Return the episodes (time spans in which a group was unhealthy), the newest first.
+    """Return the episodes (time spans in which a group was unhealthy), newest first.
 
     Args:
-        since, until: interval in seconds since the epoch. The time windows (rows) of table `health` that begin in this
-            interval are read. If a group was already unhealthy before `since`, its episode begins before `since`.
+        since, until: read only `health` rows that begin between these times (epoch seconds). An episode may begin
+            earlier.
     """
     times = (utc_datetime(since), utc_datetime(until))
     rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_IS_PROBLEM)
@@ -137,11 +134,11 @@ def _joined(one: Episode, other: Episode) -> Episode:
 
 
 def _what_ended(last: GoldRow, after: GoldRow | None) -> str:
-    """Return a text that says what ended a problem of a group.
+    """Return a text that says what ended a problem.
 
     Args:
-        last: the last row of table `health` in which the group had the problem.
-        after: the first row of the group with status OK after the problem; None if there is no such row.
+        last: the last row of table `health` with the problem.
+        after: the next row with status OK, or None.
     """
     if after is None:
         return _UNKNOWN_END
@@ -158,10 +155,9 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
     """Return a finding for each episode that has ended.
 
     Args:
-        unused: ids of unused groups. Their episodes are left out.
-        behind: group id → start of the group's current backlog (unread records), in seconds since the epoch. An episode
-            in which the group fell behind (WARN) is left out if it ended at this time or later, because there is
-            already a finding about the current backlog.
+        unused: ids of unused groups, whose episodes are left out.
+        behind: group id → start of its current backlog (unread records) in epoch seconds. A `WARN` episode that ended
+            after this time is left out, because it belongs to the current backlog.
     """
     found = []
     for one in episodes:
@@ -187,8 +183,8 @@ def past_finding(
     """Return a finding about a problem that has ended.
 
     Args:
-        what: text that says what was wrong, without the group.
-        times: (start, end, text that says what ended the problem). Start and end are in seconds since the epoch.
+        what: what was wrong, without the group.
+        times: `(start, end, what ended the problem)`; times in epoch seconds.
     """
     since, until, ended = times
     command = ("kgtui", "show", group)

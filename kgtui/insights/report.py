@@ -1,8 +1,7 @@
 """Build the report about a lake, and render it as one HTML page.
 
-A lake is a folder with a recording and its gold tables. The report contains findings (problems of groups), episodes
-(time spans in which a group was unhealthy) and plots. The page contains no scripts, and loads nothing from the network.
-Jinja2 escapes every value, and the function `visible` replaces control characters in ids.
+The report shows problems of groups, plots, and episodes (time spans in which a group was unhealthy). The page has no
+scripts and loads nothing. Jinja2 escapes every value, and `visible` replaces control characters.
 """
 
 from __future__ import annotations
@@ -41,10 +40,7 @@ MAX_PLOTTED_GROUPS = 60
 """Maximum number of groups whose lag and rates are plotted. With more plots, the page would be larger than 5 MB."""
 
 MAX_FINDINGS = 40
-"""Maximum number of findings of one kind on the page. If there are more, only the most urgent ones are shown.
-
-With more findings, the page would be larger than 5 MB.
-"""
+"""Maximum number of findings of each kind. More of them would make the page larger than 5 MB."""
 
 MAX_PAST_PROBLEMS = 100
 """Maximum number of past problems (problems that have ended) on the page."""
@@ -58,7 +54,7 @@ MAX_BARS = 1_000
 MAX_COMMAND_LENGTH = 2_000
 """Maximum length of a command line on the page, in characters.
 
-A longer command line is left out and not shortened, because a shortened command line would do something different.
+A longer one is left out, because a shortened command would do something different.
 """
 
 MAX_BAR_ROWS = 40
@@ -80,15 +76,13 @@ class Report:
 
     Attributes:
         lake: path of the lake.
-        cluster: id of the cluster; None if the recording has none.
-        since, until: interval that the plots cover, in seconds since the epoch.
-        made_at: time at which the report was built, in seconds since the epoch.
-        lag_histories: group id → lag and rates of the group over time, for at most `MAX_PLOTTED_GROUPS` groups with
-            findings or episodes.
+        cluster: cluster id, or None.
+        since, until: plotted time span, in epoch seconds.
+        made_at: when the report was built, in epoch seconds.
+        lag_histories: group id → plotted lag and rates, for at most `MAX_PLOTTED_GROUPS` groups.
         episodes: time spans in which groups were unhealthy, newest first.
-        groups: number of groups in the cluster, from the newest minute of table `lag`.
-        not_plotted: number of groups that have findings on the page or episodes, but no plot, because only
-            `MAX_PLOTTED_GROUPS` groups are plotted.
+        groups: number of groups in the cluster.
+        not_plotted: number of groups without a plot, because of the limit.
     """
 
     lake: str
@@ -108,13 +102,12 @@ def build_report(
 ) -> Report:
     """Build a report of a lake.
 
-    Episodes and plots cover the interval from `since` to `until`. Findings, however, always describe the state at the
-    end of the time that the gold tables cover.
+    Episodes and plots cover the time from `since` to `until`. Findings describe the end of the gold tables.
 
     Args:
-        made_at: time at which the report is built, in seconds since the epoch.
-        since: start of the interval, in seconds since the epoch; None for `DEFAULT_INTERVAL` before `until`.
-        until: end of the interval, in seconds since the epoch; None for the end of the time that the gold tables cover.
+        made_at: current time, in epoch seconds.
+        since: epoch seconds; None for `DEFAULT_INTERVAL` before `until`.
+        until: epoch seconds; None for the end of the gold tables.
 
     Raises:
         LakeError: the lake or its gold tables cannot be read, or they are empty.
@@ -148,10 +141,10 @@ def _by_kind(insights: Insights) -> dict[Kind, list[Finding]]:
 
 
 def render_page(report: Report, version: str) -> bytes:
-    """Render a report as an HTML page in UTF-8. All times are in UTC.
+    """Render a report as an HTML page in UTF-8, with times in UTC.
 
     Args:
-        version: version of kgtui, for the footer.
+        version: version of kgtui.
 
     Raises:
         LakeError: Jinja2 or matplotlib is not installed.

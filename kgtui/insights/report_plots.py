@@ -1,6 +1,6 @@
-"""Draw the plots of the report with matplotlib, as SVG elements to embed in an HTML page.
+"""Draw the plots of the report with matplotlib, as SVG elements.
 
-The SVG contains no script, link or `id`. Its colors are CSS variables, so that it fits light and dark mode.
+The SVG has no script, link or `id`. Its colors are CSS variables, so that it fits light and dark mode.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_POINTS = 380
 """Approximate maximum number of points in a plotted line.
 
-A series with more values is divided into about this many intervals, and the largest value of each interval is drawn.
+Longer series are split into about this many intervals. The largest value of each interval is drawn.
 """
 
 _WIDTH = 9.5
@@ -55,10 +55,9 @@ _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "kgtui", "font.size": 8.0, "te
 
 _TIMES = ["%Y", "%d %b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
 _ROUND_TIMES = ["", "%d %b", "%d %b", "%d %b", "%H:%M", "%H:%M"]
-"""Formats of labels of time axes, for `ConciseDateFormatter`.
+"""Formats of time labels, from years to seconds, for `ConciseDateFormatter`.
 
-Each list has six formats, for ticks whose distance is years, months, days, hours, minutes and seconds. `_ROUND_TIMES`
-is used for ticks at which the next larger unit begins, such as midnight for hours; `_TIMES` for all other ticks.
+`_ROUND_TIMES` formats round times, such as midnight on an axis with hours. `_TIMES` formats all other times.
 """
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -74,9 +73,9 @@ class Bar(NamedTuple):
     """A time span in the bar chart.
 
     Attributes:
-        since, until: start and end of the time span, in seconds since the epoch.
+        since, until: start and end, in epoch seconds.
         is_error: whether the bar has the error color instead of the warning color.
-        tooltip: text of the tooltip. It must not contain control characters.
+        tooltip: text without control characters.
     """
 
     since: float
@@ -86,11 +85,11 @@ class Bar(NamedTuple):
 
 
 def plot_lag_history(history: LagHistory, since: float, until: float, mark: float | None) -> str:
-    """Draw two plots of one group over time, the lag above the rates, and return them as one SVG element.
+    """Plot the lag of a group above its rates, and return one SVG element.
 
     Args:
-        since, until: start and end of the time axis, in seconds since the epoch.
-        mark: time that is marked with a vertical line, in seconds since the epoch; None for no line.
+        since, until: time axis in epoch seconds.
+        mark: time of a vertical line in epoch seconds, or None.
     """
     figure = _new_figure(2.6)
     lag, rates = figure.subplots(2, 1, sharex=True)
@@ -114,12 +113,11 @@ def plot_lag_history(history: LagHistory, since: float, until: float, mark: floa
 
 
 def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until: float) -> str:
-    """Draw the times at which groups were unhealthy as a bar chart, and return it as an SVG element.
+    """Draw a bar chart of the times at which groups were unhealthy, and return an SVG element.
 
     Args:
-        rows: (label, bars) of each row, from top to bottom; one row per group. Labels must not contain control
-            characters.
-        since, until: start and end of the time axis, in seconds since the epoch.
+        rows: `(label, bars)` of each group, from top to bottom. Labels must not contain control characters.
+        since, until: time axis in epoch seconds.
     """
     height = _BAR_HEIGHT * len(rows) + 0.4
     figure = _new_figure(height)
@@ -147,9 +145,9 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
 def thin_out(
     times: Sequence[float], values: Sequence[float | None], breaks: Collection[float] = ()
 ) -> Iterator[tuple[float, float]]:
-    """Yield at most about `MAX_POINTS` points (time, value) of a line: the largest value of each time interval.
+    """Yield about `MAX_POINTS` points (time, value) of a line: the largest value of each interval.
 
-    The line is interrupted, by a point with the value NaN, where a value is None and before each time in `breaks`.
+    A NaN interrupts the line at each None in `values`, and before each time in `breaks`.
     """
     interval = math.ceil(len(times) / MAX_POINTS)
     peak: tuple[float, float] | None = None
@@ -218,8 +216,7 @@ def _to_markup(figure: Any, description: str, texts: Mapping[str, str] | None = 
 
     Args:
         description: text for screen readers.
-        texts: placeholder that was drawn as a label → text that replaces it; and id of a shape in matplotlib → tooltip
-            of the shape.
+        texts: placeholder label → text to show instead, and id of a shape → its tooltip.
     """
     texts = texts or {}
     file = io.BytesIO()

@@ -1,6 +1,6 @@
-"""The rules: for each kind of finding, one pure function that takes rows of gold tables and returns findings.
+"""The rules: one pure function per kind of finding, from rows of gold tables to findings.
 
-The rule about flapping groups (groups that rebalance unusually often) is in `kgtui.insights.flapping` instead.
+The rule about groups that rebalance too often is in `kgtui.insights.flapping`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 MIN_BACKLOG_AGE = 60.0
-"""Minimum age of a group's oldest unread record, in seconds, for a finding about the group's unread records.
+"""Minimum age of the oldest unread record, in seconds, for a finding about unread records.
 
-If the group catches up, there is a finding only if catching up also takes at least this many seconds.
+Catching up must take at least as long, too.
 """
 
 _SHOWN_RANGE = 0.1
@@ -44,10 +44,9 @@ _USUAL_MINUTES = 3
 """The start of an outlier is searched backward, minute by minute, until this many consecutive minutes are normal."""
 
 _MIN_RELATIVE_DISTANCE = 0.5
-"""A value is an outlier only if it also differs from the normal value by more than this fraction of the normal value.
+"""An outlier must also differ from the normal value by more than this fraction of it.
 
-Without this condition, a small difference in a nearly constant series would be an outlier, because its z-score is
-large.
+Otherwise, a nearly constant series would have outliers, because even small differences have large z-scores.
 """
 
 _BASES = {"hour of week": "weeks", "hour of day": "days"}
@@ -75,11 +74,11 @@ _UNUSED_FAMILY = "ask the owner of the groups; if nobody needs them, delete them
 
 
 def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Finding]:
-    """Return a finding for each group whose status is WARN or ERR: groups that have stopped or fall behind.
+    """Return a finding for each group with status WARN or ERR.
 
     Args:
-        rows: rows of the newest time window of table `health`.
-        groups: group id → newest row of the group in table `lag`.
+        rows: newest rows of table `health`.
+        groups: group id → newest row of table `lag`.
     """
     whole, partitions = _split_rows(rows)
     found = []
@@ -115,10 +114,10 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
 
 
 def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Return a finding for each group some of whose unread records have expired, or will expire before they are read.
+    """Return a finding for each group whose unread records have expired, or will soon expire.
 
     Args:
-        rows: rows of the newest hour of table `forecast`.
+        rows: newest rows of table `forecast`.
     """
     whole, partitions = _split_rows(rows)
     found = []
@@ -150,11 +149,7 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _risk(row: GoldRow, lost: int) -> Severity:
-    """Return the severity of a loss of unread records.
-
-    The severity is ERROR if records are already lost, or will be lost within `Loss.SOON` seconds or at an unknown time.
-    It is WARN if records will be lost within `Loss.NEAR` seconds, and NOTE if that happens later.
-    """
+    """Return ERROR if records are lost, or will be lost soon or at an unknown time; else WARN or NOTE."""
     seconds = row["loss_seconds"]
     if lost or seconds is None or seconds <= Loss.SOON:
         return Severity.ERROR
@@ -172,12 +167,12 @@ def _loss(row: GoldRow, lost: int) -> str:
 
 
 def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collection[str]) -> list[Finding]:
-    """Return a finding for each group whose lag will fall to 0, and for each group whose lag grows.
+    """Return a finding for each group whose lag falls steadily or grows.
 
     Args:
-        rows: rows of the newest hour of table `forecast`.
-        groups: group id → newest row of the group in table `lag`.
-        others: ids of groups about which there is a more urgent finding. A growing lag of these groups is not reported.
+        rows: newest rows of table `forecast`.
+        groups: group id → newest row of table `lag`.
+        others: ids of groups with a more urgent finding. Their growing lag is not reported.
     """
     found = []
     for row in rows:
@@ -216,11 +211,11 @@ def _drain_time(row: GoldRow) -> str:
 
 
 def _may_have_begun_earlier(since: datetime | None, covered_from: datetime | None) -> bool:
-    """Return whether a problem can have begun before `since`, because the time before it was not recorded.
+    """Return whether the recorded data began only at `since` or later, so that the problem may be older.
 
     Args:
-        since: start of the problem, according to the row of a gold table.
-        covered_from: start of the recorded data from which this row was computed.
+        since: recorded start of the problem.
+        covered_from: start of the recorded data.
     """
     return since is not None and covered_from is not None and since <= covered_from
 
@@ -256,14 +251,12 @@ def unusual(
 ) -> list[Finding]:
     """Return a finding for each group whose lag or rates are unusual in the newest hour of table `baseline`.
 
-    The values are compared with values in the same hour of earlier weeks or days.
+    Values are compared with the same hour of earlier weeks or days.
 
     Args:
-        rows: rows of table `baseline` with outliers, in the newest hour and in the hours before it.
-        others: ids of groups about which there is a more urgent finding. Of these groups, only an unusual input rate is
-            reported.
-        histories: group id → lag and rates of the last 24 hours. The minute in which the problem began is determined
-            from them; if they are None, only the hour is known.
+        rows: rows with outliers, in the newest hour and before.
+        others: ids of groups with a more urgent finding. Only their unusual input rates are reported.
+        histories: group id → lag and rates of the last 24 hours. They show the minute at which a problem began.
     """
     found = []
     hours: dict[str, list[GoldRow]] = {}
@@ -309,14 +302,12 @@ def unusual(
 
 
 def _unusual_since(history: LagHistory, name: str, value: float, normal: float) -> float:
-    """Return the time since which a series has been closer to the unusual value than to the normal value.
-
-    The time is in seconds since the epoch.
+    """Return since when a series has been closer to `value` than to `normal`, in epoch seconds.
 
     Args:
-        name: name of the series: `lag`, `rate_in` or `rate_out`.
-        value: the unusual value of the series in the newest hour.
-        normal: the normal value of the series in this hour.
+        name: `lag`, `rate_in` or `rate_out`.
+        value: the unusual value in the newest hour.
+        normal: the normal value in this hour.
     """
     since, usual = history.minutes[-1], 0
     for at, number in zip(reversed(history.minutes), reversed(getattr(history, name)), strict=True):
@@ -342,10 +333,10 @@ def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
 def unused(rows: Iterable[GoldRow]) -> list[Finding]:
     """Return findings about unused groups.
 
-    Unused groups whose ids begin with the same prefix are a family, and there is only one finding about a family.
+    Groups with the same id prefix are a family, such as `team-007.*`, and share one finding.
 
     Args:
-        rows: rows of the newest day of table `cleanup`.
+        rows: newest rows of table `cleanup`.
     """
     rows = list(rows)
     columns = ("name", "state", "type", "lag", "last_commit", "empty_since", "expires_at")

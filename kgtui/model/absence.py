@@ -23,11 +23,11 @@ class NoMatch:
     """Why no group matches a filter.
 
     Attributes:
-        meant: the filter that the user probably meant, or None. If it is not None, the other attributes are not set.
-        word: the word that a group id must contain, if this is the only condition on ids in the filter; otherwise None.
-        excluded: number of groups whose ids match the filter, but whose other values, such as the lag, do not.
-        example: the id of one group that is counted in `excluded`; empty if `excluded` is 0.
-        similar: group ids that are similar to the words in the filter; empty if `excluded` is not 0.
+        meant: the filter that the user probably meant. If it is set, no other attribute is.
+        word: the only word that ids must contain; None if there are more conditions on ids.
+        excluded: number of groups whose ids match, but whose other values do not.
+        example: id of one excluded group; empty if there is none.
+        similar: group ids that resemble the words in the filter.
     """
 
     meant: Query | None = None
@@ -63,15 +63,15 @@ def why_not_listed(
     events: bool = True,
     whole: bool = True,
 ) -> list[str]:
-    """Return sentences that say why a group is not listed, for example because it expired.
+    """Return sentences that say why a group is not listed, such as `payments.settle was deleted or expired at 01:18.`
 
     Args:
-        group: id of the missing group, or a part of an id.
-        clock: function that converts a time in seconds since the epoch to text.
-        fault: why the group could not be described; None if there was no error.
-        gone_at: time at which the group disappeared from a recording, in seconds since the epoch, or None.
-        whole: True if `group` is a whole id; False if it can be a part of an id.
-        events: whether to search the events in the snapshot for the time at which the group disappeared.
+        group: group id, or a part of an id.
+        clock: converts epoch seconds to text.
+        fault: why the group could not be described, or None.
+        gone_at: when the group disappeared from a recording (epoch seconds), or None.
+        events: whether to search the events for the time at which it disappeared.
+        whole: whether `group` is a whole id.
     """
     name = visible(group)
     lines = [f"{name} was deleted or expired at {clock(gone_at)}, as the recording shows."] if gone_at else []
@@ -80,8 +80,8 @@ def why_not_listed(
         lines.append(f"If {name} exists, an ACL hides it: you lack the operation DESCRIBE on this group.")
     elif snapshot.access is not None and not snapshot.access.lists_every_group:
         lines.append(
-            "An ACL may hide it: you are not allowed to describe the cluster, so brokers list only the groups on which "
-            f"you have DESCRIBE. Ask for DESCRIBE on the group {name} or on the cluster."
+            "An ACL may hide it, because you are not allowed to describe the cluster. "
+            f"Ask for DESCRIBE on the group {name} or on the cluster."
         )
     return lines + _brokers(snapshot, name, whole=whole)
 

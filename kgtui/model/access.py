@@ -1,7 +1,7 @@
-"""The permissions of the user (`Access`), and texts and faults for groups whose offsets may be hidden from the user.
+"""The permissions of the user, and texts about groups whose offsets may be hidden.
 
-Brokers silently leave out groups and topics on which the user lacks DESCRIBE. An empty response therefore proves that
-there are no groups or offsets only if the user has DESCRIBE on all groups and topics.
+Brokers silently leave out groups and topics on which the user lacks DESCRIBE. An empty response therefore proves
+nothing, unless the user has DESCRIBE on all of them.
 """
 
 from __future__ import annotations
@@ -48,16 +48,12 @@ NO_VISIBLE_GROUP = (
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The user's permissions that decide which groups and topics brokers silently leave out of their responses.
-
-    `Access()` stands for a user who has no permissions.
+    """The permissions that decide what brokers hide from the user. `Access()` stands for no permissions.
 
     Attributes:
-        cluster_operations: names of Kafka's AclOperation that the user is allowed to perform on the cluster; None if
-            the broker did not report them.
+        cluster_operations: names of the allowed AclOperations on the cluster; None if not reported.
         any_topic: whether the user has DESCRIBE on all topics except `denied_topics`.
-        denied_topics: topics on which an ACL denies DESCRIBE to the user, as names or prefixes such as `pay-*`; None if
-            they are not known.
+        denied_topics: topics with a DENY ACL for DESCRIBE, as names or prefixes such as `pay-*`; None if not known.
     """
 
     cluster_operations: frozenset[str] | None = None
@@ -71,9 +67,9 @@ class Access:
 
     @property
     def hides_topics(self) -> bool:
-        """Whether the user is known to lack DESCRIBE on some topics. Brokers leave out the offsets in these topics.
+        """Whether the user is known to lack DESCRIBE on some topics. Brokers leave out offsets in these topics.
 
-        If the result is False and `denied_topics` is None, an ACL might still deny DESCRIBE on some topics.
+        False does not prove full access if `denied_topics` is None.
         """
         return not self.any_topic or bool(self.denied_topics)
 
@@ -81,8 +77,7 @@ class Access:
     def sees_every_topic(self) -> bool:
         """Whether it is certain that brokers hide no topic from the user.
 
-        It is certain if `any_topic` is True and no ACL denies a topic. If the denied topics are not known, the user
-        must also have every cluster operation, as super users do.
+        If the denied topics are not known, only super users are certain to see all topics.
         """
         if not self.any_topic or self.denied_topics:
             return False
@@ -120,7 +115,7 @@ def lower_bound_reason(access: Access) -> str:
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
-    """Return the fault of a group that has no visible offsets, but might have offsets in topics that are hidden.
+    """Return the fault of a group that has no visible offsets, but may have hidden ones.
 
     Args:
         access: the permissions of the user; None if they were not read.

@@ -1,7 +1,6 @@
 """Results of reads and writes on a Kafka cluster.
 
-A read can fail for some brokers or groups and succeed for the others. The result then contains one fault for each
-broker or group that failed, and the rows of all others.
+A read can fail for some brokers or groups only. Its result then has one fault for each failure, and the other rows.
 """
 
 from __future__ import annotations
@@ -21,16 +20,17 @@ RowsT = TypeVar("RowsT", covariant=True)
 class Fault:
     """The error of one request.
 
+    kgtui adds some names to those of Kafka. Without a valid response, the name is `NOT_CONNECTED`, `NO_ANSWER`,
+    `DISCONNECTED`, `NOT_SUPPORTED` or `DAMAGED_ANSWER`. If permissions are missing, it is `OFFSETS_HIDDEN` or
+    `OFFSETS_MAY_BE_HIDDEN`.
+
     Attributes:
-        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name that kgtui defines. kgtui defines
-            `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED` and `DAMAGED_ANSWER` for requests without a
-            valid response. It also defines `OFFSETS_MAY_BE_HIDDEN` for offsets that may be missing, and
-            `OFFSETS_HIDDEN` for offsets that are missing, because the user lacks permissions.
-        message: error message for the user, which names the request and the broker.
-        code: Kafka's error code; None if kgtui defines the name.
-        broker: node id of the broker to which the request was sent, or None.
-        group: group id; None if the fault concerns a whole broker or cluster.
-        advice: what the user can do; empty if there is no advice.
+        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or one of kgtui's names.
+        message: error message, which names the request and the broker.
+        code: Kafka's error code; None for kgtui's names.
+        broker: node id of the requested broker, or None.
+        group: group id; None if a whole broker or cluster is affected.
+        advice: what the user can do, or empty.
     """
 
     name: str
@@ -45,8 +45,8 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
     """Convert an exception to a fault.
 
     Args:
-        broker: node id to use if the exception does not contain a node id, or None.
-        group: id of the group that the request was about, or None.
+        broker: node id, used if the exception contains none.
+        group: id of the requested group, or None.
     """
     named = getattr(error, "broker", None)
     return Fault(
@@ -62,8 +62,7 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
 def why_missing(faults: Iterable[Fault], group: str) -> Fault:
     """Return the fault that explains why a group is missing from an answer.
 
-    This is the first fault of the group. If the group has none, it is the first fault of a whole broker or cluster. If
-    there is none either, it is a new fault with the name `NO_ANSWER`.
+    It is the first fault of the group, else the first fault of a whole broker or cluster, else `NO_ANSWER`.
     """
     general: Fault | None = None
     for fault in faults:
@@ -79,8 +78,8 @@ class Coverage:
     """How complete an answer is.
 
     Attributes:
-        brokers: `(number of brokers that responded, number of brokers that were asked)`.
-        groups: `(number of groups that were described, number of groups that were requested)`.
+        brokers: `(brokers that responded, brokers that were asked)`.
+        groups: `(groups that were described, groups that were requested)`.
     """
 
     brokers: tuple[int, int] = (0, 0)
@@ -98,10 +97,9 @@ class Answer(Generic[RowsT]):
 
     Attributes:
         rows: the data that could be read.
-        faults: one fault per broker or group that failed.
-        hidden: group id → topics whose offsets the broker left out, because the user lacks DESCRIBE on them. An empty
-            tuple means that the broker may have left out offsets, but the topics are not known. Groups with complete
-            offsets are not included. The mapping is empty in answers that are not about offsets.
+        faults: one fault per failed broker or group.
+        hidden: group id → topics whose offsets are missing, because the user lacks DESCRIBE. An empty tuple means that
+            unknown topics may be missing. Groups with complete offsets are left out.
     """
 
     rows: RowsT
@@ -116,7 +114,7 @@ class Outcome:
 
     Attributes:
         fault: why the write failed; None if it succeeded.
-        uncertain: True if no response arrived, so that it is not known whether the broker executed the write.
+        uncertain: True if no response arrived. The broker may have executed the write.
     """
 
     group: str

@@ -1,11 +1,10 @@
-"""Current and target owners of the partitions of a group, pending moves, and members that delay these moves.
+"""Current and target owners of the partitions of a group, and members that delay pending moves.
 
-An item is a partition, a streams task (subtopology, partition) with a role, a connector, or a task of a connector.
+An item is a partition, a streams task with its role, a connector, or a connector task.
 
-A broker reports for each member only the partitions that the member is allowed to use now. A partition that a member
-must still give up (`ConsumerGroupMember.partitionsPendingRevocation`) is in no reported assignment, so the owner of
-this partition is not known. It is only known that the owner's epoch is below the assignment epoch of the group. kgtui
-therefore says that the partition waits for every member whose epoch is below the assignment epoch.
+Brokers do not report the owner of a partition in `ConsumerGroupMember.partitionsPendingRevocation`. kgtui only knows
+that the epoch of this owner is below the assignment epoch. Therefore, every member with a lower epoch counts as a
+possible owner.
 """
 
 from __future__ import annotations
@@ -28,13 +27,12 @@ ROLES = ("active", "standby", "warmup")
 
 
 class Item(NamedTuple):
-    """A partition, a streams task, a connector, or a task of a connector.
+    """A partition, a streams task, a connector, or a connector task.
 
     Attributes:
         name: topic, subtopology or connector.
         number: number of the partition or task; -1 for a connector.
-        role: `active`, `standby` or `warmup` for streams tasks; `connector` or `task` for Connect; empty for
-            partitions.
+        role: `active`, `standby`, `warmup`, `connector` or `task`; empty for partitions.
     """
 
     name: str
@@ -44,11 +42,11 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Number of partitions, tasks or connectors ("items") of one member, or of all members on one host or in one rack.
+    """Number of items (partitions, tasks or connectors) of one member, host or rack.
 
     Attributes:
         name: member id, host or rack; None for all members without a rack.
-        members: number of members on the host or in the rack; 1 for one member.
+        members: number of members on the host or in the rack; 1 for a member.
         items: number of items that these members own together.
     """
 
@@ -59,13 +57,13 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Skew:
-    """How unevenly partitions, tasks or connectors ("items") are distributed over members, hosts or racks.
+    """How unevenly partitions, tasks or connectors are distributed over members, hosts or racks.
 
     Attributes:
-        by: what is compared: `member`, `host` or `rack`.
-        loads: one load per member, host or rack, the largest first.
-        ratio: items per member of the load that has the most items per member, divided by the items per member of
-            the whole group. It is 1 if the items are distributed evenly, and None if no item is assigned.
+        by: `member`, `host` or `rack`.
+        loads: one per member, host or rack, the largest first.
+        ratio: largest load divided by the mean load, both per member; None if nothing is assigned. Members with 4, 1
+            and 1 partitions → 2.0; an even distribution → 1.0.
     """
 
     by: str
@@ -74,10 +72,10 @@ class Skew:
 
 
 MOST_INFERRED = 20_000
-"""Maximum number of partitions of one topic, or tasks of one subtopology, that kgtui infers from the highest known one.
+"""Maximum number of partitions of a topic, or tasks of a subtopology, that kgtui infers.
 
-If partition 7 of a topic is known, partitions 0 to 6 must exist too. The limit is needed because a damaged assignment
-with partition 2³¹ − 1 would otherwise fill the memory.
+If partition 7 is known, partitions 0 to 6 must exist. A damaged assignment with partition 2³¹ − 1 must not fill the
+memory.
 """
 
 
@@ -102,17 +100,14 @@ class PlacementStatus(Enum):
 
 
 class Placement(NamedTuple):
-    """The current owners and the target owners of one partition, task or connector ("item").
+    """The current and target owners of one item (partition, task or connector).
 
     This is a named tuple, which takes less memory than a dataclass.
 
     Attributes:
-        owners: ids of the members that own the item.
+        owners: ids of the current owners.
         targets: ids of the target owners; None if the group has no target assignment.
-        waits_for: ids of the members that delay the move. If the status is `LEAVING`, these are the owners that must
-            give up the item. If the status is `ARRIVING`, these are the other members whose epoch is below the
-            assignment epoch, because one of them might still own the item. If no other member has such an epoch, these
-            are the target owners. For every other status, the tuple is empty.
+        waits_for: ids of members that delay a `LEAVING` or `ARRIVING` item; otherwise empty.
     """
 
     item: Item
@@ -124,13 +119,12 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """A member that delays the change to the target assignment.
+    """A member that delays the change to the target assignment. Items are partitions, tasks and connectors.
 
     Attributes:
-        gives_up: number of partitions, tasks and connectors ("items") that the member owns and must give up.
-        waiting: number of items whose `Placement.waits_for` contains the member.
-        behind: assignment epoch of the group minus epoch of the member. It is 0 in groups without epochs, and None for
-            a static member that left temporarily (epoch -2).
+        gives_up: number of items that the member must give up.
+        waiting: number of items that wait for the member (`Placement.waits_for`).
+        behind: assignment epoch minus member epoch; 0 without epochs, None for an absent static member (epoch -2).
     """
 
     member_id: str
@@ -141,15 +135,15 @@ class Blocker:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The whole assignment of a group.
+    """The whole assignment of a group. Items are partitions, tasks and connectors.
 
     Attributes:
-        placements: one per partition, task or connector ("item"), sorted by name, number and role of the item.
+        placements: one per item, sorted by name, number and role.
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
-        blockers: members that delay the target assignment. The member that must give up the most items is first.
-        idle: ids of the members that own no item and are the target owner of no item.
+        blockers: members that delay the target assignment. The member that must give up most items comes first.
+        idle: ids of members without current and target items.
         unreported: ids of members whose assignment is not known.
-        skews: one skew over members, one over hosts and, if members have racks, one over racks.
+        skews: by member, by host and, if members have racks, by rack.
     """
 
     placements: tuple[Placement, ...]
@@ -168,7 +162,7 @@ def assignment_of(description: GroupDescription, offsets: GroupOffsets | None = 
     """Return the assignment of a group; None if the broker withheld its members.
 
     Args:
-        offsets: offsets of the group, or None. Their partitions are included even if no member owns them.
+        offsets: adds partitions that have an offset but no owner.
     """
     members = description.members
     if members is None:
@@ -221,9 +215,9 @@ def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
 
 
 def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
-    """Return member id → number of epochs by which the member is behind the target assignment.
+    """Return member id → number of epochs behind the target assignment, only for members that are behind.
 
-    Only members that are behind are included. A static member that left temporarily (epoch -2) has the value None.
+    The number is None for a static member that left temporarily (epoch -2).
     """
     goal = description.assignment_epoch
     epochs = [(member.member_id, member.epoch) for member in description.members or () if member.epoch is not None]
@@ -233,9 +227,9 @@ def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
 
 
 def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
-    """Return the topics to which the members of a group subscribe.
+    """Return the topics to which members subscribe.
 
-    None if there are no members, if a member subscribes to a pattern, or if the topics of a member are not known.
+    None if there are no members, or if a member has a pattern or unknown topics.
     """
     topics: set[str] = set()
     if not description.members:
@@ -250,8 +244,7 @@ def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
 def _expected(description: GroupDescription, offsets: GroupOffsets | None, known: set[Item]) -> Iterator[Item]:
     """Yield partitions and tasks that must exist, even if no member owns them.
 
-    If partition 7 of a topic has an offset or an owner, partitions 0 to 6 exist too. In a streams group, the topology
-    determines the tasks.
+    If partition 7 of a topic is known, partitions 0 to 6 exist, too. Streams tasks follow from the topology.
     """
     partitions = offsets.partitions if offsets else ()
     if description.topology is not None:
@@ -299,6 +292,8 @@ def _status(
 
 
 def _waits(owners: tuple[str, ...], goal: tuple[str, ...] | None, behind: dict[str, int | None]) -> tuple[str, ...]:
+    # `LEAVING` waits for the owners that must give up the item. `ARRIVING` waits for all members with an old epoch,
+    # because one of them may still own the item, or else for the target owners.
     leaving = set(owners) - set(goal or ())
     if leaving:
         return tuple(sorted(leaving))
@@ -320,9 +315,9 @@ def _blockers(placements: Iterable[Placement], behind: dict[str, int | None]) ->
 
 
 def is_idle(member: Member) -> bool:
-    """Return whether a member neither owns nor will own a partition, task or connector ("item").
+    """Return whether a member has no current and no target partition, task or connector.
 
-    False if the assignment of the member was not reported, and for schema registry nodes.
+    False for an unknown assignment, and for schema registry nodes.
     """
     return member.registry is None and has_assignment(member) and not items_of(member) and not targets_of(member)
 
@@ -363,9 +358,9 @@ def _work(worker: ConnectWorker) -> frozenset[Item]:
 
 
 def skews_of(members: tuple[Member, ...]) -> tuple[Skew, ...]:
-    """Return one `Skew` for members, one for hosts and, if members have racks, one for racks.
+    """Return the skew by member, by host and, if members have racks, by rack; empty if no assignment is known.
 
-    Members with an unknown assignment are left out. The result is empty if no assignment is known.
+    Members with an unknown assignment are left out.
     """
     loads = [
         (member, len(items_of(member))) for member in members if has_assignment(member) and member.registry is None

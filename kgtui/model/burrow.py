@@ -1,9 +1,7 @@
-"""Health verdicts on partitions and groups by the rules of LinkedIn's Burrow.
+"""Health verdicts on partitions and groups by the rules of LinkedIn's Burrow (`CachingEvaluator`).
 
-A window contains the last commits of a group in one partition, and the last log end offsets of this partition. The
-verdict on a window equals the result of Burrow's `CachingEvaluator`.
-
-Times are in milliseconds since the epoch. Lag is a number of records.
+A verdict is computed from a window: the last commits in one partition, and the last log end offsets. Times are epoch
+milliseconds. Lag is a number of records.
 """
 
 from __future__ import annotations
@@ -24,9 +22,9 @@ _UNKNOWN = -1
 
 
 class Status(IntEnum):
-    """The status of a partition or a group. The values equal Burrow's; a larger value is worse.
+    """The status of a partition or group, with Burrow's values. A larger value is worse.
 
-    Only partitions can be `STOP`, `STALL` or `REWIND`. A group with one of these partitions is `ERR`.
+    `STOP`, `STALL` and `REWIND` are for partitions only. A group with one of these partitions is `ERR`.
     """
 
     NOT_FOUND = 0
@@ -49,14 +47,12 @@ class Options:
     """Burrow's settings, with Burrow's names and default values.
 
     Attributes:
-        intervals: maximum number of commits in a `Window`, and maximum number of log end offsets in it.
-        minimum_complete: minimum number of commits in a window, as a fraction (0 to 1) of `intervals`. With fewer
-            commits, the status is OK.
-        allowed_lag: a partition whose lag is at most this many records is OK.
-        min_distance: minimum seconds between two commits in a window. If a commit comes sooner, its offset and lag
-            replace those of the previous commit.
+        intervals: maximum number of commits, and of log end offsets, in a `Window`.
+        minimum_complete: fraction (0 to 1) of `intervals`. With fewer commits, the status is OK.
+        allowed_lag: a partition is OK up to this lag in records.
+        min_distance: minimum seconds between two commits. A sooner commit replaces the last one.
         offset_refresh: seconds between two reads of the log end offset.
-        expire_cache: maximum age of a verdict in seconds. An older verdict is computed again.
+        expire_cache: maximum age of a verdict in seconds.
     """
 
     intervals: int = 10
@@ -81,10 +77,9 @@ class Commit:
     """A commit in one partition.
 
     Attributes:
-        offset: the offset of the next record to read.
-        at: time of the commit, in milliseconds since the epoch.
-        lag: number of records from the offset to the newest log end offset that was known at the time of the commit;
-            None if no log end offset was known then.
+        offset: offset of the next record to read.
+        at: time in epoch milliseconds.
+        lag: records up to the newest log end offset at this time; None if unknown.
     """
 
     offset: int
@@ -94,11 +89,11 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The recent commits of a group in one partition, and the recent log end offsets of this partition.
+    """The last commits of a group in one partition, and the last log end offsets.
 
     Attributes:
         commits: oldest first, at most `Options.intervals`.
-        log_ends: oldest first; empty if none is known.
+        log_ends: oldest first; may be empty.
     """
 
     commits: tuple[Commit, ...] = ()
@@ -114,14 +109,13 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class PartitionVerdict:
-    """Burrow's verdict on the progress of a group in one partition.
+    """Burrow's verdict on a group in one partition.
 
     Attributes:
         status: any status except `ERR`.
-        complete: number of commits in the window, as a fraction (0 to 1) of `Options.intervals`.
-        current_lag: number of records from the last commit to the newest log end; None if it is not known.
-        first: the oldest commit in the window; None if the window has no commits.
-        last: the newest commit in the window; None if the window has no commits.
+        complete: number of commits as a fraction (0 to 1) of `Options.intervals`.
+        current_lag: records from the last commit to the log end, or None.
+        first, last: oldest and newest commit in the window; None without commits.
     """
 
     status: Status
@@ -133,15 +127,15 @@ class PartitionVerdict:
 
 @dataclass(frozen=True, slots=True)
 class GroupVerdict:
-    """Burrow's verdict on a group, which follows from the verdicts on its partitions.
+    """Burrow's verdict on a group, combined from the verdicts on its partitions.
 
     Attributes:
-        status: the worst status of the partitions, but at most `ERR`.
-        complete: fraction (0 to 1) of the partitions whose window is full; 0 without partitions.
-        total_lag: sum over the partitions whose lag is known; None if no lag is known.
-        max_lag: the `(topic, partition)` with the largest lag, or the first of several; None if no lag is known.
-        unknown: number of partitions whose lag is not known.
-        partitions: `(topic, partition)` → verdict, for every partition.
+        status: worst status of a partition, but at most `ERR`.
+        complete: fraction (0 to 1) of the partitions whose window is full.
+        total_lag: sum of the known lags; None if no lag is known.
+        max_lag: `(topic, partition)` with the largest lag; None if no lag is known.
+        unknown: number of partitions with unknown lag.
+        partitions: `(topic, partition)` → verdict.
     """
 
     status: Status
@@ -178,18 +172,18 @@ class CommitRing:
         del self._ends[: -self._options.intervals]
 
     def commit(self, offset: int, at: int) -> None:
-        """Add a commit. Its lag is the number of records up to the newest known log end.
+        """Add a commit, with the lag up to the newest known log end.
 
-        If less than `min_distance` has passed since the previous commit, only the offset and lag of the previous commit
-        are replaced, as in Burrow. The previous commit keeps its time. If its time were replaced too, the window of a
-        group that commits often would never fill.
+        As in Burrow, a commit within `min_distance` replaces the offset and lag of the previous commit, but not its
+        time.
 
         Args:
-            at: time of the commit, in milliseconds since the epoch.
+            at: time of the commit, in epoch milliseconds.
         """
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:
             return
+        # The time is not replaced, because the window of a group that commits often would otherwise never fill.
         if self._at and at - self._at[-1] < self._options.min_distance * 1000:
             self._offsets[-1], self._lags[-1] = offset, lag
             return
@@ -201,7 +195,7 @@ class CommitRing:
         """Return the window with the last commits and log end offsets.
 
         Args:
-            log_end: a newer log end offset, which is added to the returned window but not stored; or None.
+            log_end: a newer log end offset, only for the returned window; or None.
         """
         rows = zip(self._offsets, self._at, self._lags, strict=True)
         commits = tuple(Commit(offset, at, None if lag == _UNKNOWN else lag) for offset, at, lag in rows)
@@ -209,13 +203,13 @@ class CommitRing:
 
 
 def ceased(commits: Sequence[Commit], now: int) -> bool:
-    """Return whether the group stopped committing.
+    """Return whether the group stopped committing, by Burrow's rule.
 
-    By Burrow's rule, it did if more time has passed since the last commit than between the first and the last commit.
+    The time since the last commit is longer than from the first to the last commit.
 
     Args:
         commits: oldest first, at least one.
-        now: milliseconds since the epoch.
+        now: epoch milliseconds.
     """
     return now - commits[-1].at > commits[-1].at - commits[0].at
 
@@ -226,9 +220,9 @@ def lately_caught_up(window: Window) -> bool:
 
 
 def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
-    """Return the two commits `(before, after)` between which the committed offset went back.
+    """Return the commits `(before, after)` between which the committed offset went back.
 
-    None if the offset did not go back, or has reached its earlier value again.
+    None if the offset did not go back, or has caught up since.
     """
     for number, (before, after) in enumerate(pairwise(commits), 1):
         if after.offset < before.offset:

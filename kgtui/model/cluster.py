@@ -29,12 +29,11 @@ class ClusterInfo:
     """Brokers and features of a cluster.
 
     Attributes:
-        cluster_id: None if the broker did not report it.
+        cluster_id: None if not reported.
         brokers: node id → broker.
-        controller: node id of the controller; None if it is not known.
-        features: finalized features, such as `share.version` → 1; None if the brokers are older than Kafka 2.7 and do
-            not report features.
-        seeds: the bootstrap addresses in use, `host:port`.
+        controller: node id of the controller, or None.
+        features: finalized features, such as `share.version` → 1; None before Kafka 2.7.
+        seeds: bootstrap addresses in use, `host:port`.
     """
 
     cluster_id: str | None
@@ -51,15 +50,15 @@ class ClusterInfo:
 
 @dataclass(frozen=True, slots=True)
 class TopicRules:
-    """The configs of a topic that decide when records are deleted, and whether records can be searched by timestamp.
+    """The configs of a topic that decide when records are deleted.
 
     Attributes:
-        seconds: `retention.ms` in seconds; None if it is unlimited or not known.
+        seconds: `retention.ms` in seconds; None if unlimited or not known.
         by_size: whether `retention.bytes` also deletes records.
         compacted: whether `cleanup.policy` contains `compact`.
         deletes: whether `cleanup.policy` contains `delete`.
-        tiered: whether the topic uses tiered storage (`remote.storage.enable`, KIP-405).
-        fault: why the configs could not be read; empty if they were read.
+        tiered: whether the topic uses tiered storage (KIP-405). It affects searches by timestamp.
+        fault: why the configs could not be read, or empty.
     """
 
     seconds: float | None = None
@@ -71,10 +70,9 @@ class TopicRules:
 
     @property
     def seconds_alone(self) -> float | None:
-        """The retention time in seconds; None if it is not known or unlimited.
+        """The retention time in seconds, if records are deleted by age alone; otherwise None.
 
-        It is also None if the age of a record alone does not decide when it is deleted: if `cleanup.policy` lacks
-        `delete`, or if `retention.bytes` also deletes records.
+        Also None if the retention time is unlimited or not known.
         """
         return self.seconds if self.deletes and not self.by_size else None
 
@@ -84,11 +82,9 @@ class Retention:
     """How long the cluster keeps records and committed offsets, in seconds.
 
     Attributes:
-        topics: topic → `retention.ms`, for topics that delete records by age alone. Topics with
-            `cleanup.policy=compact` or `retention.bytes` are left out.
-        offsets: how long the offsets of a group without members are kept (`offsets.retention.minutes`); None if it is
-            not known.
-        rules: topic → configs about retention; empty if the data comes from a recording.
+        topics: topic → `retention.ms`, only for topics that delete records by age alone.
+        offsets: `offsets.retention.minutes` in seconds; None if not known.
+        rules: topic → configs about retention; empty in a recording.
     """
 
     topics: Mapping[str, float] = field(default_factory=dict)
@@ -99,9 +95,8 @@ class Retention:
         """Return a copy with the newer values in `answer`.
 
         Args:
-            answer: the newer values. If it has neither `topics` nor `offsets`, only `rules` are updated.
-            asked: topics whose configs were read without an error. If one of them is not in `answer.topics`, its old
-                retention time is removed.
+            answer: the newer values. Without `topics` and `offsets`, only `rules` are updated.
+            asked: topics whose configs were read. One that `answer.topics` lacks loses its old retention time.
         """
         rules = {**self.rules, **answer.rules}
         if not answer.topics and answer.offsets is None:

@@ -21,8 +21,8 @@ class CommandLine:
     """A command to run in a shell.
 
     Attributes:
-        text: one quoted line. Control and bidi characters are written as `$'…'` (bash, zsh, ksh).
-        note: what the command does differently from kgtui; empty if there is no difference.
+        text: one quoted line. Control characters are written as `$'…'` (bash, zsh, ksh).
+        note: how the command differs from kgtui, or empty.
     """
 
     text: str
@@ -34,13 +34,13 @@ def describe(
 ) -> CommandLine:
     """Return the command line that shows a group with Kafka's scripts.
 
-    No script describes Connect or schema registry groups. For a group of these kinds, the command lists all groups with
-    the same protocol type instead.
+    Kafka's scripts cannot describe Connect and schema registry groups. The command lists all groups of their kind
+    instead.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.
         seeds: bootstrap addresses, `host:port`.
-        view: what the command shows about the group.
+        view: what to show about the group.
         command_config: path of the properties file for the connection, or None.
     """
     where = _where(seeds, command_config)
@@ -57,8 +57,7 @@ def describe(
 def delete(groups: Sequence[str], kind: str, seeds: Sequence[str], *, command_config: str | None = None) -> CommandLine:
     """Return the command line that deletes groups of one kind with Kafka's scripts.
 
-    Kafka has no script for Connect and schema registry groups. The command for these groups uses
-    `kafka-consumer-groups.sh`, which deletes them, too.
+    `kafka-consumer-groups.sh` also deletes Connect and schema registry groups.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.

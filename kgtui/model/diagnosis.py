@@ -40,17 +40,14 @@ _DELETABLE = "The group can be deleted now."
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What is wrong with a group, why, and what to do next.
-
-    Each of the texts `why`, `who`, `advice` and `also` is empty if there is nothing to say.
+    """What is wrong with a group, why, and what to do next. A text without content is empty.
 
     Attributes:
         name: the problem in capitals, `OK`, `NOT_FOUND` or `not known yet`.
         why: the reason for the problem.
-        who: the members, the broker or the user that the problem is about.
+        who: members, broker or user with the problem.
         advice: what the user can do next.
-        also: the problems of the group besides `name`, separated by commas, such as `stopped since 09:12, flapping`.
-            For `stopped`, the text says since when, if that is known.
+        also: other problems, such as `stopped since 09:12, flapping`.
     """
 
     judgment: Judgment
@@ -90,10 +87,9 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
 
 
 def _other_problem(snapshot: Snapshot, group: str, kind: Problem, clock: Clock) -> str:
-    """Return the name of a problem, such as `flapping`.
+    """Return the name of a problem, and for `STOP` also the time: `flapping`, `stopped since 09:12`.
 
-    For `STOP`, also return when the group stopped, if that is known: `stopped since 09:12`, or `stopped after 09:12` if
-    it is only known when the newest record that the group has read was written.
+    `stopped after 09:12` means that the last record that the group read was written at 09:12.
     """
     if kind is not Problem.STOP:
         return str(kind.value)
@@ -226,10 +222,10 @@ def _who_delays(snapshot: Snapshot, group: str, health: GroupHealth) -> str:
 
 
 def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Explanation:
-    """Convert the diagnosis of a group to an explanation of the verdict on the group.
+    """Convert the diagnosis of a group to an explanation.
 
     Args:
-        clock: function that converts a time in seconds since the epoch to text.
+        clock: converts epoch seconds to text.
     """
     judgment = diagnosis.judgment
     return Explanation(
@@ -240,10 +236,10 @@ def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Expl
 
 
 def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) -> list[Explanation]:
-    """Explain the verdict on a group, its faults, lost records, unknown lag, and state, in this order.
+    """Explain the verdict on a group, its faults, lost records, unknown lag and state, in this order.
 
     Args:
-        clock: function that converts a time in seconds since the epoch to text; None for the local time zone.
+        clock: converts epoch seconds to text; None for local time.
     """
     clock = clock or local_clock(snapshot.taken_at)
     diagnosis = diagnose(snapshot, group, clock)
@@ -256,10 +252,9 @@ def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) ->
 
 
 def _explain_state_of(snapshot: Snapshot, group: str, state: str, judgment: Judgment) -> Explanation:
-    """Explain the state of a group so that the text does not contradict the judgment.
+    """Explain the state of a group. The text must fit the problem of the group.
 
-    For a Stable group with a problem, the text does not claim that the members read their partitions. For an Empty
-    group, the advice depends on the problem, and on whether the group can be deleted now.
+    For example, `Stable` must not sound healthy if the group has stopped.
     """
     explanation = explain_state(state)
     if state == states.STABLE and judgment.status is not GroupStatus.OK:

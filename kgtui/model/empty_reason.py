@@ -1,7 +1,6 @@
 """Texts that say why a group without members has a problem.
 
-`Judgment.reason` already contains the text for a live cluster, and for groups that can have members. This module makes
-the texts for recordings, and for simple groups, whose offsets are committed without members.
+They replace `Judgment.reason` in recordings, and for simple groups, which commit offsets without members.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ SIMPLE_ADVICE = (
 
 
 class StateSearch(NamedTuple):
-    """The part of a recording that was searched for the polls in which the groups entered their current states.
+    """The part of a recording in which kgtui searched for the start of the current group states.
 
     Attributes:
-        begin: time of the first poll that was searched, in seconds since the epoch.
-        whole: whether the search began at the first poll of the recording.
+        begin: time of the first searched poll, in epoch seconds.
+        whole: whether this is the first poll of the recording.
     """
 
     begin: float
@@ -38,14 +37,13 @@ class StateSearch(NamedTuple):
 
 
 def before_text(search: StateSearch | None, clock: Callable[[float], str] | None = None) -> str:
-    """Return a text for a time that kgtui did not observe: `before kgtui started` or `before the recording`.
+    """Return `before kgtui started`, `before the recording`, or a text such as `before 09:12`.
 
-    If only the end of a long recording was searched, the text is `before` and the time at which the search began.
+    The text stands for a time that kgtui did not observe.
 
     Args:
-        search: the part of the recording that was searched; None for a live cluster.
-        clock: function that converts a time in seconds since the epoch to text; None if the result must not contain a
-            time.
+        search: the searched part of a recording; None for a live cluster.
+        clock: converts epoch seconds to text; None for a text without a time.
     """
     if search is None:
         return BEFORE_START
@@ -70,17 +68,12 @@ def reason_of(
 ) -> str:
     """Return a text that says why a group has a problem.
 
-    For a group with members, the text is `judgment.reason`. For a group without members, it depends on the other
-    arguments.
-
     Args:
-        listing: newest listing of the group, or None.
-        state: newest known state of the group, or None.
-        search: the part of the recording that was searched; None for a live cluster.
-        observed_at: time at which a committed offset was last observed to move forward, in seconds since the epoch. If
-            this was not observed, the time of the first read of the group; None if that is not known either.
-        clock: function that converts a time in seconds since the epoch to text; None if the result must not contain a
-            time.
+        listing: the group in the newest list of groups, or None.
+        state: newest known state, or None.
+        search: the searched part of a recording; None for a live cluster.
+        observed_at: epoch seconds of the last observed progress, else of the first read, or None.
+        clock: converts epoch seconds to text; None for a text without a time.
     """
     facts = judgment.no_members
     if facts is None:

@@ -35,20 +35,17 @@ class EventKind(StrEnum):
 
 
 class Event(NamedTuple):
-    """One change in a cluster, which kgtui has found by comparing two reads.
+    """One change in a cluster, found by comparing two reads.
 
     Attributes:
-        at: time of the first read that shows the change, in seconds since the epoch.
+        at: time of the first read with the change, in epoch seconds.
         group: group id; None for events of brokers.
-        listing: the listing of the group after the change. If the group no longer exists, it is the last listing, so
-            that filters can still match the group. None for events of brokers.
-        before, after: the old and the new value, or None. Depending on the kind, a value is a state, epoch,
-            coordinator, name or id of a member, sum of committed offsets, value of a config, or verdict. If a broker
-            was lost, `after` is the error message.
-        subject: what has changed or why. Depending on the kind, it contains the names of the members or partitions, the
-            name of the config, the address of the broker, or the reason for the verdict.
-        number: number of members or partitions that changed.
-        broker: node id of the broker; None for events of groups.
+        listing: type, state and coordinator after the change, or before the group disappeared; None for brokers.
+        before, after: old and new value, such as states, epochs, coordinators, config values or sums of offsets; or
+            None. If a broker was lost, `after` is the error message.
+        subject: names of members or partitions, name of the config, address of the broker, or reason of the verdict.
+        number: number of changed members or partitions.
+        broker: node id; None for events of groups.
     """
 
     at: float
@@ -68,9 +65,9 @@ class Event(NamedTuple):
 
     @property
     def detail(self) -> str:
-        """The change in one line without the name of its kind, for tables that show the kind in a column of its own.
+        """The change without the name of its kind: `Stable → Empty` instead of `state Stable → Empty`.
 
-        For example, `Stable → Empty` instead of `state Stable → Empty`.
+        Used in tables with a column for the kind.
         """
         kind, content = self.kind.value, self.text
         start = next((start for start in (f"{kind}: ", f"{kind} ", f"group {kind} ") if content.startswith(start)), "")
@@ -133,11 +130,10 @@ class KindOfEvent(NamedTuple):
 
     Attributes:
         meaning: what has happened, for `kgtui events --help`.
-        about: name under which events of this kind can be selected on the Events screen (key `o`).
-        text: function that returns the text of an event in one line.
-        role: the color, one of `kgtui.model.marks.ROLES`; empty for the normal text color.
-        noun: noun in the singular for a number of events, as in `2 moves`; empty if the name of the kind is used, as in
-            `2 joined`.
+        about: filter name on the Events screen (key `o`).
+        text: returns the text of an event in one line.
+        role: color, one of `kgtui.model.marks.ROLES`; empty for the normal text color.
+        noun: singular noun, as in `2 moves`; empty if the kind is used, as in `2 joined`.
     """
 
     meaning: str
@@ -215,7 +211,7 @@ class EventLog:
         keep: maximum number of events.
 
     Attributes:
-        total: number of events that were ever added, including those that the full log has dropped.
+        total: number of events that were ever added.
     """
 
     def __init__(self, keep: int) -> None:
@@ -231,7 +227,7 @@ class EventLog:
     def add_disappeared(self, groups: Sequence[tuple[str, Listing]], at: float) -> None:
         """Append the events of groups that no longer exist, given as pairs (group id, last listing).
 
-        If there are more groups than the log can contain events, only the last groups get an event. `total` counts all.
+        Only the last groups get an event if the log is too small for all. `total` counts all.
         """
         keep = self._events.maxlen or 0
         self._events.extend(disappeared(group, at, last) for group, last in groups[max(len(groups) - keep, 0) :])
@@ -244,10 +240,9 @@ class EventLog:
         return self._kept[1]
 
     def since(self, total: int) -> tuple[list[Event], int]:
-        """Return the events that were added after the first `total` events, as `(events, dropped)`.
+        """Return `(events, dropped)`: the events after the first `total` events, oldest first.
 
-        `events` contains the newer events that are still in the log, oldest first. `dropped` is the number of newer
-        events that the full log has already dropped.
+        `dropped` is the number of newer events that the log no longer contains.
         """
         new = self.total - total
         found = list(islice(self._events, max(len(self._events) - new, 0), None))

@@ -43,14 +43,14 @@ def listing_events(group: str, at: float, before: Listing | None, after: Listing
 
 
 class LastDescription:
-    """The parts of a group's newest description that kgtui keeps, to compare the next description with them.
+    """The parts of a group's newest description that are compared with the next description.
 
     Args:
-        appeared: True if the group was just created. All members in its first description then count as joined.
+        appeared: whether the group was just created. Its first members count as joined.
 
     Attributes:
-        membership: the members and the owners of partitions.
-        at: time of the description, in seconds since the epoch; 0 before the first description.
+        membership: the members, and the owners of partitions.
+        at: time of the description in epoch seconds; 0 before the first.
     """
 
     __slots__ = ("_epoch", "_state", "at", "membership")
@@ -62,10 +62,9 @@ class LastDescription:
         self._state: str | None = None
 
     def update(self, description: GroupDescription, listing: Listing, at: float) -> list[Event]:
-        """Store a newer description, compare it with the previous one, and return the events.
+        """Store a newer description, and return the changes since the previous one as events.
 
-        A changed state becomes an event only if the broker does not list states. Otherwise, `listing_events` returns
-        the event. A description with the state Dead is ignored, because it says nothing about members.
+        State changes are included only if brokers do not list states, because `listing_events` returns them otherwise.
         """
         if description.state == DEAD:
             return []
@@ -98,10 +97,10 @@ def member_events(
 ) -> list[Event]:
     """Return the events of members that left and joined.
 
-    If more than `MOST_MEMBERS` members left or joined, one event describes them together.
+    More than `MOST_MEMBERS` members share one event.
 
     Args:
-        earlier, later: all members before and after the change. The names in the events are unique among them.
+        earlier, later: all members before and after the change. They determine the unique short names.
     """
     found: list[Event] = []
     changes = ((EventKind.LEFT, change.left, earlier), (EventKind.JOINED, change.joined, later))
@@ -120,12 +119,12 @@ def member_events(
 def _moves(
     group: str, at: float, listing: Listing, moved: Sequence[OwnerMove], members: Iterable[Member]
 ) -> list[Event]:
-    """Return a list with one event for all partitions whose owner changed; an empty list if no owner changed.
+    """Return one event for all partitions whose owner changed; an empty list if there are none.
 
-    If all partitions moved between the same two members, `Event.before` and `after` are the names of these members.
+    `Event.before` and `after` are set only if all partitions moved between the same two members.
 
     Args:
-        members: all members before and after the change. The names in the event are unique among them.
+        members: all members before and after the change. They determine the unique short names.
     """
     if not moved:
         return []
@@ -156,14 +155,14 @@ def offset_events(
     *,
     memberless: bool,
 ) -> list[Event]:
-    """Return a list with one event if offsets of a group were reset or went back between two reads, else an empty list.
+    """Return one event if offsets were reset or went back between two reads; otherwise an empty list.
 
-    In a group without members, every change of an offset counts as a reset. In a group with members, only offsets that
-    went back are reported. The same holds for simple groups, because their consumers commit without being members.
-    Partitions that only one of the two reads contains are ignored.
+    Without members, every changed offset counts as a reset. With members, and in simple groups, only offsets that went
+    back are reported.
 
     Args:
-        before, after: partition → committed offset or share-partition start offset.
+        before, after: partition → committed offset or share-partition start offset. Only partitions in both are
+            compared.
         memberless: whether the group had no members at both reads.
     """
     reset = memberless and listing.kind != SIMPLE

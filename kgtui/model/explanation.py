@@ -20,22 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The explanation of a verdict, a fault, a group state, lost records or unknown lag.
-
-    A text attribute is empty if it does not apply.
+    """The explanation of a verdict, fault, group state, lost records or unknown lag. Unused texts are empty.
 
     Attributes:
-        title: what is explained: a verdict, an error with its code, a group state, or the reason for an unknown lag.
+        title: name of what is explained, such as an error with its code.
         message: message from the broker or the network.
         meaning: what has happened, in one or two sentences.
-        check: the permissions or settings that may be the cause.
+        check: permissions or settings that may be the cause.
         advice: what the user can do next.
         is_problem: False if no action is needed.
         why: reason for the verdict.
         since: when the problem began.
-        who: the members, the broker or the user that the verdict is about.
+        who: members, broker or user with the problem.
         also: other problems of the group.
-        basis: the reads on which the verdict is based.
+        basis: the reads behind the verdict.
         status: name of the `GroupStatus` of the verdict.
     """
 
@@ -101,15 +99,14 @@ _FAULTS: dict[str, _Text] = {
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
     ),
     "OFFSETS_MAY_BE_HIDDEN": _Text(
-        "The group has no offsets that you may see. Brokers leave out the offsets in topics that you are not allowed "
-        "to describe, and your user is not allowed to describe every topic. The group may therefore have "
-        "hidden offsets.",
+        "The group has no offsets that you may see, but it may have hidden ones. Brokers leave out the offsets in "
+        "topics that you are not allowed to describe.",
         "ACL on the topics that the group reads: DESCRIBE",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
     ),
     "OFFSETS_HIDDEN": _Text(
         "Members of the group read a topic that you are not allowed to describe. Brokers leave out the offsets in this "
-        "topic, so that the lag of the group is not known completely.",
+        "topic, so a part of the lag is unknown.",
         "ACL on the topic: DESCRIBE",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
     ),
@@ -257,9 +254,9 @@ _LOST = _Text(
 
 
 _GRANT = re.compile(r"grant ([A-Z_]+) on the (\w+)")
-"""Finds the name of the missing ACL operation in `Fault.advice`, such as DELETE in `grant DELETE on the group`.
+"""Finds the missing ACL operation in `Fault.advice`: DELETE in `grant DELETE on the group`.
 
-The text is searched, because recordings store the name nowhere else.
+Recordings store it nowhere else.
 """
 
 
@@ -318,8 +315,8 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     """Return the faults of a group without duplicates.
 
-    The faults come from the newest reads of the group, its summary, and the failed poll of its coordinator. If brokers
-    hide offsets from the user, or might hide some, the last fault says so.
+    They come from its newest reads, its summary and its coordinator. The last fault reports hidden offsets, if there
+    may be any.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)

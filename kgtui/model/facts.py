@@ -1,8 +1,7 @@
 """Looks up members, lag, topics and other values of one group in a snapshot.
 
-A background task, the sweep, reads all groups in turn and stores a summary of each group. Selected or visible groups
-are also read in full. Most functions of this module return the value from the summary or from the full read, whichever
-is newer. None means that the value was not read. An empty result or 0 is what the broker reported.
+A background task, the sweep, stores a summary of each group. Selected and visible groups are also read in full. Most
+functions return the newer of both values; None means that it was not read.
 """
 
 from __future__ import annotations
@@ -79,11 +78,7 @@ def with_hidden(snapshot: Snapshot, group: str, total: LagTotal) -> LagTotal:
 def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
     """Return whether brokers may have left out offsets of a group, because of missing permissions.
 
-    This is possible in each of these cases:
-
-    - The user lacks DESCRIBE on some topics now, and groups of this kind can have offsets.
-    - The user lacked DESCRIBE on some topics when the offsets were read.
-    - A member reads a topic on which the user lacks DESCRIBE.
+    The user lacks DESCRIBE on some topics, or lacked it when the offsets were read.
     """
     if snapshot.hides_topics:
         listing = snapshot.groups.get(group)
@@ -109,7 +104,7 @@ def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
 def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
     """Return whether the offsets of a group were read, and none are visible.
 
-    The result is False for kinds of groups that cannot have offsets, such as Connect groups.
+    False for groups that cannot have offsets, such as Connect groups.
     """
     listing = snapshot.groups.get(group)
     if listing is None or not listing.has_offsets:
@@ -127,10 +122,9 @@ def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
 
 
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return a fault if offsets of a group are hidden from the user, or might be; otherwise None.
+    """Return a fault if offsets of a group are hidden from the user, or may be; otherwise None.
 
-    Offsets are hidden if a member reads a topic on which the user lacks DESCRIBE. They might be hidden if the group
-    has no visible offsets and the user lacks DESCRIBE on some topics.
+    They are hidden if a member reads a topic on which the user lacks DESCRIBE.
     """
     reading = current_offsets(snapshot, group)
     if reading is not None and reading.value.hidden_topics:
@@ -154,9 +148,9 @@ def lag_is_outdated(snapshot: Snapshot, group: str) -> bool:
 
 
 def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the topics that members subscribe to or own partitions of, and the topics in which the group has offsets.
+    """Return the sorted topics of a group: subscribed, assigned, or with an offset.
 
-    They are sorted. None if the members or the offsets were never read.
+    None if members or offsets were never read.
     """
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)
     swept = summary.topics if summary is not None else None
@@ -173,9 +167,9 @@ def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def of_members(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:
-    """Return a function that takes a snapshot and a group id, and returns values of the members, such as client ids.
+    """Return a function (snapshot, group id) → values of the members, such as client ids.
 
-    The function returns None if the members were not read, or if the broker withheld them.
+    The function returns None if the members were not read or are hidden.
 
     Args:
         key: a key of `kgtui.model.summary.NAMES`.
@@ -237,10 +231,9 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
 
 
 def first_seen(snapshot: Snapshot, group: str) -> float | None:
-    """Return the time of the first read of a group, in seconds since the epoch; None if it was not read.
+    """Return the time of the first read of a group, in epoch seconds; None if it was not read.
 
-    On a live cluster, this is the time of the first background read of the group. In a recording, it is the time of the
-    first recorded read.
+    On a live cluster, only background reads count.
     """
     from kgtui.model.trail import Trail
 
@@ -252,10 +245,9 @@ def first_seen(snapshot: Snapshot, group: str) -> float | None:
 
 
 def last_progress(snapshot: Snapshot, group: str) -> float | None:
-    """Return the time at which a committed offset of a group was last observed to move forward.
+    """Return when a committed offset of a group last moved forward, in epoch seconds.
 
-    The time is in seconds since the epoch. None if no offset has moved forward since kgtui started, or in the
-    recording.
+    None if this was not observed since kgtui started, or in the recording.
     """
     from kgtui.model.trail import Trail
 
@@ -275,9 +267,9 @@ def lag_samples(snapshot: Snapshot, group: str) -> tuple[int, ...]:
 
 
 def lag_trend(snapshot: Snapshot, group: str) -> float | None:
-    """Return the change of the lag over the last few background reads of a group, in records per second.
+    """Return the change of the lag over the last background reads, in records per second.
 
-    The change is negative if the lag falls. None if the group was not read twice, or if its lag is not known.
+    Negative if the lag falls; None with fewer than two reads or an unknown lag.
     """
     from kgtui.model.trail import lag_trend
 
@@ -286,9 +278,9 @@ def lag_trend(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | None:
-    """Return `(trend, seconds)`; None if the trend is not known.
+    """Return `(trend, seconds)`: the result of `lag_trend`, and the time that it covers.
 
-    `trend` is the result of `lag_trend`. `seconds` is the time between the first and the last read that it compares.
+    None if the trend is not known.
     """
     from kgtui.model.trail import lag_trend_and_span
 
@@ -297,9 +289,9 @@ def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | 
 
 
 def time_lag(snapshot: Snapshot, group: str) -> tuple[float | None, bool] | None:
-    """Return `(age, at_least)` for the oldest unread record of a group; None if the offsets were not read.
+    """Return `(age, at_least)` for the oldest unread record; None if the offsets were not read.
 
-    `age` is in seconds; None if it is not known. `at_least` is True if the record might be older than `age`.
+    `age` is in seconds, or None. `at_least` is True if the record may be older.
     """
     health = snapshot.health.get(group)
     if health is not None:

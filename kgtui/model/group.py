@@ -1,7 +1,6 @@
 """Data classes for a group, as brokers list and describe it.
 
-Types, protocols and states are text, because newer brokers may report names that kgtui does not know. Known names have
-Kafka's spelling (`GroupType` and `GroupState` in `org.apache.kafka.common`).
+Types, protocols and states are texts in Kafka's spelling. Newer brokers may report unknown names.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ if TYPE_CHECKING:
 
 
 FAMILY_SEPARATORS = (".", ":/_", "-")
-"""Sets of characters that can end the prefix of a group id, in order of priority.
+"""Characters that can end the prefix of a group id, in order of priority.
 
-If the id contains characters of several sets, the first of these sets is used. The prefix ends with the first character
-that belongs to this set. The prefix of `team-007.settle` is therefore `team-007.`.
+The id is cut after the first `.`, else after the first of `:/_`, else after the first `-`. `team-007.settle` →
+`team-007.`
 """
 
 
@@ -30,10 +29,9 @@ class Listing:
     Equal rows share one `Listing`, so that 100,000 groups need only a few objects.
 
     Attributes:
-        type: one of `kgtui.model.group_types.TYPES`, an unknown type as the broker wrote it, or None if types are not
-            listed.
-        protocol: protocol type (`consumer`, `connect`, `sr`, `share`, `streams` or another); empty for a simple group.
-        state: Kafka's name of the group state, or None if states are not listed (ListGroups before v4).
+        type: group type as the broker wrote it; None if types are not listed.
+        protocol: such as `consumer`, `connect`, `sr`, `share` or `streams`; empty for a simple group.
+        state: Kafka's name; None if states are not listed (ListGroups before v4).
         coordinator: node id of the broker that listed the group.
     """
 
@@ -58,24 +56,22 @@ class GroupDescription:
     """The description of one group, from the describe RPC of its type.
 
     Attributes:
-        type: the group type that the describe RPC belongs to.
-        protocol: protocol type (`consumer`, `connect`, `sr`, `share`, `streams`); empty for a simple group.
+        type: the type that the describe RPC belongs to.
+        protocol: such as `consumer`, `connect`, `sr`, `share` or `streams`; empty for a simple group.
         state: Kafka's name of the group state.
         coordinator: node id of the broker that responded.
-        assignor: name of the assignor, or of the protocol in a classic group; None if it was not reported.
-        group_epoch: epoch of the group (KIP-848, KIP-932, KIP-1071); None for classic groups.
+        assignor: name of the assignor, or protocol of a classic group; None if not reported.
+        group_epoch: KIP-848, KIP-932, KIP-1071; None for classic groups.
         assignment_epoch: epoch of the target assignment; None for classic groups.
-        members: None if the broker withheld them, because the user has no DESCRIBE permission on their topics.
-        operations: names of Kafka's AclOperation that the user is allowed to perform on the group; None if the broker
-            did not report them. Without an authorizer, a broker reports every operation that its release knows: READ,
-            DELETE and DESCRIBE in Kafka 3.9.2 (bit field 328), and also DESCRIBE_CONFIGS and ALTER_CONFIGS from 4.0 on
-            (bit field 3400, observed on 4.1.2 and 4.3.1).
-        topology: the topology of a streams group; None for other types.
-        topology_status: whether the broker has the topology of a streams group: `available`, `not stored` or `error`;
-            None before Kafka 4.4 and for other types.
-        source: the RPC with its version, such as `ConsumerGroupDescribe v1`.
-        authoritative: whether `state` can be trusted. DescribeGroups before v6 returns `Dead` for a group that does not
-            exist or has another type.
+        members: None if the broker withheld them, because the user lacks DESCRIBE on their topics.
+        operations: names of the allowed AclOperations on the group; None if not reported. Without an authorizer,
+            brokers report every operation that they know: READ, DELETE and DESCRIBE in Kafka 3.9.2 (bit field 328),
+            also DESCRIBE_CONFIGS and ALTER_CONFIGS from 4.0 on (3400).
+        topology: topology of a streams group; None for other types.
+        topology_status: `available`, `not stored` or `error`; None before Kafka 4.4 and for other types.
+        source: RPC with its version, such as `ConsumerGroupDescribe v1`.
+        authoritative: whether `state` can be trusted. DescribeGroups before v6 reports `Dead` for missing groups and
+            groups of other types.
     """
 
     group: str
@@ -109,11 +105,10 @@ class GroupConfig:
     """One configuration entry of a group (DescribeConfigs, resource type GROUP).
 
     Attributes:
-        value: None if the broker hides it, because it is sensitive.
-        source: name of Kafka's ConfigSource, such as `DEFAULT_CONFIG` or `DYNAMIC_GROUP_CONFIG`.
-        type: name of Kafka's ConfigType, such as `INT`; None before version 3 of the RPC.
-        synonyms: `(name, value, source)` of each entry that can set the value, the most important first (Kafka's
-            ConfigSynonyms).
+        value: None if it is sensitive.
+        source: Kafka's ConfigSource, such as `DYNAMIC_GROUP_CONFIG`.
+        type: Kafka's ConfigType, such as `INT`; None before RPC version 3.
+        synonyms: `(name, value, source)` of each ConfigSynonym, the most important first.
     """
 
     name: str

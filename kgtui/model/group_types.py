@@ -1,9 +1,8 @@
-"""The registry of group types with their states, and of the kinds of groups.
+"""The group types with their states, and the kinds of groups.
 
-The kind of a classic group follows from its protocol type, such as `connect`. Groups of other types have the name of
-the type as their kind.
+The kind of a classic group follows from its protocol type, such as `connect`. All other groups have their type as kind.
 
-To add a type, add an entry to `_ENTRIES`, and add the decoder of its describe RPC to `kgtui.admin.decoding`.
+To add a type, add an entry to `_ENTRIES`, and a decoder of its describe RPC to `kgtui.admin.decoding`.
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ _BECOMES_SIMPLE = "the group type (the group is a simple classic group until its
 
 @dataclass(frozen=True, slots=True)
 class GroupKind:
-    """A kind of group, which follows from the group type and the protocol type.
+    """A kind of group, which follows from group type and protocol type.
 
     Attributes:
-        name: the name that the filter term `kind:` accepts.
-        tool: Kafka's script that describes groups of this kind; None if there is no such script.
-        has_offsets: False for Connect and schema registries, because their members commit no offsets for the group.
+        name: value of the filter term `kind:`.
+        tool: Kafka's script that describes these groups, or None.
+        has_offsets: False for Connect and schema registries, whose groups commit no offsets.
     """
 
     name: str
@@ -67,9 +66,9 @@ class OffsetExpiry(Enum):
     AFTER_COMMIT = auto()
     """Each offset is deleted when the retention time has passed since its commit."""
     AFTER_EMPTY = auto()
-    """All offsets are deleted when the retention time has passed since the group became Empty.
+    """All offsets expire together, a fixed time after the group became Empty.
 
-    Simple groups (classic groups without a protocol type) expire by `AFTER_COMMIT` instead.
+    Simple groups (classic groups without a protocol type) use `AFTER_COMMIT` instead.
     """
 
 
@@ -78,21 +77,18 @@ class GroupType:
     """The properties of one group type.
 
     Attributes:
-        name: the name in the Kafka protocol (`GroupType` in `org.apache.kafka.common`).
-        title: the name that `kafka-groups.sh` prints.
-        describe_rpc: the only RPC that reliably reports the state of groups of this type.
-        active_states: the valid states (Kafka's `GroupState.groupStatesForType`) without Empty and Dead, which are
-            valid for every type.
-        rank: position of the type in lists. If the type of a group is unknown, the describe RPCs are tried in this
-            order. Consumer is first, as in Kafka's admin client.
-        tool: Kafka's script for groups of this type.
+        name: name in the Kafka protocol (`org.apache.kafka.common.GroupType`).
+        title: name that `kafka-groups.sh` prints.
+        describe_rpc: the only RPC that reliably reports the group state.
+        active_states: valid states, except Empty and Dead (Kafka's `GroupState.groupStatesForType`).
+        rank: position in lists, and order in which describe RPCs are tried for an unknown type.
+        tool: Kafka's script for these groups.
         offsets_rpc: OffsetFetch or DescribeShareGroupOffsets.
-        offset_expiry: when brokers delete the offsets of an Empty group of this type.
-        feature: the cluster feature that must be finalized before groups of this type can exist; None for classic
-            groups, which need no feature.
-        kip: the proposal (KIP) that introduced the type; empty for classic groups.
-        kinds: protocol type → kind. If the mapping is empty, every group of the type has a kind with the type's name.
-        deletable_states: the states in which the coordinator accepts a deletion.
+        offset_expiry: when brokers delete the offsets of an Empty group.
+        feature: cluster feature that the type needs; None for classic groups.
+        kip: KIP that introduced the type; empty for classic groups.
+        kinds: protocol type → kind; empty if the only kind has the type's name.
+        deletable_states: states in which the coordinator accepts a deletion.
         not_restorable: what a backup cannot restore, such as `commit time and expiry`.
     """
 
@@ -197,8 +193,8 @@ GROUP_KINDS: Mapping[str, GroupKind] = {
 }
 """Every kind of group by its name.
 
-Classic groups have the kind `consumer`, `connect`, `sr` (Schema Registry) or `simple`. Groups of other types have the
-name of their type, and unknown groups are `other`.
+Classic groups are `consumer`, `connect`, `sr` (Schema Registry) or `simple`. All other groups have their type as kind;
+an unknown type is `other`.
 """
 
 KINDS = tuple(GROUP_KINDS)
@@ -213,8 +209,7 @@ TYPES_BY_OFFSET_EXPIRY: Mapping[OffsetExpiry, tuple[str, ...]] = {
 TYPES_WITH_OFFSETS = frozenset(entry.name for entry in _ENTRIES if not entry.kinds)
 """Group types whose groups can all have offsets.
 
-The type classic is not included, because only classic groups with a protocol type in `PROTOCOLS_WITH_OFFSETS` can have
-offsets.
+Classic is not included: only classic groups with a protocol in `PROTOCOLS_WITH_OFFSETS` can have offsets.
 """
 
 PROTOCOLS_WITH_OFFSETS = frozenset(
@@ -242,9 +237,9 @@ def canonical_type(text: str) -> str:
 
 
 def kind_of(group_type: str | None, protocol: str | None) -> str:
-    """Return the kind of a group, one of `KINDS`. A group with an unknown type counts as classic.
+    """Return the kind of a group, one of `KINDS`. None as type counts as classic.
 
-    A simple group is a classic group with offsets and no protocol (Kafka's `isSimpleConsumerGroup`).
+    A classic group with offsets and no protocol is simple (Kafka's `isSimpleConsumerGroup`).
     """
     entry = GROUP_TYPES.get(CLASSIC if group_type is None else group_type)
     return OTHER if entry is None else entry.kind(protocol)

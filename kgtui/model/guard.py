@@ -1,8 +1,7 @@
-"""Decides whether kgtui is allowed to delete a group, and explains a refusal to the user.
+"""Decides whether kgtui may delete a group, and explains a refusal to the user.
 
-kgtui deletes a group only if the describe RPC for its group type reports the state Empty. kgtui must check this,
-because DeleteGroups does not check the group type, and DescribeGroups before v6 reports `Dead` for every group that is
-not classic.
+The describe RPC of the group type must report Empty. DeleteGroups does not check the type, and DescribeGroups before v6
+reports `Dead` for every group that is not classic.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Reading, Snapshot
 
 FRESH_SECONDS = 10.0
-"""Maximum age of a group's description in seconds. If it is older, the terminal UI does not offer to delete the group.
+"""Maximum age of a description in seconds, for offering to delete the group in the terminal UI.
 
-If 2.5 times the poll interval of the coordinator is longer, that time is the maximum age instead.
+The limit is 2.5 poll intervals of the coordinator if that is longer.
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
@@ -32,10 +31,9 @@ _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 
 
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
-    """Return the reason why kgtui must not delete a group; None if it is allowed to delete it.
+    """Return why kgtui must not delete a group; None if it may.
 
-    The group must be Empty, and the user must not lack the ACL operation DELETE. kgtui refuses to delete `Dead` classic
-    groups, although Kafka's GroupMetadataManager would delete them.
+    kgtui refuses to delete `Dead` classic groups, although Kafka's GroupMetadataManager would delete them.
     """
     if description.group != group:
         return "the description belongs to another group; refresh and try again"
@@ -80,10 +78,10 @@ def may_delete(operations: Iterable[str]) -> bool:
 
 
 def why_not_described(fault: Fault | None) -> str:
-    """Return the reason why kgtui must not delete a group of which it has no description.
+    """Return why kgtui must not delete a group that could not be described.
 
     Args:
-        fault: why the group was not described; None if the broker's response did not contain the group.
+        fault: why; None if the broker's response did not contain the group.
     """
     if fault is None:
         return "the broker's response does not contain this group"
@@ -97,12 +95,12 @@ def why_not_described(fault: Fault | None) -> str:
 def delete_availability(
     snapshot: Snapshot, group: str | None, read_only: bool = False, *, now: float | None = None
 ) -> str | None:
-    """Return the reason why the terminal UI does not offer to delete a group; None if it offers this.
+    """Return why the terminal UI does not offer to delete a group; None if it does.
 
     Args:
         group: id of the selected group, or None.
-        read_only: whether kgtui must not change the cluster, for example because of the option `--read-only`.
-        now: seconds since the epoch; None for the time of the snapshot.
+        read_only: whether the cluster must not be changed, as with `--read-only`.
+        now: epoch seconds; None for the time of the snapshot.
     """
     if read_only:
         return READ_ONLY
@@ -129,10 +127,10 @@ def delete_availability(
 def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = None) -> bool:
     """Return whether a group is listed as Empty and has no current description.
 
-    The terminal UI offers to delete such a group, because the delete dialog reads a new description first.
+    The terminal UI offers to delete such a group, because its delete dialog reads a new description.
 
     Args:
-        now: seconds since the epoch; None for the time of the snapshot.
+        now: epoch seconds; None for the time of the snapshot.
     """
     listing = snapshot.groups.get(group)
     if listing is None or listing.state != EMPTY or listing.type is None or group in snapshot.group_faults:

@@ -1,13 +1,11 @@
-"""The judgment on a group: whether something is wrong with it, and since when. All screens and commands show it.
+"""The judgment on a group, for all screens and commands: whether it has a problem, and since when.
 
 `Snapshot.judgment` combines three sources:
 
 - A group that kgtui reads at every poll has a health verdict by Burrow's rules (`kgtui.model.health`).
-- Every other group is read from time to time by a background task, the sweep. After each of these reads, the group is
-  screened, which means that simple rules are applied (`kgtui.monitor.screening`). The rules miss no problem, but
-  sometimes suspect a problem in a healthy group.
-- For a group that was not read yet, kgtui knows only the state, and whether an attempt to read it failed. The status of
-  such a group is never OK.
+- All other groups are screened: simple rules are applied to their background reads (`kgtui.monitor.screening`). The
+  rules miss no problem, but may suspect a healthy group.
+- A group that was not read yet has only a state, and perhaps a failed read. Its status is never OK.
 """
 
 from __future__ import annotations
@@ -65,10 +63,9 @@ class Problem(Enum):
     EMPTY = "empty"
     """There are unread records and no members, but kgtui did not observe the time at which the last member left."""
     UNUSED = "unused"
-    """The group has no members, and all its unread records are old, but kgtui has not observed it for long.
+    """The group has no members and old unread records, but kgtui has not observed it for long.
 
-    In each partition with unread records, the first of them was written at least `ABANDONED_AFTER` seconds ago. The
-    group is probably abandoned, but kgtui has not yet observed it without members for `ABANDONED_AFTER` seconds.
+    It is probably abandoned: in each partition, the oldest unread record is older than `ABANDONED_AFTER` seconds.
     """
     ABANDONED = "abandoned"
     """There are unread records, and kgtui has observed the group without members for `ABANDONED_AFTER` seconds."""
@@ -95,9 +92,9 @@ class ProblemTexts(NamedTuple):
     """The texts about one problem.
 
     Attributes:
-        name: name in filters and in the output of commands.
-        label: name in the tree, with at most nine characters.
-        advice: what the user should do next; empty for `UNREADABLE`, because its advice depends on the error.
+        name: name in filters and in command output.
+        label: name in the tree, at most nine characters.
+        advice: what to do next; empty for `UNREADABLE`, where it depends on the error.
     """
 
     name: str
@@ -149,27 +146,23 @@ PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()
 """Maps the name of each problem, as filters and commands use it, to the problem."""
 
 ABANDONED_AFTER = 86_400.0
-"""A group with unread records is abandoned if kgtui has observed it as Empty for at least this many seconds.
+"""A group with unread records is abandoned after this many seconds that kgtui has observed it as Empty.
 
-A group that was already Empty when kgtui started, and that kgtui has observed for a shorter time, is unused
-(`Problem.UNUSED`) if, in each partition with unread records, the first of them was written at least this many seconds
-ago.
+If kgtui has not watched for so long, but the oldest unread record of each partition is this old, the group is unused
+(`Problem.UNUSED`).
 """
 
 ABANDONED_TIME = f"{ABANDONED_AFTER / 3_600:g} h"
 """`ABANDONED_AFTER` as it is shown to users, such as `24 h`."""
 
 SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
-"""Problems that the simple rules of screening (`kgtui.monitor.screening`) can suspect but not prove.
+"""Problems that screening (`kgtui.monitor.screening`) can suspect but not prove.
 
-To confirm or refute them, kgtui reads the group at every poll until it has a health verdict.
+kgtui reads such a group at every poll until it has a health verdict.
 """
 
 ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
-"""Problems whose groups are counted but not listed in *Needs attention* in the terminal UI.
-
-There can be thousands of these groups, and they would hide the other groups in the list.
-"""
+"""Problems whose groups are counted but not listed in *Needs attention*, because there can be thousands of them."""
 
 
 class Basis(Enum):
@@ -192,14 +185,12 @@ BEFORE_START = "before kgtui started"
 
 
 class NoMembers(NamedTuple):
-    """What is known about a group that has unread records and no members.
+    """A group that has unread records and no members.
 
     Attributes:
-        since: text about the time at which the members left, such as `all members left` or `Empty since {before}`.
-            `{before}` is later replaced with a text such as `before kgtui started`.
+        since: such as `all members left` or `Empty since {before}`; `{before}` is filled in later.
         unread: number of unread records.
-        unused: True if the problem is `Problem.UNUSED`: in each partition with unread records, the first of them was
-            written at least `ABANDONED_AFTER` seconds ago.
+        unused: whether the problem is `Problem.UNUSED`.
     """
 
     since: str
@@ -218,15 +209,14 @@ class Judgment:
 
     Attributes:
         kind: what is wrong, or None.
-        basis: the reads on which the judgment is based.
-        observed: time for which kgtui has read the group at every poll, in seconds; 0 unless the basis is `OBSERVED`.
-        since: time at which the problem began, in seconds since the epoch; None if it is not known.
-        since_seen: whether kgtui observed the beginning of the problem. If not, it might have begun before `since`.
-        after: a time at which the problem had not begun yet, in seconds since the epoch; None if it is not known.
-        reason: what is wrong, in one short sentence without a time; empty if nothing is wrong or no reason is known.
-        others: less severe problems of the group, the most severe first.
-        no_members: if the problem is that the group has unread records and no members, the values from which `reason`
-            was made; otherwise None.
+        basis: the reads behind the judgment.
+        observed: seconds for which kgtui has read the group at every poll; 0 unless the basis is `OBSERVED`.
+        since: start of the problem in epoch seconds, or None.
+        since_seen: whether kgtui observed this start. If not, the problem may be older.
+        after: a time before the problem in epoch seconds, or None.
+        reason: what is wrong, in one short sentence without a time; may be empty.
+        others: less severe problems, the most severe first.
+        no_members: values behind `reason`, if members are the problem; otherwise None.
     """
 
     status: GroupStatus
@@ -265,12 +255,12 @@ class Judgment:
         return "observed " + duration(self.observed)
 
     def since_text(self, clock: Callable[[float], str]) -> str:
-        """Return a text with the time at which the problem began; empty if the time is not known.
+        """Return when the problem began, as text; empty if unknown.
 
         Examples: `since 00:53`, `since before 00:53`, `since after 00:20`, `between 00:20 and 00:53`.
 
         Args:
-            clock: function that converts a time in seconds since the epoch to text.
+            clock: converts epoch seconds to text.
         """
         if self.since is None:
             return "" if self.after is None else f"since after {clock(self.after)}"
@@ -282,11 +272,11 @@ class Judgment:
 
 
 class FoundProblem(NamedTuple):
-    """The time at which kgtui found a problem. It is used if the judgment has no time at which the problem began.
+    """The time at which kgtui found a problem, for judgments without a start time.
 
     Attributes:
-        at: time of the first judgment with the problem, in seconds since the epoch.
-        seen: whether kgtui had already read the group at every poll before `at`, so that the problem began at `at`.
+        at: time of the first judgment with the problem, in epoch seconds.
+        seen: whether the problem began at this time, because kgtui had already read the group at every poll.
     """
 
     kind: Problem
@@ -307,9 +297,8 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
     """Return the judgment on a group whose newest read failed.
 
     Args:
-        read_at: time of the last successful read, in seconds since the epoch, or None.
-        judgment: the judgment from the last successful read. If its problem is more severe than a failed read, it is
-            returned unchanged. Otherwise, the result keeps the basis, and `others` lists its problems.
+        judgment: from the last successful read. It is returned unchanged if its problem is more severe.
+        read_at: last successful read in epoch seconds, or None.
     """
     if judgment.harm > _HARM[Problem.UNREADABLE]:
         return judgment
@@ -329,15 +318,15 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
 def judgment_of_summary(
     summary: Summary | None, state: str | None, since: float | None, *, appeared: bool = False
 ) -> Judgment:
-    """Return the judgment on a group for which screening (`kgtui.monitor.screening`) has stored no judgment.
+    """Return the judgment on a group without a stored judgment of screening (`kgtui.monitor.screening`).
 
-    Screening stores no judgment if it found no problem, or if the group was not read often enough.
+    Such a group has no problem, or was not read often enough.
 
     Args:
-        summary: the summary of the group; None if the group was not read yet.
-        state: the group state in the newest list of groups, or None.
-        since: time at which kgtui observed that this state began, in seconds since the epoch, or None.
-        appeared: whether the group appeared while kgtui was running, and has had this state since then.
+        summary: None if the group was not read yet.
+        state: listed state of the group, or None.
+        since: observed start of this state in epoch seconds, or None.
+        appeared: whether the group was created in this state while kgtui was running.
     """
     if summary is None or (summary.lag_at is None and not summary.screened):
         return NOT_READ
@@ -355,9 +344,8 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
 
     Args:
         lag: number of unread records.
-        since: time at which the group became Empty or appeared, in seconds since the epoch; None if it was already
-            Empty when kgtui started.
-        appeared: whether the group appeared while kgtui was running, and has been Empty since then.
+        since: when the group became Empty or appeared (epoch seconds); None if before kgtui started.
+        appeared: whether the group was created Empty while kgtui was running.
     """
     if since is None or appeared:
         began = "Empty since {before}" if since is None else "Empty since it appeared"
@@ -367,14 +355,11 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
 
 
 def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
-    """Return the judgment on an unused group.
-
-    The group was already Empty when kgtui started. In each partition with unread records, the first of them was written
-    at least `ABANDONED_AFTER` seconds ago.
+    """Return the judgment on an unused group (`Problem.UNUSED`).
 
     Args:
         lag: number of unread records.
-        basis: the reads on which the judgment is based.
+        basis: the reads behind the judgment.
     """
     return _without_members(
         GroupStatus.WARN, Problem.UNUSED, basis, NoMembers("Empty since {before}", lag, unused=True)
@@ -386,7 +371,7 @@ def judgment_of_abandoned(lag: int, since: float | None, basis: Basis) -> Judgme
 
     Args:
         lag: number of unread records.
-        since: time at which kgtui observed that the group became Empty, in seconds since the epoch, or None.
+        since: when kgtui observed that the group became Empty (epoch seconds), or None.
     """
     facts = NoMembers(f"Empty for at least {ABANDONED_TIME}", lag)
     found = _without_members(GroupStatus.ABANDONED, Problem.ABANDONED, basis, facts)

@@ -1,6 +1,6 @@
-"""The symbols that kgtui shows, and the color roles of group states and health verdicts.
+"""The symbols that kgtui shows, and the color roles of group states and verdicts.
 
-A color role is the name of a color variable in every Textual theme of kgtui, without `$`: `kg-ok` is `$kg-ok`.
+A color role is the name of a color variable in kgtui's Textual themes: `kg-ok` is `$kg-ok`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kgtui.model.judgment import ABANDONED_TIME, Problem
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The symbols of the terminal UI, such as the symbols of group states. There is a Unicode set and an ASCII set.
+    """The symbols of the terminal UI, such as `✱` for a marked group. There is a Unicode set and an ASCII set.
 
     Each Unicode symbol is one cell wide in every terminal, so that columns stay aligned.
     """
@@ -64,7 +64,7 @@ class Look(NamedTuple):
     """The symbol and the color of a state or verdict.
 
     Attributes:
-        mark: name of the attribute of `Marks` that contains the symbol.
+        mark: name of an attribute of `Marks`.
         role: name of the color, one of `ROLES`.
     """
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def owners_by_partition(description: GroupDescription | None) -> dict[TopicPartition, tuple[Member, ...]]:
-    """Return `(topic, partition)` → members that own the partition; empty if the description is None.
+    """Return `(topic, partition)` → members that own the partition; empty without a description.
 
-    In streams groups, these are the members with an active task that reads the partition.
+    In streams groups, these members have an active task that reads the partition.
     """
     owners: dict[TopicPartition, tuple[Member, ...]] = {}
     if description is None:
@@ -38,18 +38,16 @@ def owners_by_partition(description: GroupDescription | None) -> dict[TopicParti
 
 
 _LEAST_CHARACTERS = 4
-"""Minimum number of characters after the `#` in a name such as `billing#3fa8`. They are a part of the member id.
+"""Minimum number of characters of the member id in a name such as `billing#3fa8`.
 
 A shorter part would hardly help users to find the member id in a log.
 """
 
 
 def member_names(members: Iterable[Member]) -> dict[str, str]:
-    """Return member id → shortest name that distinguishes the member from the others.
+    """Return member id → shortest unique name: the instance id or, without one, the client id.
 
-    The name is the instance id (static membership) or, without one, the client id. If several members have the same
-    name, the host is added (`billing@10.0.3.7`). If two of these members have the same host, a part of the member id is
-    added instead (`billing#3fa8`).
+    For equal names, the host is added (`billing@10.0.3.7`), or a part of the member id (`billing#3fa8`).
     """
     return _names(members, with_host=False)
 
@@ -66,11 +64,10 @@ _RANDOM_PART = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> dict[str, str]:
-    """Return member id → shortest name that distinguishes the member from the others, also for members that have left.
+    """Return member id → shortest unique name, also for members that have left.
 
-    The name is the instance id or client id. For a member that is not in `members`, it is the beginning of the member
-    id. If several members have the same name, the shortest unique part of the member id is added. If a member has no
-    name, this part is the name.
+    The name is the instance id or client id, with a part of the member id if needed (`billing#3fa8`). For unknown
+    members, it comes from the member id only.
 
     Args:
         members: members whose client ids are known.
@@ -110,12 +107,10 @@ def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
 
 
 def _shortest_parts(ids: Sequence[str], name: str) -> dict[str, str]:
-    """Return member id → shortest part of the id that distinguishes it from the other ids.
-
-    Most member ids consist of the client id, a hyphen and a random text. The part is then the beginning of this text.
+    """Return member id → shortest unique part of the id, such as `3fa8` for `billing-3fa8c0de`.
 
     Args:
-        name: the instance id or client id that all these members have.
+        name: instance id or client id that all these members have.
     """
     begin = len(name) + 1 if name and all(one.startswith(f"{name}-") for one in ids) else 0
     ordered = sorted(ids)

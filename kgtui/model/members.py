@@ -16,11 +16,11 @@ class ConnectWorker:
 
     Attributes:
         url: the worker's REST address.
-        leader: whether the worker is the leader of the Connect cluster; None while it has no assignment.
+        leader: whether it leads the Connect cluster; None without an assignment.
         tasks: assigned tasks, as pairs `(connector, task numbers)`.
-        revoked: connectors and tasks that the worker must give up: `name` is a connector, and `name-3` is its task 3.
+        revoked: connectors and tasks to give up: `name` is a connector, `name-3` is its task 3.
         delay_ms: scheduled rebalance delay in milliseconds.
-        error: error code of the assignment; 0 if there was no error.
+        error: error code of the assignment, or 0.
     """
 
     url: str
@@ -39,11 +39,11 @@ class RegistryNode:
     """A schema registry node (protocol type `sr`).
 
     Attributes:
-        url: `scheme://host:port` of the node.
-        eligible: whether the node is allowed to become the leader; None if it is not known.
-        leader: whether the node is the leader of the schema registry; None while it has no assignment.
-        leader_url: address of the leader in the assignment of this node.
-        error: error code of the assignment; 0 if there was no error, 1 if two nodes have the same URL.
+        url: `scheme://host:port`.
+        eligible: whether the node may become the leader, or None.
+        leader: whether the node is the leader; None without an assignment.
+        leader_url: address of the leader, as this node knows it.
+        error: error code of the assignment; 0 for none, 1 for two nodes with the same URL.
     """
 
     url: str
@@ -67,11 +67,11 @@ class StreamsMember:
     """The attributes that only members of streams groups have (KIP-1071).
 
     Attributes:
-        process: process id of Kafka Streams. All threads of one process have the same id.
+        process: process id, the same for all threads of one Kafka Streams process.
         endpoint: `host:port` for interactive queries, or None.
-        task_offsets: reported changelog offsets, as `(subtopology, partition, offset)`.
-        task_end_offsets: reported end offsets of the changelogs, as `(subtopology, partition, offset)`. End offset
-            minus offset is the lag of a standby or warm-up task.
+        task_offsets: changelog offsets, as `(subtopology, partition, offset)`.
+        task_end_offsets: ends of the changelogs, as `(subtopology, partition, offset)`. End minus offset is the lag of
+            a standby or warm-up task.
     """
 
     process: str
@@ -90,15 +90,13 @@ class Member:
 
     Attributes:
         protocol: `classic`, `consumer`, `share` or `streams`, or None. A `classic` member of a consumer or streams
-            group has not been upgraded yet.
-        epoch: member epoch (KIP-848, KIP-932, KIP-1071); None for members of classic groups.
-        topics: subscribed topics; None if they are not known.
-        regex: subscribed pattern (RE2); None if the member does not subscribe to a pattern.
-        assignment: partitions that the member owns; None if they are not known. For a classic group, brokers report
-            them only while the group is Stable.
-        target: partitions that the member will own (target assignment, KIP-848); None unless the group's type is
-            consumer.
-        undecoded: metadata of the member, if its protocol is unknown to kgtui; empty if the metadata was decoded.
+            group still has to be upgraded.
+        epoch: member epoch (KIP-848, KIP-932, KIP-1071); None for classic groups.
+        topics: subscribed topics, or None.
+        regex: subscribed pattern (RE2), or None.
+        assignment: owned partitions, or None. Classic groups report them only while Stable.
+        target: partitions of the target assignment (KIP-848); None except in consumer groups.
+        undecoded: metadata of a protocol that kgtui does not know; otherwise empty.
     """
 
     member_id: str

@@ -21,8 +21,8 @@ class CommittedOffset:
     """A committed offset of one partition (OffsetFetch).
 
     Attributes:
-        offset: None if no offset is committed, or if it could not be read.
-        error: Kafka's error code if the offset could not be read, else 0.
+        offset: None if there is none, or if it could not be read.
+        error: Kafka's error code if it could not be read, else 0.
     """
 
     topic: str
@@ -38,8 +38,8 @@ class ShareOffset:
     """The start offset (SPSO) and lag of a share partition (DescribeShareGroupOffsets, KIP-932, KIP-1226).
 
     Attributes:
-        start_offset: the SPSO; None if the share partition was never initialized.
-        lag: number of records; None if it is unknown, or not reported by version 0 of the RPC.
+        start_offset: None if the share partition was never initialized.
+        lag: in records; None if unknown, or not reported by RPC version 0.
     """
 
     topic: str
@@ -53,13 +53,12 @@ class ShareOffset:
 
 @dataclass(frozen=True, slots=True)
 class PartitionBounds:
-    """Log start offset and log end offset of a partition.
+    """Log start offset and log end offset of a partition; None if one could not be read.
 
-    They come from ListOffsets (timestamps -2 and -1) with read_uncommitted, as in Kafka's tools. An offset that could
-    not be read is None.
+    They come from ListOffsets (timestamps -2 and -1) with read_uncommitted, as in Kafka's tools.
 
     Attributes:
-        error: Kafka's error code of the first read that failed; 0 if both succeeded.
+        error: Kafka's error code of the first failed read, or 0.
     """
 
     log_start: int | None
@@ -74,13 +73,11 @@ class GroupOffsets:
     Attributes:
         committed: committed offsets of a classic, consumer or streams group.
         share: share-partition start offsets of a share group.
-        bounds: `(topic, partition)` → log offsets, also for partitions with an owner and no committed offset. A
-            partition is missing if its log offsets were not read.
-        hidden_topics: topics that members read, but on which the user lacks DESCRIBE, sorted. Brokers leave out the
-            offsets in these topics.
-        may_lack_topics: whether brokers might have left out offsets in topics whose names are not known.
-        record_times: `(topic, partition)` → times at which the records next to a committed offset were written. These
-            times are searched only for some partitions. The committed offset may have changed since the search.
+        bounds: `(topic, partition)` → log offsets, also for owned partitions without a committed offset.
+        hidden_topics: topics that members read without DESCRIBE for the user, sorted. Their offsets are missing.
+        may_lack_topics: whether offsets in unknown topics may be missing.
+        record_times: `(topic, partition)` → when the records next to an earlier or current committed offset were
+            written. Only some partitions are searched.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -107,16 +104,14 @@ class PartitionLag:
 
     Attributes:
         position: committed offset or share-partition start offset, or None.
-        lag: number of records from the position to the log end, or None.
-        lead: number of records from the log start to the position, or None; 0 if records are lost.
-        lost: number of records that expired before they were read (position < log start), or None.
-        reason: why the lag is not known; empty if it is known. The reasons are `no commit`, `forbidden`,
-            `topic deleted`, `no leader`, `not told` (not reported), `pending` (log offsets not read yet) and `error`
-            with Kafka's error code. `topic deleted` is rare, because a coordinator drops the offsets of a deleted topic
-            (observed on 4.3.1 and 3.9.2).
-        error: Kafka's error code that caused the reason; 0 if there was no error.
-        times: times at which the records next to the position, or next to an earlier position, were written; None if
-            they were not searched.
+        lag: records from the position to the log end, or None.
+        lead: records from the log start to the position, or None; 0 if records are lost.
+        lost: records that expired before they were read (position < log start), or None.
+        reason: why the lag is not known, or empty: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told`
+            (not reported), `pending` (log offsets not read yet), or `error` with a code. `topic deleted` is rare,
+            because coordinators drop these offsets (observed on 4.3.1 and 3.9.2).
+        error: Kafka's error code behind the reason, or 0.
+        times: when records next to the position, or to an earlier one, were written; None if not searched.
     """
 
     topic: str
@@ -142,7 +137,7 @@ class PartitionLag:
 class Position(NamedTuple):
     """The offsets of a group in one partition, in one read.
 
-    The background read of all groups creates it instead of a `PartitionLag`, because that takes less time.
+    The background read of all groups uses it, because a `PartitionLag` takes more time.
 
     Attributes:
         key: topic and partition.
@@ -162,10 +157,10 @@ class LagTotal:
     """The total lag of a group.
 
     Attributes:
-        lag: sum over the partitions whose lag is known; None if no lag is known.
-        unknown: number of partitions whose lag is not known, except partitions without a committed offset.
-        partitions: number of all visible partitions.
-        hidden: whether the group might have offsets in more partitions, which brokers hide from the user.
+        lag: sum of the known lags; None if no lag is known.
+        unknown: number of partitions with unknown lag. Partitions without a committed offset do not count.
+        partitions: number of visible partitions.
+        hidden: whether brokers may hide offsets in more partitions from the user.
     """
 
     lag: int | None
@@ -224,8 +219,7 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
 def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> PartitionLag:
     """Return the lag of a share partition as the broker reports it.
 
-    The lag cannot be computed from the share-partition start offset (SPSO), because some records after the SPSO may
-    already be acknowledged.
+    kgtui cannot compute it, because records after the start offset may already be acknowledged.
     """
     start, end = (bounds.log_start, bounds.log_end) if bounds else (None, None)
     lead = lost = None
@@ -270,10 +264,9 @@ def _with_times(row: PartitionLag, times: Mapping[TopicPartition, RecordTime]) -
 
 
 def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition, LogPosition]:
-    """Return `(topic, partition)` → offsets, for partitions in which kgtui can search the times of records.
+    """Return `(topic, partition)` → offsets, for partitions in which the times of records can be searched.
 
-    At most `limit` partitions are returned: those with the most unread records, the largest lag first. Partitions with
-    an unknown committed offset, log start offset or log end offset are left out.
+    These are at most `limit` partitions with known offsets, the largest lag first.
     """
     lagging = [
         ((row.topic, row.partition), LogPosition(row.position, row.log_start, row.log_end))
@@ -303,8 +296,7 @@ def summed(
 ) -> LagTotal:
     """Return the total lag of a group. `bounds` maps `(topic, partition)` to the log offsets.
 
-    The background read of all groups calls this function for up to 100,000 groups. To save time, it creates no
-    `PartitionLag`.
+    The background read calls it for up to 100,000 groups. To save time, it creates no `PartitionLag`.
     """
     known = unknown = count = 0
     some = False

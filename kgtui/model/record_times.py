@@ -1,6 +1,6 @@
-"""The times at which the records next to a committed offset were written, or the reason why they are not known.
+"""When the records next to a committed offset were written, or why that is not known.
 
-The times are the timestamps of the records, from the producer (`message.timestamp.type=CreateTime`) or the broker
+The times are record timestamps, from the producer (`message.timestamp.type=CreateTime`) or the broker
 (`LogAppendTime`).
 """
 
@@ -49,18 +49,17 @@ class LogPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordTime:
-    """The times at which the records directly before and after a committed offset were written.
+    """When the records directly before and after a committed offset were written.
 
     Attributes:
         offset: the committed offset.
-        unread: time of the first unread record; None if it is not known.
-        consumed: time of the last consumed record; None if it is not known.
-        reason: why `unread` is not known; empty if it is known.
-        rounds: number of requests that the search for these times has sent for this partition.
-        expires_at: time from which retention can delete the first unread record, in seconds since the epoch; None if
-            the time is not known or the record does not expire.
-        any_time: whether retention can delete the first unread record at any time, because of `retention.bytes`.
-        expiry_reason: why `expires_at` is None; empty if it is not None, or was not computed yet.
+        unread: time of the first unread record, or None.
+        consumed: time of the last consumed record, or None.
+        reason: why `unread` is not known, or empty.
+        rounds: number of requests in the search for these times.
+        expires_at: when retention can delete the first unread record (epoch seconds); None if unknown or never.
+        any_time: whether `retention.bytes` can delete it at any time.
+        expiry_reason: why `expires_at` is None; empty otherwise, or before it is computed.
     """
 
     offset: int
@@ -74,10 +73,10 @@ class RecordTime:
 
 
 def with_expiry(found: RecordTime, rules: TopicRules | None) -> RecordTime:
-    """Return a copy with the time from which the first unread record can expire, or the reason why it is not known.
+    """Return a copy with the time at which the first unread record can expire, if that is known.
 
     Args:
-        rules: the configs of the topic; None if they were not read.
+        rules: configs of the topic; None if not read.
     """
     if rules is None or rules.fault:
         why = "the configs of the topic were not read" if rules is None else rules.fault

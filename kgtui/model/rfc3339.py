@@ -8,10 +8,9 @@ _EARLIEST, _LATEST = (datetime(year, 1, 2, tzinfo=UTC).timestamp() for year in (
 
 
 def utc_datetime(seconds: float) -> datetime:
-    """Convert seconds since the epoch into a time in UTC.
+    """Convert epoch seconds to a time in UTC, from January 2, 1000 to January 2, 9999.
 
-    Record timestamps can be any 64-bit number, but `datetime` does not support all of them. A time before January 2 of
-    the year 1000 is therefore replaced with this day, and a time after January 2 of the year 9999 with that day.
+    Record timestamps outside of this range are replaced with its ends, because `datetime` does not support them.
     """
     return datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), UTC)
 

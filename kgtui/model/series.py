@@ -33,10 +33,9 @@ class MembershipChange(NamedTuple):
     """The differences between two reads of the members of a group.
 
     Attributes:
-        joined: members that only the later read contains, sorted by id.
-        left: members that only the earlier read contains, sorted by id.
-        moved: partitions whose owner differs from the last known owner, sorted. Partitions that have no owner in the
-            later read are not included.
+        joined: members only in the later read, sorted by id.
+        left: members only in the earlier read, sorted by id.
+        moved: partitions with a new owner, sorted. Partitions that lost their owner are not included.
     """
 
     joined: tuple[Member, ...] = ()
@@ -48,12 +47,12 @@ _NO_CHANGE = MembershipChange()
 
 
 class Membership:
-    """The members of one group in the newest read, and the last known owner of each partition.
+    """The newest members of a group, and the last known owner of each partition.
 
-    The last known owners are kept during a rebalance, because brokers then report no assignments of classic groups.
+    The owners are kept during a rebalance, because brokers report no assignments of classic groups then.
 
     Args:
-        members: members before the first read; None if they are not known.
+        members: members before the first read, or None.
     """
 
     __slots__ = ("_members", "_owners")
@@ -78,8 +77,7 @@ class Membership:
     def update(self, members: tuple[Member, ...] | None) -> MembershipChange:
         """Store the members of a new read, and return the differences from the previous read.
 
-        The result is empty if no members were known before. If `members` is None, because the broker withheld them, the
-        result is empty and the earlier members stay stored.
+        There are none if no members were known before, or if `members` is None (withheld by the broker).
         """
         old = self._members
         if members is None or old is members or old == members:
@@ -116,13 +114,13 @@ CHANGE_POINTS = 500
 
 
 class GapRule(NamedTuple):
-    """Decides whether the time between two reads of a group is a gap, across which no rate is computed.
+    """Decides whether the time between two reads is a gap, across which no rate is computed.
 
-    The time is a gap if it is longer than both limits.
+    A gap is longer than both limits.
 
     Attributes:
-        at_least: first limit, in seconds.
-        intervals: second limit, as a multiple of the usual interval between two reads.
+        at_least: limit in seconds.
+        intervals: limit as a multiple of the usual interval.
     """
 
     at_least: float
@@ -141,22 +139,20 @@ NO_GAPS = GapRule(math.inf, 0.0)
 
 
 class ChangePoint(NamedTuple):
-    """A read of a group that differs from the previous read of the group, or the first read of the group.
+    """The first read of a group, or a read that shows a change since the previous read.
 
     Attributes:
-        at: time of the read, in seconds since the epoch.
-        listed: False if the group did not exist at this time.
-        state: group state; None if the broker did not report it.
-        epoch: group epoch; None for groups without epochs.
-        assignment_epoch: epoch of the target assignment; None for groups without epochs.
+        at: time of the read, in epoch seconds.
+        listed: False if the group did not exist.
+        state: group state, or None.
+        epoch: group epoch, or None.
+        assignment_epoch: epoch of the target assignment, or None.
         members: number of members, or None.
-        joined: sorted ids of the members that joined since the previous read; empty for the first read.
-        left: sorted ids of the members that left since the previous read; empty for the first read.
-        moved: number of partitions whose owner differs from the last known owner. Partitions that have no owner in this
-            read are not counted.
-        rewound: number of records by which the committed offsets went back since the previous read; 0 if they did not.
-        gap: why nothing is known about the time since the previous read; empty if there is no gap.
-        since: time of the previous read, in seconds since the epoch; None for the first read.
+        joined, left: sorted ids of members that joined or left since the previous read.
+        moved: number of partitions with a new owner. Partitions that lost their owner do not count.
+        rewound: number of records by which committed offsets went back.
+        gap: why nothing is known about the time since the previous read, or empty.
+        since: time of the previous read in epoch seconds, or None.
     """
 
     at: float
@@ -174,9 +170,9 @@ class ChangePoint(NamedTuple):
 
     @property
     def compared(self) -> tuple[object, ...]:
-        """The values that are compared with those of the previous read. If they differ, the read is a change point.
+        """The values that make the read a change point if they differ from the previous read.
 
-        Member ids and owners of partitions are not included, because `joined`, `left` and `moved` show their changes.
+        Changes of members and owners are in `joined`, `left` and `moved` instead.
         """
         return self.listed, self.state, self.epoch, self.assignment_epoch, self.members
 
@@ -185,10 +181,10 @@ class _Sums(NamedTuple):
     """Sums over the partitions of a group, from which rates are computed.
 
     Attributes:
-        ends: sum of all known log end offsets.
-        with_end: number of partitions with a known log end offset.
-        positions: sum of all known committed offsets (in share groups: share-partition start offsets).
-        with_position: number of partitions with a known committed offset or share-partition start offset.
+        ends: sum of the known log end offsets.
+        with_end: number of partitions in `ends`.
+        positions: sum of the known committed offsets or share-partition start offsets.
+        with_position: number of partitions in `positions`.
     """
 
     ends: int
@@ -204,13 +200,13 @@ class Series:
     Each of `times`, `lag`, `members`, `written` and `read` has one entry per sample.
 
     Attributes:
-        times: seconds since the epoch.
+        times: epoch seconds.
         lag: total lag in records.
         members: number of members.
-        written: records per second written to the group's topics since the previous sample.
-        read: records per second read by the group since the previous sample.
-        change_points: the first read, and the reads that differ from the read before them, oldest first.
-        gap_rule: decides whether the time between two reads counts as a gap.
+        written: records written per second since the previous sample.
+        read: records read per second since the previous sample.
+        change_points: the first read, and each read with a change, oldest first.
+        gap_rule: decides which times between two reads are gaps.
     """
 
     times: array[float] = field(default_factory=lambda: array("d"))
@@ -235,11 +231,11 @@ class Series:
         """Append a sample. A full series drops its oldest tenth.
 
         Args:
-            at: time of the sample, in seconds since the epoch.
-            lag: total lag in records; None if it is not known.
-            members: number of members; None if it is not known.
-            description: None if the group was not described. If so, no change point is added.
-            offsets: None if they were not read. If so, the rates of this sample are unknown.
+            at: epoch seconds.
+            lag: total lag in records, or None.
+            members: number of members, or None.
+            description: adds a change point if something changed; None if not read.
+            offsets: for the rates of the sample; None if not read.
         """
         gap = self._gap(at)
         if len(self.times) >= LENGTH:
@@ -266,7 +262,7 @@ class Series:
     def _rates(self, at: float, offsets: GroupOffsets | None, gap: str) -> tuple[float, float, int]:
         """Return `(records written per second, records read per second, records by which offsets went back)`.
 
-        The values are for the time since the previous sample. A rate is NaN if it is unknown.
+        The values are for the time since the previous sample. An unknown rate is NaN.
         """
         before, self._sums = self._sums, None if offsets is None else (at, _summed(offsets))
         if before is None or self._sums is None or gap or at <= before[0]:
@@ -294,10 +290,7 @@ class Series:
             self.change_points.append(point)
 
     def _compare_members(self, members: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """Return `(joined member ids, left member ids, number of partitions with a new owner)`.
-
-        The members are compared with those in the last sample in which the members were known.
-        """
+        """Return `(joined member ids, left member ids, number of moved partitions)` since the last known members."""
         change = self._membership.update(members)
         joined, left = (tuple(member.member_id for member in part) for part in (change.joined, change.left))
         return joined, left, len(change.moved)

@@ -1,6 +1,6 @@
 """Runs long computations in short slices, so that the event loop can handle key presses.
 
-A computation is a generator. It yields wherever it can be interrupted, and its return value is the result.
+A computation is a generator, which yields wherever it can be interrupted, and returns the result.
 """
 
 from __future__ import annotations
@@ -45,13 +45,12 @@ class Slices:
         seconds: float,
         still_needed: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Begin the first slice. Its time already runs, so that the computation should be started immediately.
+        """Begin the first slice. Its time already runs.
 
         Args:
-            sleep: the function `asyncio.sleep`. It is an argument, because `kgtui.model` must not import asyncio.
+            sleep: the function `asyncio.sleep`, because `kgtui.model` must not import asyncio.
             seconds: maximum duration of a slice.
-            still_needed: function that is called after every pause. If it returns False, the computation ends with
-                `SupersededError`.
+            still_needed: called after every pause. If it returns False, the computation ends with `SupersededError`.
         """
         self._sleep = sleep
         self._seconds = seconds

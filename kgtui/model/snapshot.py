@@ -29,15 +29,14 @@ MOST_CHANGES = 30_000
 
 
 class ChangeLog:
-    """A log of changed groups: the ids of the groups whose data changed last, in the order of the changes.
+    """The ids of the groups that changed last, in the order of the changes.
 
     Args:
-        most: maximum number of changes in the log. If more changes than this are added after a `mark`, the log can no
-            longer tell which groups have changed since this mark.
+        most: maximum number of changes in the log.
 
     Attributes:
-        total: number of changes that were ever added to the log.
-        newest: ids of the groups in the last `most` changes, with the most recent change last.
+        total: number of changes that were ever added.
+        newest: group ids of the last `most` changes, oldest first.
     """
 
     def __init__(self, most: int = MOST_CHANGES) -> None:
@@ -76,8 +75,7 @@ class ChangeMark:
     def changed_since(self, earlier: ChangeMark | None) -> set[str] | None:
         """Return the ids of the groups that have changed since an earlier mark.
 
-        None if `earlier` is None, if it comes from a different log, or if the log no longer contains all changes since
-        then. The caller must then look at all groups.
+        None if the log does not reach back to this mark. All groups may have changed.
         """
         if earlier is None or earlier.log is not self.log:
             return None
@@ -89,10 +87,10 @@ class ChangeMark:
 T = TypeVar("T")
 
 FRESH_HEALTH = 60.0
-"""Maximum age of the health verdict on a group, in seconds. An older verdict is outdated.
+"""Maximum age of a health verdict in seconds. An older verdict is outdated.
 
-If the sweep (a background task that reads all groups in turn) has read the group at least twice, the judgment from
-these reads replaces an outdated verdict. Otherwise, the screen shows the outdated verdict in a different color.
+It is replaced with the judgment from background reads, if there are at least two. Otherwise, it is shown in a different
+color.
 """
 
 
@@ -101,8 +99,8 @@ class Reading(Generic[T]):
     """A value with the time at which it was read.
 
     Attributes:
-        at: time at which `value` was read, in seconds since the epoch.
-        fault: why a newer read failed; None if `value` comes from the newest read.
+        at: epoch seconds.
+        fault: why a newer read failed, or None.
     """
 
     value: T
@@ -112,19 +110,18 @@ class Reading(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class BrokerStatus:
-    """How one broker responds when kgtui polls its list of groups.
+    """How one broker responds when kgtui polls its list of groups. Values without a successful response are None.
 
     Attributes:
-        answered_at: time of the last successful response, in seconds since the epoch; None if there was none.
-        answered_since: time since which the broker has answered all polls without a long gap, in seconds since the
-            epoch. kgtui has observed the groups of the broker since this time. None if there was no response.
-        took_ms: duration of the last successful poll in milliseconds; None if there was none.
-        fault: why the newest poll failed; None if it succeeded or is still in flight.
-        groups: number of groups in the broker's last list (the groups that it coordinates); None if there was no list.
-        interval: current time between two polls, in seconds. It grows while the broker answers slowly.
-        failures: number of failed polls since the last successful one.
-        asked_at: time at which the poll in flight was sent, in seconds since the epoch; None if no poll is in flight.
-        throttle_ms: time for which a quota throttled the last poll, in milliseconds; 0 if it was not throttled.
+        answered_at: last successful response, in epoch seconds.
+        answered_since: start of the time without long gaps between responses, in epoch seconds.
+        took_ms: duration of the last successful poll in milliseconds.
+        fault: why the newest completed poll failed, or None.
+        groups: number of groups in the last list.
+        interval: seconds between two polls. It grows while the broker answers slowly.
+        failures: number of failed polls since the last success.
+        asked_at: when the poll in flight was sent (epoch seconds), or None.
+        throttle_ms: how long a quota throttled the last poll, in milliseconds.
     """
 
     node: int
@@ -144,50 +141,39 @@ class BrokerStatus:
 class Snapshot:
     """All groups of a cluster, and all data that kgtui has read about them.
 
-    Snapshots are compared by identity, because comparing 100,000 groups is slow. To save time, all snapshots of one
-    `Monitor` contain the same object for each mapping that is marked "Shared". An older snapshot therefore shows newer
-    values in these mappings.
+    To save time, all snapshots of one `Monitor` contain the same object for each mapping marked "Shared". Older
+    snapshots show newer values there. Snapshots are compared by identity.
 
-    The sweep is a background task that reads all groups in turn.
+    The sweep is a background task that reads all groups in turn. Times are epoch seconds.
 
     Attributes:
         serial: consecutive number of the snapshot.
-        taken_at: time of the snapshot, in seconds since the epoch.
-        groups: group id → type, protocol type, state and coordinator of the group, from the newest response of its
-            coordinator to ListGroups. The groups are in no particular order. Groups with equal values share one
-            `Listing`.
-        by_listing: the inverse of `groups`: `Listing` → sorted ids of all groups that have it. If one of these groups
-            changes, the sequence of ids is replaced, not modified.
-        summaries: group id → summary, which the sweep stores. Shared.
+        taken_at: time of the snapshot.
+        groups: group id → newest listed type, protocol, state and coordinator. Equal values share one `Listing`.
+        by_listing: `Listing` → sorted ids of its groups. A changed sequence is replaced, not modified.
+        summaries: group id → summary from the sweep. Shared.
         details: group id → newest description, for selected or visible groups.
         offsets: group id → newest offsets, for selected or visible groups.
-        configs: group id → newest configs, for groups whose configs were requested while they were selected.
-        health: group id → newest health (verdict, lag trend, data loss), for groups that are read at every poll.
-        screened: group id → judgment from the reads of the sweep, only for groups with a problem. The method `judgment`
-            returns the judgment on any group. Shared.
-        unobserved: number of groups that should be read at every poll because of a possible problem, but are not,
-            because there are too many.
-        state_since: group id → time at which the current state was first observed, in seconds since the epoch. Groups
-            whose state has not changed since kgtui started, or since the beginning of `state_search`, are missing.
-            Shared.
-        state_search: the part of a recording from which `state_since` was computed; None for a live cluster.
-        appeared: ids of the groups that were created while kgtui was running, and whose state has not changed since
-            then. Their `state_since` is the time at which a broker first listed them. The values of this mapping have
-            no meaning; they are all None. Shared.
+        configs: group id → newest configs, for groups whose configs were requested.
+        health: group id → newest health, for groups that are read at every poll.
+        screened: group id → judgment from the sweep, only for problems. `judgment` judges every group. Shared.
+        unobserved: number of groups with a possible problem that are not read at every poll, because there are too
+            many.
+        state_since: group id → when the current state began. Groups are missing if this was not observed. Shared.
+        state_search: the part of a recording that `state_since` comes from; None for a live cluster.
+        appeared: ids of groups that were created while kgtui was running, and still have their first state. All values
+            are None. Shared.
         brokers: node id → how the broker responds.
-        group_faults: group id → why the newest description or offsets of the group could not be read.
-        faults: faults that concern the whole cluster.
+        group_faults: group id → why its newest description or offsets could not be read.
+        faults: faults of the whole cluster.
         swept: number of groups that the sweep has read at least once.
-        access: the permissions of the user on the cluster; None if they were not needed or not read yet.
-        events: the newest observed events, oldest first. Their number is limited.
-        events_since: time since which events have been observed, in seconds since the epoch; None in a replay.
-        recorded_times: group id → times of the first read, of the last change of state and of the last progress of the
-            group in the recording; empty for a live cluster.
-        found_problems: group id → a problem of the group, and the time at which kgtui found this problem. The time is
-            used if it is not known when the problem began. Shared.
-        changes: the end of the log of changed groups (`ChangeLog`) when this snapshot was taken; None if there is no
-            such log. `changes.changed_since(earlier.changes)` returns the groups that have changed since the snapshot
-            `earlier`.
+        access: permissions of the user; None if they were not read.
+        events: the newest observed events, oldest first, limited in number.
+        events_since: since when events have been observed; None in a replay.
+        recorded_times: group id → important times in the recording; empty for a live cluster.
+        found_problems: group id → problem and when kgtui found it, for problems with unknown start. Shared.
+        changes: place in the log of changed groups. `changes.changed_since(earlier.changes)` returns the groups that
+            have changed since the snapshot `earlier`. None without a log.
     """
 
     serial: int
@@ -230,10 +216,9 @@ class Snapshot:
         return sum(1 for status in self.brokers.values() if status.answered_at is not None and status.fault is None)
 
     def state_of(self, group: str) -> str | None:
-        """Return the newest known state of a group, from the list of groups.
+        """Return the newest known state of a group; None if it is not listed, or if its state is not known.
 
-        If the brokers are too old to list states, return the state in the summary of the group. Return None if the
-        group is not listed, or if its state is not known.
+        The state comes from the summary if the brokers are too old to list states.
         """
         listing = self.groups.get(group)
         if listing is None or listing.state is not None:
@@ -244,8 +229,7 @@ class Snapshot:
     def judgment(self, group: str) -> Judgment:
         """Return the judgment on a group: whether it has a problem, and which.
 
-        The judgment is computed from the newest health verdict, the background reads and the failed reads of the group.
-        If the group is not listed, the status of the judgment is `NOT_FOUND`.
+        The status is `NOT_FOUND` if the group is not listed.
         """
         # `kgtui.model.judgment` is imported here, so that commands that do not judge groups start faster.
         from kgtui.model.judgment import NOT_FOUND, SCREENED_OK, judgment_of_summary, unreadable
@@ -278,9 +262,9 @@ class Snapshot:
         return unreadable(fault, judgment, read_at)
 
     def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
-        """Return a copy of a judgment that also contains the time at which kgtui found the problem.
+        """Return a judgment with the time at which kgtui found the problem, if its start is not known.
 
-        For a recording or a simple group, the text of the reason in the copy can be different, too.
+        In recordings and for simple groups, the reason may change, too.
         """
         if judgment.since is None:
             found = self.found_problems.get(group)

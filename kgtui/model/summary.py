@@ -1,7 +1,7 @@
-"""The summary of a group: a few values that a background task, the sweep, reads and stores for every group.
+"""The summary of a group: a few values that a background task, the sweep, stores for every group.
 
-The member index of a group is one string with the client ids, hosts and member ids of all its members. Filters search
-in this string. It takes a third of the memory of three tuples of strings, which matters for 100,000 groups.
+A member index is one string with all client ids, hosts and member ids of a group, for filters. It takes a third of the
+memory of three tuples.
 """
 
 from __future__ import annotations
@@ -28,16 +28,14 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
         *(member.instance_id for member in members if member.instance_id),
     ],
 }
-"""Key of a filter term about members → function that takes the members and returns the texts in which the term
-searches.
+"""Filter key, such as `client` → function that returns the searched texts of the members.
 
-The term `client:app*`, for example, searches in client ids. The member index stores the texts of all keys, in the order
-of this mapping.
+The member index stores the texts in this order.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
-# An id can contain any character, even one of these separators. `_INSTEAD` replaces such a separator with `?`. Users do
-# not see the changed ids, because the member index is only searched, never shown.
+# An id can contain any character, even a separator, which is replaced with `?`. Users do not see the changed ids,
+# because the member index is only searched.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 
@@ -75,24 +73,20 @@ class Summary:
     """The values that the background read of all groups (the sweep) stores about one group.
 
     Attributes:
-        members: number of members; None if it is not known.
-        lag: total lag in records over the partitions whose lag is known; None if no lag is known.
-        lag_unknown: number of partitions whose lag is not known.
+        members: number of members, or None.
+        lag: sum of the known lags in records; None if no lag is known.
+        lag_unknown: number of partitions with unknown lag.
         partitions: number of partitions with an offset.
-        topics: topics to which members subscribe or in which the group has offsets, sorted; None if the members or the
-            offsets could not be read.
-        member_index: client ids, hosts and member ids of the members, as `encode_member_index` returns them.
-        state: state in the description, for brokers that do not list states; None if the group was not described.
-        type: type in the description, for brokers that do not list types; None if the group was not described.
-        at: time at which the members were read, in seconds since the epoch.
-        lag_at: time at which `lag`, `lag_unknown` and `partitions` were read, in seconds since the epoch, or None. It
-            differs from `at` if only the offsets were read again, or if the newest read of the offsets failed.
+        topics: sorted topics with a subscription or an offset; None if not read.
+        member_index: result of `encode_member_index` for client ids, hosts and member ids.
+        state: described state, for brokers that do not list states; None if not described.
+        type: described type, for brokers that do not list types; None if not described.
+        at: when the members were read, in epoch seconds.
+        lag_at: when the offsets were read, in epoch seconds, or None.
         fault: why some of these values could not be read, or None.
-        hidden: whether brokers might have hidden topics from the user when the lag was read. If so, `lag` is a lower
-            bound.
-        screened: whether the sweep has compared at least two reads of the group.
-        trail: the last few reads of the group by the sweep, as returned by `kgtui.model.trail.Trail.encode`; empty if
-            there was no read.
+        hidden: whether `lag` is a lower bound, because brokers may hide topics.
+        screened: whether the sweep has compared at least two reads.
+        trail: last few reads by the sweep, as `kgtui.model.trail.Trail.encode` returns them; may be empty.
     """
 
     members: int | None
@@ -112,9 +106,9 @@ class Summary:
 
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]
-"""Type of a dictionary that maps each tuple of topics to itself. It contains the tuples of all summaries.
+"""Type of a dictionary from each tuple of topics to itself.
 
-Groups with the same topics share one tuple from it, so that 100,000 groups need only a few tuples.
+Groups with the same topics share one tuple, so that 100,000 groups need only a few.
 """
 
 
@@ -133,14 +127,14 @@ def summary_of(
     """Return the summary of a group. Values that were not read are None or empty.
 
     Args:
-        sums: total lag of the group; None if the offsets could not be read.
-        topics: topics in which the group has an offset; None if the offsets could not be read.
-        fault: why some data of the group could not be read, or None.
-        at: time of the read, in seconds since the epoch.
-        memberless: True if the group was not described, because its listed state shows that it has no members.
-        shared: the tuples of topics in earlier summaries, to which a new tuple is added.
-        earlier: the group's previous summary. Its lag is kept if the offsets could not be read.
-        trail: the last few reads of the group, including this one; None to keep the trail of `earlier`.
+        sums: total lag; None if offsets could not be read.
+        topics: topics with an offset; None if offsets could not be read.
+        fault: why some data could not be read, or None.
+        at: time of the read, in epoch seconds.
+        memberless: whether the group was not described, because its listed state shows no members.
+        shared: tuples of topics, to which a new one is added.
+        earlier: previous summary. Its lag is kept if offsets could not be read.
+        trail: last few reads, including this one; None to keep the old trail.
     """
     subscribed = topics_of(description) if description is not None else set() if memberless else None
     row = None if subscribed is None or topics is None else tuple(sorted(subscribed.union(topics)))
@@ -181,19 +175,19 @@ def with_newer_offsets(
     """Return the summary of a group after only its offsets were read again.
 
     Args:
-        earlier: the group's previous summary, whose members are kept.
-        sums: total lag of the group.
-        topics: topics in which the group has an offset.
-        at: time of the read, in seconds since the epoch.
-        shared: the tuples of topics in earlier summaries, to which a new tuple is added.
-        trail: the last few reads of the group, including this one.
+        earlier: previous summary, whose members are kept.
+        sums: total lag.
+        topics: topics with an offset.
+        at: time of the read, in epoch seconds.
+        shared: tuples of topics, to which a new one is added.
+        trail: last few reads, including this one.
     """
     known = earlier.topics
     if known is not None and not set(topics) <= set(known):
         row = tuple(sorted({*known, *topics}))
         known = shared.setdefault(row, row)
-    # `dataclasses.replace` takes three times as long as this call. If the earlier number of partitions is larger, it is
-    # kept, because it can include partitions with an owner and no committed offset.
+    # `dataclasses.replace` takes three times as long. A larger earlier number of partitions is kept, because it can
+    # include partitions with an owner and no offset.
     return Summary(
         members=earlier.members,
         lag=sums.lag,

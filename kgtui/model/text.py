@@ -27,10 +27,8 @@ _INVISIBLE = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 
 def visible(text: str) -> str:
     r"""Return the text with control and invisible characters escaped: `\n`, `\x1b`, `\u202e`, `\U000e0101`.
 
-    These are escaped: control characters, line and paragraph separators, bidi controls, zero-width characters, all
-    spaces except the ordinary one, surrogates, private and unassigned code points, and each combining mark that follows
-    `MOST_MARKS` others. A backslash is doubled only where it would look like the beginning of an escape, so
-    that different texts never look the same.
+    All spaces except the ordinary one are escaped, too, and accents after `MOST_MARKS` others. A backslash is doubled
+    where it would look like an escape, so that different texts never look the same.
     """
     if "\\" not in text and text.isascii() and text.isprintable():
         return text
@@ -38,10 +36,9 @@ def visible(text: str) -> str:
 
 
 def visible_sentence(sentence: str) -> str:
-    r"""Return a sentence that kgtui has written, with control and invisible characters escaped as in `visible`.
+    r"""Return a sentence that kgtui has written, escaped like `visible` but without doubled backslashes.
 
-    Unlike `visible`, it doubles no backslash, because the sentence can contain names that are already escaped, and
-    examples such as `\u0000`.
+    The sentence can contain escaped names, and examples such as `\u0000`.
     """
     if sentence.isascii() and sentence.isprintable():
         return sentence

@@ -22,21 +22,20 @@ if TYPE_CHECKING:
 _IN_CHANGE_POINTS = frozenset(
     {EventKind.STATE, EventKind.JOINED, EventKind.LEFT, EventKind.MOVED, EventKind.EPOCH, EventKind.REWOUND}
 )
-"""Kinds of events whose changes are also visible in change points (reads that differ from the read before them).
+"""Kinds of events that change points (reads that show a change) also show.
 
-Where a timeline has change points, events of these kinds are not listed, because each change would be listed twice.
+They are left out where a timeline has change points, to list no change twice.
 """
 
 
 class Change(NamedTuple):
-    """The difference between two consecutive change points, or an event that no change point shows.
+    """The difference between two change points, or an event that no change point shows.
 
     Attributes:
-        before: the earlier change point; None for the first change point, and for the first one after a gap.
-        now: the later change point. If `event` is set, it contains only the time of the event.
-        lasted: time for which the group had the previous state, in seconds; None if the state did not change, or if the
-            beginning of the previous state was not observed.
-        rebalanced: duration of the rebalance that ended with this change, in seconds, or None.
+        before: the earlier change point; None for the first one, and after a gap.
+        now: the later change point. For an event, it has only the time.
+        lasted: seconds in the previous state; None if the state did not change, or if its start is unknown.
+        rebalanced: duration in seconds of the rebalance that ended, or None.
         event: an event that no change point shows, or None.
     """
 
@@ -53,13 +52,12 @@ class Change(NamedTuple):
 
 
 class ObservedTimes(NamedTuple):
-    """The times of important reads of a group in a recording, in seconds since the epoch. An unknown time is None.
+    """Important times of a group in a recording, in epoch seconds or None.
 
     Attributes:
-        first_seen: time of the first read of the group.
-        state_since: time of the first read that shows the current state; None if the group already had this state in
-            the first poll of the recording.
-        last_progress: time of the last read in which a committed offset had moved forward.
+        first_seen: first read of the group.
+        state_since: first read with the current state; None if this is the first poll of the recording.
+        last_progress: last read in which a committed offset had moved forward.
     """
 
     first_seen: float | None = None
@@ -74,18 +72,16 @@ class GroupTimeline:
     `times`, `lag`, `members`, `written` and `read` have one entry per sample; NaN stands for an unknown value.
 
     Attributes:
-        since: start of the interval, in seconds since the epoch; the first sample may be later.
-        until: end of the interval, in seconds since the epoch; the last sample may be earlier.
-        times: seconds since the epoch, ascending.
+        since, until: the interval in epoch seconds.
+        times: epoch seconds, ascending.
         lag: total lag in records.
         members: number of members.
-        written: records per second written to the group's topics since the previous sample.
-        read: records per second read by the group since the previous sample.
-        change_points: oldest first; some may be older than `since`.
-        gaps: `(start, end, reason)` for each time span about which nothing is known; times in seconds since the epoch.
-        may_lack_topics: whether brokers might have hidden topics from the user in the interval. If so, the lag and the
-            rates are lower bounds.
-        events: events of the group that are listed with the changes, oldest first.
+        written: records written per second since the previous sample.
+        read: records read per second since the previous sample.
+        change_points: reads that show a change, oldest first; some may be older than `since`.
+        gaps: `(start, end, reason)` of each time without data, in epoch seconds.
+        may_lack_topics: whether lag and rates are lower bounds, because brokers may have hidden topics.
+        events: events to list with the changes, oldest first.
     """
 
     since: float
@@ -134,26 +130,24 @@ class GroupTimeline:
         return found
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
-        """Return the value of a column in the last sample at or before `at`.
-
-        None if there is no sample at or before `at`, or if the value in it is unknown.
+        """Return the value of a column in the last sample at or before `at`; None if there is none.
 
         Args:
-            column: one of the attributes with a value per sample, such as `lag`.
-            at: seconds since the epoch; None for the end of the interval.
+            column: attribute with a value per sample, such as `lag`.
+            at: epoch seconds; None for the end of the interval.
         """
         index = len(self.times) if at is None else bisect_right(self.times, at)
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column over a time span, which ends with the last sample at or before `at`.
+        """Return the mean of the known values of a column, up to the last sample at or before `at`.
 
-        Unknown values are ignored. None if there is no sample at or before `at`, or if the last value is unknown.
+        None if this sample does not exist or has no known value.
 
         Args:
-            column: one of the attributes with a value per sample, such as `lag`.
-            seconds: length of the time span in seconds.
-            at: seconds since the epoch; None for the end of the interval.
+            column: attribute with a value per sample, such as `lag`.
+            seconds: length of the averaged time.
+            at: epoch seconds; None for the end of the interval.
         """
         stop = len(self.times) if at is None else bisect_right(self.times, at)
         if not stop or math.isnan(column[stop - 1]):
@@ -165,8 +159,7 @@ class GroupTimeline:
     def change_point_at(self, at: float) -> ChangePoint | None:
         """Return the newest change point at or before `at`.
 
-        None if `at` is in a gap or before the first change point, or if it is after the last sample by more than a
-        twentieth of the interval.
+        None in a gap, before the first change point, and well after the last sample (a twentieth of the interval).
         """
         for start, end, _ in self.gaps:
             if start < at < end:
@@ -204,11 +197,10 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
 
 
 def timeline_of(series: Series | None, since: float, until: float) -> GroupTimeline:
-    """Return the timeline of a group from its series; an empty timeline if the series is None.
+    """Return the timeline of a group; an empty timeline without a series.
 
     Args:
-        since: start of the interval, in seconds since the epoch.
-        until: end of the interval, in seconds since the epoch.
+        since, until: the interval in epoch seconds.
     """
     if series is None:
         return GroupTimeline(since, until)
@@ -230,16 +222,16 @@ def largest(values: Sequence[float]) -> float | None:
 class LagHistory:
     """The recorded lag of one group, with one value per minute. None stands for an unknown value.
 
-    The values come from the gold tables, which kgtui's PySpark pipeline computes from recordings.
+    The values come from the gold tables of kgtui's PySpark pipeline.
 
     Attributes:
-        minutes: start of each minute in seconds since the epoch, ascending.
+        minutes: start of each minute in epoch seconds, ascending.
         lag: total lag in records.
-        rate_in: records per second written to the group's topics.
-        rate_out: records per second read by the group.
+        rate_in: records written per second.
+        rate_out: records read per second.
         time_lag: age of the oldest unread record, in seconds.
         members: number of members.
-        breaks: the values of `minutes` before which polls are missing. A plot shows a gap before these minutes.
+        breaks: minutes before which polls are missing, so that plots show a gap.
     """
 
     minutes: tuple[float, ...]

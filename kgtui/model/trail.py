@@ -1,9 +1,9 @@
 """The trail of a group: the results of its last few reads by the sweep, the background task that reads all groups.
 
-A trail contains the sums over all partitions in the last `SAMPLES` reads. For each partition, it contains the newest
-position (committed offset or share-partition start offset), and for how long it has not changed. Trails are stored as
-bytes, because objects for 100,000 groups would take too much memory. The trail of a group with 10 partitions takes less
-than 300 bytes. Times are whole seconds since the epoch.
+A trail has sums for the last `SAMPLES` reads. For each partition, it has the newest position (committed offset or
+share-partition start offset) and how long this has not changed. Times are whole epoch seconds.
+
+Trails are stored as bytes to save memory: less than 300 bytes for 10 partitions.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Sums(NamedTuple):
 
     Attributes:
         at: time of the read.
-        log_ends: sum of the log end offsets of the partitions with a known lag.
+        log_ends: sum of the log end offsets, for partitions with a known lag.
         lag: sum of the known lags.
-        unknown: number of partitions with a committed offset or share-partition start offset, but without a known lag.
+        unknown: number of partitions with an offset but unknown lag.
     """
 
     at: int
@@ -74,21 +74,16 @@ class Trail:
     """The results of the last few background reads of one group. Create it with `Trail()`, or with `decode` from bytes.
 
     Attributes:
-        first_at: time of the first read; 0 if there was none.
-        progress_at: time of the newest read in which an offset in `positions` had moved forward; 0 if there was none.
-        pace: longest recent time between two reads with progress, in seconds. Each read with progress sets it to the
-            time since the previous read with progress, or to half of its old value if this half is larger. One long
-            pause is therefore soon forgotten. 0 if progress was observed at most once.
+        first_at: time of the first read, or 0.
+        progress_at: time of the newest read in which an offset had moved forward, or 0.
+        pace: longest recent time between two reads with progress, in seconds, or 0. A long pause is soon forgotten.
         rebalances: number of observed rebalances.
         rebalanced_at: times of the last `REBALANCES_KEPT` rebalances, oldest first; 0 stands for none.
-        reads: number of reads since the set of partitions last changed, at most 255.
-        idle: number of newest consecutive descriptions in which the group had members, but no member had a partition;
-            at most 255.
+        reads: number of reads of the same partitions, at most 255.
+        idle: number of last descriptions with members but no assigned partition, at most 255.
         samples: sums of the last reads, oldest first.
-        positions: committed offset or share-partition start offset of each partition in the newest read, sorted by
-            partition; -1 stands for none.
-        waited: one number per partition: 0 if it has no unread records; otherwise 1 plus the number of seconds for
-            which the position has not changed although there were unread records.
+        positions: newest position of each partition, sorted by partition; -1 stands for none.
+        waited: 0 for each partition without unread records; otherwise 1 plus the seconds without a change of position.
     """
 
     __slots__ = (
@@ -97,8 +92,8 @@ class Trail:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        # `_layout` is a hash of the partitions in the newest read, and `_members` is a hash of the members. `_partial`
-        # is a hash of the partitions in a later read that was ignored, because partitions were missing. 0 means none.
+        # Hashes, or 0 for none: `_layout` of the partitions, and `_members` of the members. `_partial` is for a later
+        # read that was ignored, because partitions were missing.
         self._layout = self._members = self._partial = 0
         self.first_at = self.progress_at = self.pace = self.rebalances = 0
         self.rebalanced_at: tuple[int, ...] = (0,) * REBALANCES_KEPT
@@ -106,8 +101,8 @@ class Trail:
         self.samples: list[Sums] = []
         self.positions: array[int] = array("q")
         self.waited: array[int] = array("H")
-        # `_rewind` is None unless a committed offset went back. Otherwise, it has the time of the read, the index of
-        # the partition, the earlier offset, and the number of reads with progress since then.
+        # If a committed offset went back: time of the read, index of the partition, earlier offset, and number of reads
+        # with progress since this read.
         self._rewind: tuple[int, int, int, int] | None = None
 
     @classmethod
@@ -157,13 +152,13 @@ class Trail:
     def add(self, at: int, rows: Sequence[Position], jump: int = 0) -> None:
         """Add a read of the offsets.
 
-        `samples`, `reads`, `positions`, `waited` and a rewind are reset if a topic was recreated, if the clock went
-        back, or if partitions were added or removed. Removed partitions must be missing in two consecutive reads. The
-        first of these reads is ignored, because a broker may have left out the partitions only once.
+        Sums, positions and a rewind are reset if a topic was recreated, if partitions were added or removed, or if the
+        clock went back. Partitions that are missing in only one read are not removed, because a broker may leave some
+        out.
 
         Args:
-            at: time of the read. If it is before the time of the newest read, the clock went back.
-            rows: the offsets in all partitions, sorted by topic and partition.
+            at: time of the read.
+            rows: offsets in all partitions, sorted by topic and partition.
             jump: seconds by which the clock was set forward since the previous read.
         """
         sums = _sums(at, rows)
@@ -189,10 +184,9 @@ class Trail:
             self._partial = 0
 
     def _moved_forward(self, rows: Sequence[Position]) -> bool:
-        """Return whether an offset of the group moved forward since the previous read, which had fewer partitions.
+        """Return whether an offset moved forward since the previous read, which had fewer partitions.
 
-        If the new partitions are not next to each other in `rows`, the function does not find out which ones are new,
-        and the result is False. New partitions of one topic are always next to each other.
+        False if the new partitions cannot be found, because they are not next to each other in `rows`.
         """
         added = len(rows) - len(self.positions)
         if added <= 0 or len(rows) > _MOST_COMPARED:
@@ -246,13 +240,14 @@ class Trail:
 
     def _progress(self, at: int) -> None:
         if self.progress_at:
+            # The old pace is halved each time, so that a long pause is soon forgotten.
             self.pace = min(max(at - self.progress_at, self.pace // 2), WAITED_MAX)
         self.progress_at = at
 
     def describe(self, at: int, description: GroupDescription) -> None:
-        """Add a read of the members. A change of members, assignment or epoch counts as a rebalance.
+        """Add a read of the members. Changed members, assignments or epochs count as a rebalance.
 
-        During a rebalance, the members are ignored, because they are incomplete.
+        Members are ignored during a rebalance, because they are incomplete.
         """
         members = description.members
         if members is None or description.state in REBALANCING:
@@ -274,17 +269,16 @@ class Trail:
         if not self.samples:
             return None
         position = self.samples[-1].positions
-        # If the sum of the log end offsets in an earlier read is above the present sum of the committed offsets, some
-        # record that was written before the earlier read is unread.
+        # If an earlier log end is above the present committed offset, a record from before the earlier read is unread.
+        # Sums are compared instead of single partitions.
         older = next((sums.at for sums in self.samples if sums.log_ends > position and not sums.unknown), None)
         age = 0 if older is None or self.samples[-1].unknown else self.at - older
         return float(max(age, max(self.waited, default=1) - 1, 0))
 
     def forgive(self) -> None:
-        """Forget the sums of earlier reads, and the times for which positions have not changed.
+        """Forget the sums of earlier reads, and how long positions have not changed.
 
-        The caller does this when a health verdict has refuted a suspected problem of the group. Otherwise, the same
-        problem would be suspected again at the next read.
+        Call this when a health verdict has refuted a suspected problem. Otherwise, the next read would suspect it, too.
         """
         self.samples = self.samples[-1:]
         self.reads = min(self.reads, 2)
@@ -298,9 +292,9 @@ def lag_samples(data: bytes) -> list[int]:
 
 
 def lag_trend(data: bytes) -> float | None:
-    """Return the change of the total lag from the first to the last read of an encoded trail, in records per second.
+    """Return the change of the total lag over all reads of an encoded trail, in records per second.
 
-    None for fewer than two reads, or if the number of partitions with unknown lag has changed.
+    None with fewer than two reads, or if the number of partitions with unknown lag has changed.
     """
     found = lag_trend_and_span(data)
     return None if found is None else found[0]

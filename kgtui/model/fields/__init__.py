@@ -7,18 +7,16 @@
 | `member_fields` | fields of a member, which take a `Member` |
 | `partition_fields` | fields of one partition of a group, which take a `PartitionRow` |
 
-A field has a name, a title, a type, a unit and a source, and functions that get and format its value. An example for
-the partition field `LOG_END`:
+A field has a name, title, type, unit and source, and functions for its value:
 
     LOG_END.value(row)   1015           the value in the model; None if it is unknown
     LOG_END.data(row)    1015           the value for JSON and CSV; None if it is unknown
     LOG_END.text(row)    "1015"         the value as text for people; "" if it is unknown
 
-To add a field, define it in one of these modules, and add it to the tuples at the end of that module. The order of a
-tuple is the order of JSON keys, CSV columns or table columns. `kgtui ls` does not keep the descriptions of groups, so
-its fields get their values from the list of groups or from `kgtui.model.facts`.
+To add a field, define it in a module, and add it to a tuple at the end of the module. This tuple determines the order
+of JSON keys and columns. `kgtui ls` can show only values from the list of groups or `kgtui.model.facts`.
 
-The modules import only the standard library and the model, because `kgtui ls` needs them at its start.
+The modules import only the standard library and the model, so that `kgtui ls` starts fast.
 """
 
 from __future__ import annotations
@@ -62,21 +60,19 @@ class Field(Generic[Row]):
     A row is a `Member`, a `PartitionRow`, or a snapshot and a group id.
 
     Attributes:
-        name: key in JSON, header in CSV, and column name in recorded tables.
-        title: heading of the column in tables.
+        name: JSON key, CSV header, and column name in recorded tables.
+        title: heading of the column.
         type: type of what `data` returns.
-        source: the RPC that reports the value, or the data from which kgtui computes the value.
-        value: function that returns the value of a row; None if the row has no value.
-        unit: the unit of a number, such as `records`; empty for text.
-        format: function that formats a value as text for people. It is never called with None.
-        encode: function that converts a value for JSON and CSV. It is never called with None. `encode` itself is None
-            if values are written without a conversion.
-        missing: the reason that is shown if the field has no value.
-        optional: True if a field without a value is left out, in the JSON of members and in the text of `kgtui show`.
-        hide_empty: True if a table omits the column when no row has a value.
-        by_listing: True if groups with the same `Listing` (row in the list of groups, without the group id) also have
-            the same value, provided that no group was described and that the brokers list types and states.
-        needs: what `kgtui ls` must read to show this field, besides the list of groups; empty if nothing.
+        source: the RPC that reports the value, or the data behind it.
+        value: returns the value of a row, or None.
+        unit: such as `records`; empty for text.
+        format: formats a value for people; never called with None.
+        encode: converts a value for JSON and CSV; None for no conversion.
+        missing: reason that is shown instead of a missing value.
+        optional: whether a missing value is left out in JSON and in `kgtui show`.
+        hide_empty: whether tables omit the column if no row has a value.
+        by_listing: whether groups with the same type, protocol, state and coordinator have the same value.
+        needs: what `kgtui ls` must read for this field, or empty.
     """
 
     name: str

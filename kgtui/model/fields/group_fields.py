@@ -1,7 +1,7 @@
-"""Fields of a group. The functions that return a value take a snapshot and a group id.
+"""Fields of a group. Each function takes a snapshot and a group id.
 
-A value comes from the description of the group. If the group was not described, the value comes from the list of groups
-or from the background read of all groups.
+Values come from the description of the group. If there is none, they come from the list of groups or the background
+read.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _coordinator_address(snapshot: Snapshot, group: str) -> str:
 def _module(name: str) -> Any:
     """Import a module at its first use, so that `kgtui ls` starts faster.
 
-    The result is cached, because an `import` statement per group is too slow for 100,000 groups.
+    The result is cached, because an `import` per group is too slow.
     """
     return import_module(f"kgtui.model.{name}")
 
@@ -142,10 +142,9 @@ def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
-    """Return the partitions of a group; None if they are not known.
+    """Return the partitions of a group, or None.
 
-    If the offsets were not read, the partitions come from the members' assignments. If the group was not described
-    either, or has a fault, the partitions are not known.
+    Without offsets, they come from the members' assignments.
     """
     if group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults):
         return None
@@ -164,10 +163,7 @@ def _read_at(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_text(total: LagTotal) -> str:
-    """Format the total lag of a group: `7`, or `≥ 7` if 7 is a lower bound.
-
-    The result is `?` if no partition has a known lag, and an empty string if the group has no offsets.
-    """
+    """Format a total lag: `7`; `≥ 7` for a lower bound; `?` if no lag is known; empty without offsets."""
     if total.lag is None:
         return "?" if total.lower_bound else ""
     return f"{_AT_LEAST}{total.lag}" if total.lower_bound else str(total.lag)
@@ -357,8 +353,7 @@ def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
 class GroupColumns:
     """Gets the values of a field for many groups in one call, which is faster than one call per group.
 
-    A field with `by_listing` is computed once per `Listing` (row of ListGroups without the group id). Even 100,000
-    groups have only a few different listings.
+    A field with `by_listing` is computed once per `Listing` (type, protocol, state and coordinator).
     """
 
     def __init__(self, snapshot: Snapshot, groups: Sequence[str]) -> None:
@@ -374,8 +369,7 @@ class GroupColumns:
     def column(self, field: GroupField, convert: Callable[[Any, str], T]) -> Sequence[T]:
         """Return `convert(value, group)` for each group.
 
-        For a field with `by_listing`, `convert` must ignore the group id, because its result can be reused for all
-        groups with the same listing.
+        For a field with `by_listing`, `convert` must ignore the group id, because results are reused.
         """
         snapshot, value_of = self._snapshot, field.value
         if field.by_listing and self._shared:

@@ -27,9 +27,9 @@ def partitions_text(assignment: TopicPartitions) -> str:
 
 
 def assignment_text(member: Member) -> str | None:
-    """Format the partitions, tasks or connectors that are assigned to a member; None if the broker did not report them.
+    """Format the assigned partitions, tasks or connectors of a member; None if not reported.
 
-    For a schema registry node, the text is the URL of the node. If the node is the leader, ` (leader)` follows.
+    Schema registry nodes: `http://10.0.3.7:8081 (leader)`.
     """
     if member.connect is not None:
         return _worker_text(member.connect)
@@ -199,12 +199,10 @@ def member_object(member: Member) -> dict[str, Any]:
 
 
 def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberField]:
-    """Return the columns of the member table of `kgtui show`. Columns for which `has_column` is false are left out.
-
-    If `wide` is false, the table has a column for the target assignment only if some member has not reached its target.
+    """Return the columns of the member table of `kgtui show`.
 
     Args:
-        wide: whether to include the columns of `--format wide`.
+        wide: True for `--format wide`. Otherwise, targets are shown only if some member has not reached its target.
     """
     fields = list(_WIDE_COLUMNS if wide else _COLUMNS)
     if not wide and any(
@@ -215,10 +213,9 @@ def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberF
 
 
 def has_column(field: MemberField, description: GroupDescription) -> bool:
-    """Return whether tables of this group's members have a column for a field.
+    """Return whether the member tables of a group have a column for a field.
 
-    A field with `hide_empty` has a column if any member has a value. The field `protocol` has a column if
-    `has_mixed_protocols` is true. Every other field always has a column.
+    Only a field with `hide_empty`, and the field `protocol`, can lack a column.
     """
     if field is PROTOCOL:
         return has_mixed_protocols(description)
@@ -228,7 +225,7 @@ def has_column(field: MemberField, description: GroupDescription) -> bool:
 def has_mixed_protocols(description: GroupDescription) -> bool:
     """Return whether some members use a protocol that differs from the type of their group.
 
-    For example, some members of a `consumer` group use the `classic` protocol until all clients have been upgraded.
+    For example, members of a `consumer` group use `classic` until they are upgraded.
     """
     used = {member.protocol for member in description.members or () if member.protocol is not None}
     return len(used) > 1 or bool(used and description.type not in used)

@@ -25,11 +25,10 @@ class PartitionRow(NamedTuple):
     """One partition of a group.
 
     Attributes:
-        lag: the committed offset (or share-partition start offset), the log offsets and the lag.
-        share: True if `lag.position` is a share-partition start offset (SPSO, KIP-932).
-        member_id: member id of the owner; None without an owner. If a partition of a share group has several owners,
-            the id of the last one.
-        owner: short unique name of the owner, or the number of owners, such as `3 members`; None without an owner.
+        lag: position, log offsets and lag.
+        share: whether the position is a share-partition start offset (SPSO, KIP-932).
+        member_id: owner, or the last of several owners; None without an owner.
+        owner: short name of the owner, or a text such as `3 members`; None without an owner.
     """
 
     lag: PartitionLag
@@ -140,11 +139,10 @@ _WIDE_COLUMNS = (*_COLUMNS, LOST, MEMBER_ID, CONSUMED_AT, EXPIRES_FROM, TIMES_RE
 def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[PartitionField]:
     """Return the columns of the partition table of `kgtui show`.
 
-    For a share group, the start offset (SPSO) replaces the committed offset. A field with `hide_empty` has a column
-    only if any row has a value. If `wide` is false, the field `LOST` has a column only if the group has lost records.
+    Share groups have a column with start offsets instead of committed offsets.
 
     Args:
-        wide: whether to include the columns of `--format wide`.
+        wide: True for `--format wide`. Otherwise, `LOST` is shown only if records are lost.
     """
     share = any(row.share and row.lag.position is not None for row in rows)
     fields = [

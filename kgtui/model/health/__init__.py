@@ -1,12 +1,12 @@
 """Computes the health of a group from its polled state and offsets.
 
-`ReadHistory` collects what kgtui has read from the brokers about one group, poll by poll. `health_of` computes a
-`GroupHealth` from it, which contains the verdict on the group: `OK`, `WARN`, `ERR` or `NOT_FOUND`.
+`ReadHistory` collects the reads of one group. `health_of` computes a `GroupHealth` with the verdict: `OK`, `WARN`,
+`ERR` or `NOT_FOUND`.
 
-kgtui polls offsets, so it does not observe every commit. Sometimes it therefore cannot exclude a worse verdict, which
-is then listed in `GroupHealth.undecided`. An unknown value is None, never 0. No rate is computed across a gap, which is
-a failed read of the group or a long time in which kgtui did not read the group. Times are in seconds since the epoch,
-durations in seconds, lag in records, and rates in records per second.
+kgtui does not observe every commit. A worse verdict that it cannot exclude is in `GroupHealth.undecided`. An unknown
+value is None, never 0. No rate is computed across a gap: a failed read, or a long time without reads.
+
+Units: epoch seconds, seconds, records, records per second.
 
 | module | contents |
 |---|---|

@@ -1,7 +1,6 @@
-"""Finds the time at which a group or partition began to fall behind, from a series of its time lags.
+"""Finds the time at which a group or partition began to fall behind, from a series of time lags.
 
-The time lag is the age of the oldest unread record. It stays nearly constant while a group keeps up, and rises as soon
-as the group reads too slowly.
+The time lag is the age of the oldest unread record. It rises as soon as a group reads too slowly.
 """
 
 from __future__ import annotations
@@ -22,15 +21,12 @@ _LOW, _HIGHER = 0.1, 0.2
 
 
 def rising_since(ages: Ages) -> int:
-    """Return the time at which the time lag began to rise to its newest value, in milliseconds since the epoch.
+    """Return when the time lag began to rise to its newest value, in epoch milliseconds.
 
-    The function goes back in time from the newest read, to find the lowest time lag before the rise. It then
-    extrapolates the beginning of the rise, assuming that the first 10 % of the rise (`_LOW`) took as long as the next
-    10 %. If the time lag was already high at the oldest read and was never lower, the result is the time of the oldest
-    read. The result is never earlier than the oldest read.
+    The result is never earlier than the oldest read.
 
     Args:
-        ages: pairs (time of a read in milliseconds since the epoch, time lag in seconds), oldest first, at least one.
+        ages: at least one pair (epoch milliseconds, time lag in seconds), oldest first.
     """
     oldest, newest = ages[0][1], ages[-1][1]
     lowest = newest
@@ -40,19 +36,18 @@ def rising_since(ages: Ages) -> int:
         lowest = min(lowest, age)
     if lowest >= oldest > newest * _TOLERANCE:
         return ages[0][0]
+    # The start of the rise is extrapolated: the first 10 % of the rise take as long as the next 10 %.
     low, higher = (_last_below(ages, lowest + (newest - lowest) * part) for part in (_LOW, _HIGHER))
     return max(low - (higher - low), ages[0][0])
 
 
 def behind_since(ages: Ages) -> int:
-    """Return the time at which the backlog began, in milliseconds since the epoch, even if the group is catching up.
-
-    The function finds the last read with nearly no backlog, which means a time lag of at most 10 % of the newest one.
-    After this read, the time lag rose to its highest value. The result is the beginning of this rise.
+    """Return when the backlog began, in epoch milliseconds, even if the group is catching up.
 
     Args:
-        ages: pairs (time of a read in milliseconds since the epoch, time lag in seconds), oldest first, at least one.
+        ages: at least one pair (epoch milliseconds, time lag in seconds), oldest first.
     """
+    # The backlog began with the rise to the highest time lag after the last read with nearly no backlog.
     caught_up_at = _last_below(ages, ages[-1][1] * _LOW)
     _, peak = max((age, at) for at, age in ages if at >= caught_up_at)
     return rising_since([(at, age) for at, age in ages if at <= peak])

@@ -32,20 +32,18 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 
     Args:
         history: the reads of the group.
-        retention: how long the cluster keeps records and committed offsets.
+        retention: how long the cluster keeps records and offsets.
     """
     return run_at_once(health_steps(history, retention))
 
 
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
-    """Return a copy of the health of a group, changed because brokers might hide some of its offsets from the user.
+    """Return a copy of the health for a group whose offsets may be hidden from the user.
 
-    An undecided ERR is added unless the status is already ERR, because hidden partitions might be in a worse state. The
-    lag and the time lag become lower bounds.
+    The lag and the time lag become lower bounds. A worse verdict stays possible, as an undecided ERR.
 
     Args:
-        none_visible: whether the user sees no offset of the group at all. The lag then becomes None, and an undecided
-            ERR is always added.
+        none_visible: whether the user sees no offset at all. The lag becomes None.
     """
     if health.status is Status.NOT_FOUND:
         return health
@@ -63,9 +61,9 @@ def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHeal
 
 
 def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
-    """Compute the health as `health_of` does, but yield after each partition, so that other work can run in between.
+    """Compute the health as `health_of` does, but yield after each partition.
 
-    The health is the return value of the generator. The read history must not change before the generator ends.
+    The health is the generator's return value. The history must not change in between.
     """
     if history.gone:
         return _gone(history)
@@ -120,10 +118,9 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
 def _retention_to_check(
     retention: Retention, row: PartitionLag, health: PartitionHealth, age: TimeLag | None
 ) -> float | None:
-    """Return the retention time of a topic in seconds if a loss of records must be predicted from it, else None.
+    """Return the retention time of a topic in seconds, if a loss must be predicted from it; otherwise None.
 
-    A group that keeps up loses no records. If the status of the partition is OK, a loss is therefore predicted only if
-    the first unread record is known to be older than half of the retention time.
+    For an OK partition, None unless the first unread record is older than half of the retention time.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:
@@ -139,10 +136,9 @@ def _expiry_reason(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, PartitionHealth]) -> float | None:
-    """Return the time at which the newest consumed record of the stopped partitions was written.
+    """Return when the newest consumed record in stopped partitions was written, in epoch seconds, or None.
 
-    The time is in seconds since the epoch; None if it is not known for any stopped partition. A partition is stopped if
-    it has unread records, and the group's offset in it has not changed since kgtui first read it.
+    A stopped partition has unread records, and its offset has not changed since the first read.
     """
     found = []
     for key, health in partitions.items():
@@ -176,10 +172,9 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge undecided verdicts on different partitions that have the same status and the same kind of missing data.
+    """Merge undecided verdicts with the same status and missing data, worst status first.
 
-    A merged verdict has the largest `needs` and the smallest `has`. Verdicts that are not worse than `given`, the
-    status of the group, are left out. The worst status comes first.
+    A merged verdict has the largest `needs` and the smallest `has`. Verdicts not worse than `given` are dropped.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:

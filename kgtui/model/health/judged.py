@@ -1,6 +1,7 @@
-"""Computes the judgment on a group that kgtui reads at every poll, from its health verdict and the result of screening.
+"""Computes the judgment on a group that kgtui reads at every poll.
 
-Screening is kgtui's quick check of all groups in the background (`kgtui.monitor.screening`).
+It combines the health verdict with the result of screening, the quick background check of all groups
+(`kgtui.monitor.screening`).
 """
 
 from __future__ import annotations
@@ -59,15 +60,14 @@ def judgment_of_health(
 ) -> Judgment:
     """Return the judgment on a group that kgtui observes at every poll.
 
-    The judgment by screening (the quick check of all groups) is returned if it says that the group is abandoned or
-    unused, and the group is still Empty. If screening suspects one of the problems in `SUSPECTED`, the result contains
-    this problem until the health verdict is final.
+    Screening, the quick check of all groups, can suspect a problem in `SUSPECTED`. The result has this problem until
+    the health verdict is final.
 
     Args:
-        health: the newest health verdict on the group.
+        health: the newest health verdict.
         screened: the judgment by screening.
-        state: the group's state in the newest list of groups, or None.
-        group_type: the group type; None if it is not known.
+        state: listed state of the group, or None.
+        group_type: None if it is not known.
     """
     if health.status is Status.NOT_FOUND:
         return NOT_FOUND
@@ -116,10 +116,9 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 
 
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
-    """Return `exact`, with the less severe problems (`others`) of both judgments.
+    """Return `exact` with the less severe problems of both judgments.
 
-    The beginning of the problem is taken from `screened`, unless kgtui observed an earlier beginning, which is then in
-    `exact`.
+    The problem begins at the time in `screened`, unless kgtui observed an earlier start.
     """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):
@@ -145,13 +144,13 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
         where = f"unread records of {loss.topic}-{loss.partition} may expire {loss_when(loss)}"
         yield judged(status, Problem.LOSS_NEAR, where)
     worst = health.worst
-    # Burrow's WARN means only that the lag did not fall over a few commits. If the lag does not grow either, the
-    # group keeps up, so WARN is not reported as a problem.
+    # Burrow's WARN means only that the lag did not fall over a few commits. If the lag does not grow either, the group
+    # keeps up.
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        # kgtui observed the beginning of the problem if the committed offset still moved after kgtui had read it for
-        # the first time. The first read of the offsets comes up to `_FIRST_READ` seconds after that of the group.
+        # The start was observed if the committed offset moved after kgtui's first read. Offsets are first read up to
+        # `_FIRST_READ` seconds after the group.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

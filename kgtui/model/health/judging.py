@@ -1,32 +1,28 @@
 """Computes health verdicts from polled offsets: by Burrow's rules, or for share groups by a separate rule.
 
-In classic, consumer and streams groups, a change of the committed offset between two polls of kgtui counts as one
-commit, at the time of the second poll. Polling misses some commits. This has these consequences:
+In classic, consumer and streams groups, each offset that changed since the previous poll counts as one commit. Polling
+misses some commits, which has these consequences:
 
 - Repeated commits of the same offset are invisible, so STALL is reported as STOP.
 - The first observed offset was committed at an unknown time. STOP therefore requires that the offset has not changed
-  for as long as a full window of commits takes. This time is computed from the observed time between commits or, if
-  that is not known, from `Watching.commit_interval`.
-- WARN requires at least `Watching.enough` commits with a known lag. Burrow computes the lag of a commit from a log end
-  offset that is up to `Options.offset_refresh` seconds old. kgtui uses a log end offset of about this age for every
-  commit, so that the lags of all commits can be compared, no matter how often the group commits.
+  for as long as a full window of commits takes.
+- WARN requires at least `Watching.enough` commits with a known lag. Each lag is computed from a log end offset that is
+  about `Options.offset_refresh` seconds old, as in Burrow.
 
-Share groups have no commits (KIP-932, KIP-1226). Their rule uses the share-partition start offset (SPSO) and the lag
-that the broker reports. The first condition that applies decides:
+Share groups have no commits (KIP-932, KIP-1226). Their rule uses the share-partition start offset (SPSO) and the
+reported lag. The first condition that applies decides:
 
-1. The lag is not known, or the share partition was never initialized. The verdict is OK. If the lag is not known,
-   worse verdicts stay undecided.
-2. The lag is not above `allowed_lag`. The verdict is OK.
-3. Nothing was acknowledged for longer than `Watching.window` seconds: the SPSO did not move, and the lag did not fall
-   and was always above `allowed_lag`. The verdict is STALL if the group has members, else STOP.
-4. Among the last `intervals` different SPSOs, the SPSO went back, and has not reached its previous value again. The
-   verdict is REWIND.
-5. During the last `Watching.window` seconds, the lag was always above `allowed_lag`, has grown and never fell. In
-   addition, some records that were in the log at the start of this time span are still unread. The verdict is WARN.
-6. None of these conditions applies. The verdict is OK.
+1. The lag is not known, or the share partition was never initialized: OK. Worse verdicts may stay undecided.
+2. The lag is at most `allowed_lag`: OK.
+3. Nothing was acknowledged for longer than `Watching.window` seconds, although the lag was above `allowed_lag`: STALL
+   with members, STOP without.
+4. The SPSO went back, and has not reached its previous value again: REWIND.
+5. For `Watching.window` seconds, the lag was above `allowed_lag`, has grown and never fell. Some records are still
+   unread that were in the log at the start of this time: WARN.
+6. Otherwise: OK.
 
-Condition 5 requires that old records are still unread, because the lag includes records in flight, which were delivered
-but not yet acknowledged. Their number grows with the traffic, even if the group keeps up.
+Condition 5 requires old unread records, because the lag includes records in flight (delivered but not yet
+acknowledged). Their number grows with the traffic, even if the group keeps up.
 """
 
 from __future__ import annotations
@@ -61,19 +57,16 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""Minimum age of the log end offset from which a commit's lag is computed, as a fraction of `Options.offset_refresh`.
+"""Minimum age of a log end offset for the lag of a commit, as a fraction of `Options.offset_refresh`.
 
-The fraction is below 1, because the reads of kgtui are not exactly periodic.
+It is below 1, because kgtui's reads are not exactly periodic.
 """
 
 _USUAL = 12
 """Number of newest reads of a partition from which the usual time between two reads is computed."""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
-"""Values of `PartitionLag.reason` with which a partition is OK although its lag is unknown.
-
-They mean that the group has not read from the partition, or that the topic no longer exists.
-"""
+"""Reasons for an unknown lag (`PartitionLag.reason`) with which a partition is OK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +74,10 @@ class Observed:
     """The last commits of a group in one partition, derived from polled offsets.
 
     Attributes:
-        window: the last commits and log end offsets. The first observed committed offset counts as a commit without a
-            lag, and each later change of the offset counts as a commit.
-        now: time at which kgtui last read the committed offset, in milliseconds since the epoch.
-        moves: number of observed changes of the committed offset.
-        pace: average number of milliseconds between two changes; None if there were fewer than two changes.
+        window: the first observed offset as a commit without lag, each later change as a commit, and log end offsets.
+        now: time of the last read of the committed offset, in epoch milliseconds.
+        moves: number of observed changes of the offset.
+        pace: mean milliseconds between two changes; None with fewer than two.
     """
 
     window: Window
@@ -94,9 +86,9 @@ class Observed:
     pace: float | None
 
     def full_window(self, watching: Watching) -> float:
-        """Return the time that a full window of `Options.intervals` commits takes, in seconds.
+        """Return how many seconds a full window of `Options.intervals` commits takes.
 
-        Until the window is full, the time is estimated from the observed pace or from `Watching.commit_interval`.
+        The time is estimated from the pace until the window is full.
         """
         commits = self.window.commits
         if len(commits) >= watching.rules.intervals:
@@ -113,8 +105,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # The window holds at most `intervals` commits, so older changes of the committed offset are skipped. With
-    # `min_distance`, no change is skipped, because a change can then replace the previous commit.
+    # Older changes do not fit into the window. With `min_distance`, all are needed, because a change can replace the
+    # previous commit.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -123,8 +115,7 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     changes = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # If the newest read lacks the log end offset, the window gets no log end offsets at all, because the lag would be
-    # too small if it were computed from an older one.
+    # If the newest log end offset is missing, the window gets none. An older one would make the lag too small.
     kept = _recent_ends(times, ends, every, options.intervals) if rows and with_end[-1:] == rows[-1:] else ()
     return Observed(Window(ring.window().commits, kept), now, max(changes, 0), pace)
 
@@ -146,13 +137,11 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, intervals: int) -> tuple[int, ...]:
     """Return at most `intervals` log end offsets, about one per `every` milliseconds, and also the newest one.
 
-    Burrow's rules expect log end offsets at this interval. Log end offsets that are too old are left out, because a
-    group that stopped hours ago would otherwise look as if it had just caught up. This happens if older samples were
-    dropped to save memory.
+    Old log end offsets are left out. Otherwise, a group that stopped hours ago would seem to have just caught up.
 
     Args:
         times: times of the reads in milliseconds, ascending.
-        ends: the log end offset at each of these times.
+        ends: log end offset at each of these times.
     """
     kept: list[int] = []
     index = 0
@@ -167,11 +156,11 @@ def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, interval
 def judge_observed(
     row: PartitionLag, samples: Iterable[Sample], watching: Watching
 ) -> tuple[PartitionVerdict, PartitionHealth]:
-    """Return the verdict on a partition of a classic, consumer or streams group, and the health of the partition.
+    """Return the verdict on a partition of a classic, consumer or streams group, and its health.
 
     Args:
-        row: the newest offsets and lag of the partition.
-        samples: kgtui's reads of the partition, oldest first, including the newest one.
+        row: newest offsets and lag.
+        samples: all reads of the partition, oldest first, including the newest.
     """
     observed = observe(samples, watching.rules)
     commits = observed.window.commits
@@ -191,9 +180,9 @@ def judge_observed(
 
 
 def _rate(commits: Sequence[Commit], now: int) -> float | None:
-    """Return how many records per second the group read from its first commit in `commits` until `now`.
+    """Return the mean records per second that the group read since its first commit; None without one.
 
-    Times are in milliseconds since the epoch. None without commits, or if no time has passed.
+    `now` is in epoch milliseconds.
     """
     seconds = (now - commits[0].at) / 1000 if commits else 0.0
     return max(commits[-1].offset - commits[0].offset, 0) / seconds if seconds > 0 else None
@@ -228,9 +217,9 @@ def _of_lagging(observed: Observed, still: float, watching: Watching) -> tuple[S
 
 
 def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
-    """Return an undecided ERR if the lag of a partition is not known, because the partition might be in a bad state.
+    """Return an undecided ERR if the lag is not known, because the partition may be in a bad state.
 
-    The result is empty if the lag is known, or unknown for a reason in `NO_LAG`, because the partition is then OK.
+    Empty for a known lag, and for the reasons in `NO_LAG`.
     """
     if row.lag is not None or not row.reason or row.reason in NO_LAG:
         return ()
@@ -240,12 +229,12 @@ def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
 def judge_share(
     row: PartitionLag, samples: Sequence[Sample], members: int | None, watching: Watching
 ) -> tuple[PartitionVerdict, PartitionHealth]:
-    """Return the verdict on one share partition, and the health of the share partition.
+    """Return the verdict on one share partition, and its health.
 
     Args:
-        row: the newest offsets and lag of the partition.
-        samples: kgtui's reads of the partition, oldest first, including the newest one.
-        members: number of members; None if unknown. The group then counts as having members.
+        row: newest offsets and lag.
+        samples: all reads of the partition, oldest first, including the newest.
+        members: number of members; None counts as at least one.
     """
     known = [sample for sample in samples if sample.position is not None and sample.lag is not None]
     moves = _share_moves(known)
@@ -285,10 +274,7 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return the first observed share-partition start offset (SPSO) and each changed SPSO, in the form of commits.
-
-    The time of such a commit is the time at which kgtui first read this SPSO.
-    """
+    """Return each observed share-partition start offset in the form of a commit, at the time of its first read."""
     moves: list[Commit] = []
     for sample in known:
         if sample.position is not None and (not moves or sample.position != moves[-1].offset):
@@ -309,8 +295,7 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
     """Return whether the lag has grown and never fallen during the last `Watching.window` seconds.
 
-    In addition, some records that were already in the log at the start of this time span must be unread. This is
-    condition 5 (WARN) in the docstring of this module. If the first read is not as old as that, all reads are tested.
+    This is condition 5 (WARN) in the module docstring. If the reads do not go back that far, all are tested.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

@@ -1,7 +1,6 @@
-"""Computes trends and estimates from samples: lag trend, growth of a log, age of unread records, time of data loss.
+"""Computes trends and estimates from samples: lag trend, log growth, age of unread records, time of data loss.
 
-A sample is one read of a partition or group by kgtui. The samples must not contain a gap (a failed read, or a long time
-without reads). The functions return None if there are not enough samples.
+A sample is one read of a partition or group. The samples must have no gap. With too few of them, functions return None.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Two are not enough, because the lag rises between commits and falls with every c
 _NOISE = 0.1
 """A group keeps up if less than this fraction of the new records stays unread.
 
-The fraction is not 0, because even a group that keeps up seems to fall behind between two commits.
+It is not 0, because every group falls behind a little between two commits.
 """
 
 
@@ -38,8 +37,8 @@ class Slope(NamedTuple):
 
     Attributes:
         rate: change per second.
-        error: standard error of the rate; 0 if all samples are on the line.
-        seconds: time between the first and the last sample.
+        error: standard error of the rate.
+        seconds: time from the first to the last sample.
     """
 
     rate: float
@@ -66,10 +65,9 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
 
 
 def drain(lag: float | None, trend: Slope | None) -> float | None:
-    """Return the seconds until the lag is 0 if the trend continues; 0 if there is no lag.
+    """Return the seconds until the lag is 0 if the trend continues; 0 without lag.
 
-    None if the lag or the trend is unknown, or if the lag does not fall. Also None if the lag falls more slowly than
-    twice the standard error of the trend, because this can be a normal fluctuation.
+    None if lag or trend is unknown, or if the lag does not fall by more than two standard errors.
     """
     if lag is None or lag <= 0:
         return None if lag is None else 0.0
@@ -79,14 +77,13 @@ def drain(lag: float | None, trend: Slope | None) -> float | None:
 
 
 def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | None:
-    """Return the age of the first unread record of a partition; None if it cannot be computed.
+    """Return the age of the first unread record of a partition, or None.
 
-    The age comes from the timestamp of the record. If the timestamp is not known, the age is estimated from the
-    samples.
+    It comes from the record's timestamp, or is estimated from the samples.
 
     Args:
-        row: the newest offsets of the partition.
-        samples: samples of the partition; the newest is from the same read as `row`.
+        row: newest offsets of the partition.
+        samples: reads of the partition up to `row`.
     """
     if row.position is None or row.lag is None:
         return None
@@ -97,19 +94,17 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
         estimated = time_lag(row.position, samples)
         reason = "" if times is None else times.reason
         return replace(estimated, reason=reason) if estimated is not None and reason else estimated
-    # The committed offset has moved since the times of the records next to it were searched. The search found the time
-    # at which an earlier record was written. This time makes the estimate more exact.
+    # The committed offset has moved since its record times were searched. The found time of an earlier record makes the
+    # estimate more exact.
     return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
 
 
 def exact_age(written: TimeRange, now: float) -> TimeLag:
-    """Return the age of a record whose timestamp is known to lie in a range.
-
-    If the range is narrow, the result is one age. If it is wide, the result is the lowest and the highest possible age.
+    """Return the age of a record whose timestamp lies in a range: one age, or the lowest and highest possible age.
 
     Args:
-        written: the range that contains the timestamp of the record.
-        now: seconds since the epoch.
+        written: the range of the timestamp.
+        now: epoch seconds.
     """
     youngest, oldest = max(now - written.latest, 0.0), max(now - written.earliest, 0.0)
     if oldest - youngest <= max(1.0, PRECISION * youngest):
@@ -120,11 +115,10 @@ def exact_age(written: TimeRange, now: float) -> TimeLag:
 def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | None = None) -> TimeLag | None:
     """Estimate the age of the record at offset `position` in seconds; 0 if it was not written yet.
 
-    The estimate assumes that the log grows evenly between two samples. If the record is older than the first sample,
-    the age is a lower bound. None if no log end is known.
+    The log is assumed to grow evenly between two samples. The age of a record before the first sample is a lower bound.
 
     Args:
-        known: `(time in milliseconds since the epoch, log end offset at this time)`, before the first sample; or None.
+        known: an earlier `(epoch milliseconds, log end offset)`, or None.
     """
     ends = [(sample.at, sample.log_end) for sample in samples if sample.log_end is not None]
     if not ends:
@@ -142,10 +136,9 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
 
 
 def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
-    """Return by how much an offset grows per second, from points `(milliseconds, offset)`, oldest first.
+    """Return how much an offset grows per second, from points `(milliseconds, offset)`, oldest first.
 
-    An offset that is None is unknown. Only the points after the last unknown offset are used. The result is None if
-    there are fewer than two of these points.
+    Only the points after the last unknown offset count. None with fewer than two of them.
     """
     known: list[tuple[int, int]] = []
     for at, value in reversed(points):
@@ -158,10 +151,9 @@ def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
 
 
 def deletion(samples: Sequence[Sample]) -> float | None:
-    """Return by how many records per second the log start offset grows; None if it grew fewer than two times.
+    """Return how many records per second the log start offset grows; None with fewer than two jumps.
 
-    Retention deletes whole segments, so the log start offset jumps. The rate is measured from the first to the last
-    jump.
+    Retention deletes whole segments, so the offset jumps.
     """
     if not samples or samples[0].log_start == samples[-1].log_start is not None:
         # A log start offset never decreases. If the first and the last one are equal, it has not moved at all.
@@ -172,20 +164,18 @@ def deletion(samples: Sequence[Sample]) -> float | None:
 
 
 def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float | None = None) -> Loss | None:
-    """Estimate the time at which retention will delete unread records, if the group and its producers keep their speed.
+    """Estimate when retention will delete unread records, if the current speeds continue.
 
-    The earlier of two estimates is returned. One compares the retention time with the age of the oldest unread record.
-    The other extrapolates the time at which the log start offset reaches the committed offset. If neither is possible,
-    but `retention.bytes` can delete the records at any time, a loss with the basis `size` is returned.
+    The earlier of two times is used: the oldest unread record reaches the retention time, or the log start reaches the
+    committed offset. The basis is `size` if only `retention.bytes` can delete the records.
 
     Args:
-        row: the newest offsets and lag of the partition.
-        samples: samples of the partition without a gap.
-        retention: retention time of the topic in seconds; None if it is not known or unlimited.
+        row: newest offsets and lag of the partition.
+        samples: reads without a gap.
+        retention: retention time of the topic in seconds; None if unlimited or not known.
 
     Returns:
-        The expected loss. None if there are no unread records, if records are already lost, if the group keeps up with
-        the producers or reads faster than records are deleted, or if no estimate is possible.
+        The expected loss. None if no loss is expected, if records are already lost, or if no estimate is possible.
     """
     if row.position is None or not row.lag or row.lost:
         return None
@@ -224,13 +214,11 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
 
 
 def _falling_behind(moved: float, grown: float | None) -> float | None:
-    """Return the fraction of the new records that stays unread: 1 if nothing is read, 0 or less if the group keeps up.
-
-    None if `grown` is None.
+    """Return the fraction of new records that stays unread: 1 if nothing is read, 0 or less if the group keeps up.
 
     Args:
         moved: growth of the committed offset, in records per second.
-        grown: growth of the log end, in records per second, or None.
+        grown: growth of the log end, in records per second; None leads to None.
     """
     if grown is None:
         return None

@@ -31,14 +31,14 @@ _UNKNOWN = -1
 
 
 class Sample(NamedTuple):
-    """The values that kgtui has read about a group in one partition, in one poll.
+    """The offsets of a group in one partition, in one poll. An unknown offset is None.
 
     Attributes:
-        at: time of the read, in milliseconds since the epoch.
-        position: committed offset or share-partition start offset, or None.
-        log_end: log end offset, or None.
-        log_start: log start offset, or None.
-        lag: lag in records, or None.
+        at: epoch milliseconds.
+        position: committed offset or share-partition start offset.
+        log_end: log end offset.
+        log_start: log start offset.
+        lag: in records.
     """
 
     at: int
@@ -51,9 +51,8 @@ class Sample(NamedTuple):
 class Samples:
     """The samples of one partition, oldest first, in an array with 40 bytes per sample.
 
-    When the array is full, every second sample of its older half is dropped. The samples at which `position` last
-    changed are kept. Without them, the last commits would seem to have happened later than they did, and a group that
-    has stopped would become OK again.
+    A full array drops every second sample of its older half. Samples at which `position` last changed are kept, because
+    a group that has stopped would otherwise become OK again.
     """
 
     __slots__ = ("_rows",)
@@ -85,11 +84,10 @@ class Samples:
         """Append a sample.
 
         Args:
-            at: milliseconds since the epoch; later than all earlier samples.
-            row: the offsets and the lag of the partition in this read.
-            length: maximum number of samples to keep, at least 4.
-            changes: number of newest changes of `Sample.position` that must not be lost. The first sample after each of
-                these changes is never dropped.
+            at: epoch milliseconds; later than all earlier samples.
+            row: offsets and lag of the partition.
+            length: maximum number of kept samples, at least 4.
+            changes: number of last changes of `Sample.position` that must stay in the samples.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
@@ -128,25 +126,22 @@ HOUR = 3600.0
 PERIODS_KEPT = 512
 """Maximum number of periods in a `RebalanceLog`.
 
-A period is the time between two consecutive reads of a group. Consecutive periods without changes are merged, up to one
-minute.
+A period is the time between two reads of a group. Quiet periods are merged, up to one minute.
 """
 
 _QUIET = 60.0
 _PERIOD_FIELDS = 5
 """Number of array elements per period.
 
-The elements are: end of the period in seconds since the epoch, duration in seconds, number of changes of the group
-state, number of rebalances that began, and increase of the group epoch.
+They are: end (epoch seconds), duration (seconds), state changes, started rebalances, and increase of the group epoch.
 """
 
 
 class RebalanceLog:
     """Counts rebalances between consecutive reads, in an array of bounded length.
 
-    A rebalance is detected when the group enters a rebalancing state, or when the group epoch increases. In a group
-    without epochs, a rebalance that begins and ends between two reads is detected because the members, their
-    assignments or the leader have changed.
+    A rebalance shows as a rebalancing state or a larger group epoch. In groups without epochs, changed members or
+    assignments reveal one that began and ended between two reads.
     """
 
     __slots__ = ("_epoch", "_has_epoch", "_is_counted", "_members", "_rows", "_state")
@@ -163,12 +158,11 @@ class RebalanceLog:
         """Add a read of the group.
 
         Args:
-            at: time of the read, in seconds since the epoch.
+            at: epoch seconds.
             state: the group state.
-            epoch: the group epoch; None for groups without epochs.
-            watched: seconds since the previous read. None for the first read, and after a gap, because changes during a
-                gap are not counted.
-            members: hash of the members and their assignments (`membership_signature`); None to compare no members.
+            epoch: group epoch, or None.
+            watched: seconds since the previous read; None for the first read and after a gap.
+            members: hash of members and assignments (`membership_signature`); None to compare no members.
         """
         before, self._state = self._state, state
         was, self._epoch = self._epoch, epoch
@@ -195,12 +189,9 @@ class RebalanceLog:
         del self._rows[: -PERIODS_KEPT * _PERIOD_FIELDS]
 
     def rate(self, now: float) -> RebalanceRate | None:
-        """Return how often the group state and the group epoch changed in the hour before `now`.
+        """Return how often state and epoch changed in the hour before `now` (epoch seconds).
 
-        None if this hour does not contain two reads without a gap between them.
-
-        Args:
-            now: seconds since the epoch.
+        None if the hour has no two reads without a gap between them.
         """
         rows = [self._rows[i : i + _PERIOD_FIELDS] for i in range(0, len(self._rows), _PERIOD_FIELDS)]
         recent = [row for row in rows if row[0] > now - HOUR]
@@ -213,35 +204,32 @@ class RebalanceLog:
 
 
 class ReadHistory:
-    """What kgtui has read about one group, in all polls since it began to watch the group.
+    """kgtui's reads of one group, since it began to watch the group. Memory: at most 50 kB, plus 5 kB per partition.
 
-    A gap is a failed read, or a time without reads that is longer than `watching.gap_after`. No rate is computed across
-    a gap. The memory is at most 5 kB per partition plus 50 kB.
+    A gap is a failed read, or a time without reads longer than `watching.gap_after`. No rate is computed across it.
 
     Args:
-        watching: settings for computing verdicts from the reads.
+        watching: settings for verdicts.
 
     Attributes:
-        length: maximum number of samples per partition. Can be changed; a new value takes effect at the next read.
-        samples: `(topic, partition)` → samples, for all partitions in the newest read of offsets.
-        rows: `(topic, partition)` → committed offset, log offsets and lag, as in the newest read of offsets.
-        series: total lag and number of members over time. An unknown lag is NaN.
-        lag: total lag at the newest successful read of offsets, or None.
-        description: the newest description, or None.
-        state: the newest known state, or None.
-        empty_since: None unless the group is Empty. Otherwise a pair: the time of the first read since which the group
-            has been Empty without a gap, in seconds since the epoch; and whether it might have been Empty even earlier.
-        rebalances: counts how often the group state and the group epoch changed between consecutive reads.
-        gone: True if the group no longer exists.
-        first_at: time of the first successful read in seconds since the epoch, or None.
-        read_at: time of the newest successful read in seconds since the epoch, or None.
+        length: maximum number of samples per partition; can be changed.
+        samples: `(topic, partition)` → samples, for all partitions in the newest read.
+        rows: `(topic, partition)` → newest offsets and lag.
+        series: total lag and number of members over time.
+        lag: newest total lag, or None.
+        description: newest description, or None.
+        state: newest known state, or None.
+        empty_since: None unless Empty; otherwise (epoch seconds of the first Empty read after the last gap, whether the
+            group may have been Empty before).
+        rebalances: counts changes of state and epoch.
+        gone: whether the group no longer exists.
+        first_at: epoch seconds of the first successful read, or None.
+        read_at: epoch seconds of the newest successful read, or None.
         reads: number of reads that succeeded, at least in part.
-        failed: number of reads that failed, completely or in part.
-        steady_since: time of the first read after the newest gap, in seconds since the epoch; None during a gap. Only
-            reads from this time on are used to compute rates.
-        lag_since: time of the oldest read whose total lag can be compared with the newest total lag, in seconds since
-            the epoch. Two total lags can be compared if there is no gap between the reads, and if the lag is known for
-            the same number of partitions. None if the newest total lag is not known.
+        failed: number of reads that failed, at least in part.
+        steady_since: epoch seconds of the first read after the newest gap; None during a gap. Rates begin here.
+        lag_since: epoch seconds of the oldest total lag that can be compared with the newest one, or None. It has no
+            later gap, and the same number of partitions with a known lag.
     """
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:
@@ -276,11 +264,10 @@ class ReadHistory:
         """Add a read of the group. A read that is not later than the previous one is ignored.
 
         Args:
-            at: seconds since the epoch.
-            description: None if the group was not described in this read.
-            offsets: None if they could not be read, or if groups of this kind have no offsets.
-            fault: True if some data of the group could not be read. If it is True and `offsets` is None, this read
-                counts as a gap.
+            at: epoch seconds.
+            description: None if it was not read.
+            offsets: None if they were not read, or if the group has none.
+            fault: whether some data could not be read. Without `offsets`, it begins a gap.
         """
         if self.read_at is not None and at <= self.read_at:
             return
@@ -301,12 +288,10 @@ class ReadHistory:
         self.read_at = at
 
     def set_record_times(self, times: Mapping[TopicPartition, RecordTime]) -> None:
-        """Store the times at which the records next to the newest committed offsets were written.
-
-        Partitions that are not in the newest read of offsets are ignored.
+        """Store when the records next to the newest committed offsets were written.
 
         Args:
-            times: `(topic, partition)` → times of the records next to the committed offset.
+            times: `(topic, partition)` → times. Partitions without newest offsets are ignored.
         """
         for key, found in times.items():
             if key in self.rows:

@@ -20,14 +20,13 @@ OBSERVED = "observed"
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Settings for computing the verdicts on a group and its partitions from polled offsets.
+    """Settings for verdicts from polled offsets.
 
     Attributes:
         rules: Burrow's settings.
-        commit_interval: assumed time between two commits, in seconds, until the actual time is known. The default
-            equals the default value of Kafka's `auto.commit.interval.ms`.
-        gap_after: longest time between two polls of a group, in seconds. A longer time is a gap, across which no rate
-            is computed.
+        commit_interval: assumed seconds between two commits, until known. The default is Kafka's own
+            (`auto.commit.interval.ms`).
+        gap_after: longest time between two polls in seconds. No rate is computed across a longer one.
     """
 
     rules: Options = DEFAULTS
@@ -66,16 +65,15 @@ class Lack(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A verdict that is worse than the reported verdict, and that the polled data can neither confirm nor exclude.
+    """A worse verdict that the polled data can neither confirm nor exclude.
 
     Attributes:
         status: the undecided verdict, such as STOP.
-        lack: kind of data that is missing.
-        needs: how much data is needed: seconds or a number of commits, depending on `lack`.
-        has: how much data there is, in the unit of `needs`.
-        partitions: number of partitions for which the verdict is undecided.
-        why: reason for an unknown lag, such as `forbidden` or `no leader`; `kgtui.model.access.HIDDEN` if brokers might
-            hide offsets; empty if other data is missing.
+        lack: kind of missing data.
+        needs: needed seconds or commits, depending on `lack`.
+        has: available seconds or commits.
+        partitions: number of partitions with this undecided verdict.
+        why: reason for an unknown lag, such as `forbidden`, or `kgtui.model.access.HIDDEN`; otherwise empty.
     """
 
     status: Status
@@ -92,12 +90,10 @@ class TimeLag:
 
     Attributes:
         seconds: the age, or its lowest possible value; 0 if nothing is unread.
-        at_least: True if the record might be older than `seconds`, because it was written before kgtui first read the
-            group, or because the age is not known for some partition.
-        at_most: highest possible age, if the search for the timestamp of the record found only a range of times;
-            otherwise None.
-        exact: True if the age comes from the timestamp of the record, False if it is estimated.
-        reason: why the search for the timestamp of the record found none; empty otherwise.
+        at_least: whether the record may be older.
+        at_most: highest possible age, if only a range of times was found; otherwise None.
+        exact: whether the age comes from the record's timestamp, not from an estimate.
+        reason: why no timestamp was found, or empty.
     """
 
     seconds: float
@@ -109,18 +105,17 @@ class TimeLag:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An expected loss of records: at the current speed of the group, retention will delete them before they are read.
+    """An expected loss: at the current speed, retention will delete records before they are read.
 
     Attributes:
-        seconds: time until the first unread record is deleted, in seconds; 0 for the basis `size`.
-        basis: `retention` (the topic's retention and the age of the oldest unread record), `log start` (the observed
-            movement of the log start offset), or `size` (`retention.bytes` can delete the record at any time).
-        lead: number of records from the log start offset to the committed offset, or None.
-        at_most: True if the loss might come sooner, because the first unread record might be older than estimated.
-        at: time of the loss, in seconds since the epoch; None for the basis `size`.
-        exact: True if `at` is computed from the timestamp of the first unread record, for a group that reads nothing.
-            Retention can delete the record at `at` or later.
-        in_older_half: whether the first unread record is in the older half of the log, by number of records or by age.
+        seconds: time until the first unread record is deleted; 0 for the basis `size`.
+        basis: `retention` (age of the oldest unread record), `log start` (movement of the log start offset) or `size`
+            (`retention.bytes`, at any time).
+        lead: records from the log start offset to the committed offset, or None.
+        at_most: whether the loss may come sooner.
+        at: time of the loss in epoch seconds; None for the basis `size`.
+        exact: whether `at` comes from the record's timestamp. Only for groups that read nothing.
+        in_older_half: whether the first unread record is in the older half of the log.
     """
 
     topic: str
@@ -143,23 +138,22 @@ class Loss:
 
     @property
     def is_near(self) -> bool:
-        """Whether the loss is a problem: it is expected within `NEAR` seconds, and `in_older_half` is true.
+        """Whether the loss is a problem: expected within `NEAR` seconds, and in the older half of the log.
 
-        The second condition is needed for topics that keep records for only a day, because every loss in these topics
-        is expected within `NEAR` seconds. The time of a loss with the basis `size` is unknown, so it is not near.
+        Otherwise, every lag in a topic that keeps records for only a day would be a problem.
         """
         return self.basis != "size" and self.seconds <= self.NEAR and self.in_older_half
 
 
 @dataclass(frozen=True, slots=True)
 class RebalanceRate:
-    """How often the group state and the group epoch changed in the last hour. Changes during gaps are not counted.
+    """How often group state and group epoch changed in the last hour, without gaps.
 
     Attributes:
-        state_changes: number of reads in which the group state differs from that in the previous read.
-        epoch_steps: increase of the group epoch (KIP-848, KIP-932, KIP-1071); None for groups without epochs.
-        rebalances: `epoch_steps`, or the number of observed rebalances if that is larger.
-        seconds: number of seconds in the last hour for which kgtui has watched the group.
+        state_changes: number of reads with a new state.
+        epoch_steps: increase of the group epoch; None for groups without epochs.
+        rebalances: `epoch_steps`, or the number of observed rebalances if larger.
+        seconds: how much of the hour kgtui has watched the group.
     """
 
     state_changes: int
@@ -168,9 +162,9 @@ class RebalanceRate:
     seconds: float
 
     FLAPPING = 6.0
-    """Minimum rebalances per hour of a flapping group. The group must also rebalance at least `FLAPPING_LEAST` times.
+    """Minimum rebalances per hour of a flapping group, which must also rebalance `FLAPPING_LEAST` times.
 
-    The background read of all groups uses a different limit, `FLAPPING_SECONDS` in `kgtui.monitor.trail_rules`.
+    The background read of all groups uses `FLAPPING_SECONDS` in `kgtui.monitor.trail_rules` instead.
     """
     FLAPPING_LEAST = 3
 
@@ -191,12 +185,11 @@ class EmptyPeriod:
     """How long the group has been Empty.
 
     Attributes:
-        seconds: observed time in the state Empty, in seconds.
-        at_least: True if the group was already Empty at the first read, so that `seconds` is a lower bound.
-        expires_in: seconds until the broker can delete the offsets of the group; None if the time is not known, or does
-            not depend on the time at which the group became Empty.
+        seconds: observed time in the state Empty.
+        at_least: whether the group was already Empty at the first read.
+        expires_in: seconds until the offsets can expire; None if unknown or independent of the state.
         after_commit: whether each offset expires a fixed time after its own commit (consumer and streams groups).
-            `expires_in` is then an upper bound, unless offsets were reset while the group was Empty.
+            `expires_in` is an upper bound in this case.
     """
 
     seconds: float
@@ -214,12 +207,12 @@ class EmptyPeriod:
 
 
 class Rewind(NamedTuple):
-    """A decrease of a committed offset, or of a share-partition start offset.
+    """A decrease of a committed offset or share-partition start offset.
 
     Attributes:
-        at: time of the first read of the smaller offset, in seconds since the epoch.
-        before: the larger offset before the decrease.
-        after: the smaller offset, in the read at `at`.
+        at: first read of the smaller offset, in epoch seconds.
+        before: offset before the decrease.
+        after: offset after the decrease.
     """
 
     at: float
@@ -229,21 +222,19 @@ class Rewind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionHealth:
-    """The verdict on the progress of a group in one partition, and the values on which the verdict is based.
+    """The verdict on a group in one partition, with the values behind it.
 
     Attributes:
-        position: committed offset, or share-partition start offset in a share group; None if there is none.
-        still: seconds since the last observed change of `position`. In a share group, seconds for which nothing has
-            been acknowledged while the lag was above the allowed lag.
-        commits: number of commits in the window (the last commits, from which the verdict is computed). In a share
-            group, the first observed start offset and each change of it are counted instead of commits.
-        complete: `commits` as a fraction (0 to 1) of `Options.intervals`. In a share group, the polls with a known lag
-            are counted instead of commits.
-        undecided: verdicts worse than `status` that the polled data can neither confirm nor exclude.
-        subscribed: whether a member subscribes to the topic; None if the subscriptions are not known.
+        position: committed offset or share-partition start offset, or None.
+        still: seconds since the last change of `position`. In a share group, seconds without acknowledgments during a
+            lag.
+        commits: number of commits in the window. In a share group, number of different start offsets.
+        complete: fraction (0 to 1) of `Options.intervals`: commits, or in a share group polls with a known lag.
+        undecided: worse verdicts that cannot be excluded.
+        subscribed: whether a member subscribes to the topic, or None.
         age: age of the first unread record, or None.
-        rate: records per second that the group has read since the first commit in the window; None if not known.
-        rewind: how `position` went back, if the status is REWIND; else None.
+        rate: records per second read since the first commit in the window, or None.
+        rewind: how `position` went back, if the status is REWIND; otherwise None.
     """
 
     topic: str
@@ -266,35 +257,31 @@ class GroupHealth:
     """The health of a group.
 
     Attributes:
-        verdict: the verdict on the group, by the rules of `kgtui.model.health.judging`.
+        verdict: by the rules of `kgtui.model.health.judging`.
         basis: always `observed`, which means polled offsets.
-        worst: the partition with the worst status; of several such partitions, the one with the largest lag. None if
-            every partition is OK.
-        affected: number of partitions that have the same status as `worst`; 0 if every partition is OK.
-        undecided: verdicts worse than `status` that the polled data can neither confirm nor exclude.
-        lag: total lag at the newest read; None if the offsets were never read.
-        trend: change of the lag in records per second, negative if it falls; None with too few reads for a trend.
-        trend_seconds: number of seconds over which the trend was computed; 0 without a trend.
-        trend_error: standard error of the trend, in records per second; 0 without a trend.
-        written: records written per second during `trend_seconds`; 0 without a trend.
+        worst: the worst partition, with the largest lag of several; None if all are OK.
+        affected: number of partitions with the status of `worst`.
+        undecided: worse verdicts that cannot be excluded.
+        lag: newest total lag; None if offsets were never read.
+        trend: change of the lag in records per second, or None.
+        trend_seconds: time that the trend covers; 0 without a trend.
+        trend_error: standard error in records per second; 0 without a trend.
+        written: records written per second during this time; 0 without a trend.
         time_lag: age of the oldest unread record, or None.
-        drain: seconds until the lag is 0 at the current trend; 0 if there is no lag, None if the lag does not fall.
-        lost: number of records that expired before they were read; None if it is not known.
-        loss: the soonest expected loss of records, or None.
-        expiry_reason: why it is not known when unread records expire; empty if it is known, or if every partition is
-            OK.
-        stopped_after: time after which the group stopped, in seconds since the epoch: the time at which the newest
-            consumed record of the partitions without progress was written. None if it is not known.
-        rebalances: rebalances of the last hour; None until the state has been read twice.
-        holding_up: the members that have not reached the target assignment: member id → number of epochs by which the
-            member is behind. The number is None for a static member that left temporarily.
-        empty: how long the group has been Empty; None if it is not Empty.
-        seconds: time from the first to the newest read of the group, in seconds.
-        reads: number of reads of the group that succeeded, at least in part.
-        failed: number of reads of the group that failed, completely or in part.
-        state: group state at the newest read; None if it was never read.
-        read_at: time of the newest successful read in seconds since the epoch, or None.
-        partitions: `(topic, partition)` → health, for every partition.
+        drain: seconds until the lag is 0 at this trend; None if it does not fall.
+        lost: number of records that expired before they were read, or None.
+        loss: soonest expected loss of records, or None.
+        expiry_reason: why it is not known when unread records expire, or empty.
+        stopped_after: when the newest consumed record in stopped partitions was written (epoch seconds), or None.
+        rebalances: in the last hour; None until the state was read twice.
+        holding_up: member id → epochs behind the target assignment; None for an absent static member.
+        empty: how long the group has been Empty; None if it is not.
+        seconds: time from the first to the newest read.
+        reads: number of reads that succeeded, at least in part.
+        failed: number of reads that failed, at least in part.
+        state: newest group state, or None.
+        read_at: newest successful read in epoch seconds, or None.
+        partitions: `(topic, partition)` → health.
     """
 
     verdict: GroupVerdict
@@ -335,10 +322,10 @@ class GroupHealth:
 
     @property
     def lag_grows(self) -> bool | None:
-        """Whether the group leaves so many new records unread that its lag grows; None if there are too few reads.
+        """Whether the lag grows; None with too few reads.
 
-        Even if a group keeps up, its lag rises and falls with the traffic. The lag counts as growing only if the
-        trend is larger than three standard errors, and larger than the fraction `GROWS_BY` of the new records.
+        The trend must exceed three standard errors, and the fraction `GROWS_BY` of the new records. Smaller changes are
+        normal.
         """
         if self.trend is None or self.trend_seconds < self.GROWS_AFTER:
             return None

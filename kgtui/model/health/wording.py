@@ -85,7 +85,7 @@ def loss_when(loss: Loss, clock: Clock | None = None) -> str:
     """Return the time of an expected loss as text: `in about 3 h, 04:12`, `from 01:18:04`, `at any time`.
 
     Args:
-        clock: function that converts the time of the loss to text. If it is None, the time is left out.
+        clock: converts epoch seconds to text; None for a text without a time.
     """
     if loss.basis == "size":
         return "at any time"
@@ -108,14 +108,11 @@ def age(time_lag: TimeLag, at_least: str = "≥ ") -> str:
 
 
 def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None = None) -> str:
-    """Return a text about the expiry of an Empty group's offsets: `offsets may expire in at most 3 h, 04:12`.
-
-    The result is empty if the time is not known.
+    """Return a text such as `offsets may expire in at most 3 h, 04:12`; empty if the time is unknown.
 
     Args:
-        clock: function that converts the time of the expiry to text. If `clock` or `read_at` is None, the time is left
-            out.
-        read_at: time from which `empty.expires_in` counts, in seconds since the epoch.
+        clock: converts epoch seconds to text; None for a text without a time.
+        read_at: start of `empty.expires_in` in epoch seconds; None for a text without a time.
     """
     if empty.expires_in is None:
         return ""
@@ -124,12 +121,9 @@ def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None
 
 
 def local_clock(now: float) -> Clock:
-    """Return a function that converts times to local time as text: `01:18`.
+    """Return a function that converts epoch seconds to local time, such as `01:18`.
 
-    The date is added if a time is at least 12 hours before or after `now`.
-
-    Args:
-        now: current time, in seconds since the epoch.
+    It adds the date to times at least 12 hours away from `now` (epoch seconds).
     """
 
     def clock(at: float, *, seconds: bool = False) -> str:
@@ -156,12 +150,10 @@ def missing(undecided: Undecided) -> str:
 
 
 def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return one line for each reason why some verdicts are not final. `kgtui check` prints these lines.
-
-    A line contains the number of these verdicts, and says which data is missing.
+    """Return lines for `kgtui check` that say why verdicts are not final. Each line counts verdicts with one reason.
 
     Args:
-        groups: health of each group with a verdict.
+        groups: health of each group.
         seconds: how long the groups were watched.
     """
     by_reason: dict[tuple[object, ...], list[Undecided]] = {}

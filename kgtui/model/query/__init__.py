@@ -1,7 +1,7 @@
 """The filter language of the terminal UI and the commands.
 
-`parse` turns a text into a `Query`, which selects groups of a `Snapshot`. `HELP` is the table of all terms
-for the help. RE2 is imported only for filters with a regular expression.
+`parse` turns a text into a `Query`, which selects groups of a `Snapshot`. `HELP` describes all terms. RE2 is imported
+only for filters with a regular expression.
 
 | module | contents |
 |---|---|

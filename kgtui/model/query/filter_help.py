@@ -37,9 +37,8 @@ HELP: tuple[HelpRow, ...] = (
     ),
     HelpRow(
         '"a b"',
-        r"In the terminal UI, quotes or \ protect blanks, commas and colons, and an escape such as \x1b or \u202e "
-        "stands for the character with this code. In a shell, which interprets quotes itself, write a regular "
-        "expression with a dot for each such character.",
+        r"In the terminal UI, quotes or \ protect blanks, commas and colons. Escapes such as \x1b and \u202e stand for "
+        "characters. In a shell, use a regular expression with a dot for each of these characters.",
         "/my.group/",
     ),
 )
@@ -51,10 +50,10 @@ NOTES: tuple[str, ...] = (
 
 
 def help_text(width: int = 16) -> str:
-    """Return the help on filter terms as plain text, with one line per row of `HELP`, and then one line per note.
+    """Return the help on filter terms as plain text, with one line per term and note.
 
     Args:
-        width: number of characters to which the example at the beginning of each row is padded.
+        width: width of the column with examples, in characters.
     """
     rows = [f"  {row.example:<{width}}  {row.term:<12}  {row.meaning}" for row in HELP]
     return "\n".join([*rows, *(f"  {note}" for note in NOTES)])

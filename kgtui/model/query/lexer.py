@@ -1,7 +1,7 @@
 r"""Splits a filter into terms and values.
 
-Blanks separate terms, and commas separate the values of a term. Quotes and `\` remove the special meaning of a
-character. A position is an index into the text of the filter. Error messages use positions to point at a mistake.
+Blanks separate terms, and commas separate values. Quotes and `\` remove the special meaning of a character. A position
+is an index into the filter, so that error messages can point at a mistake.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ class Value:
 
     Attributes:
         text: the value without quotes and escapes, or a regular expression.
-        start: position of the value's first character in the filter.
-        end: position after the value's last character.
+        start: position of the first character in the filter.
+        end: position after the last character.
         regex: whether the value is a regular expression between slashes.
-        quoted: whether a part of the value was quoted or escaped. Some terms accept any text as a quoted value, but
-            only certain texts as a value without quotes.
-        wild: positions in `text` at which a character is a wildcard.
+        quoted: whether a part of the value was quoted or escaped. Some terms accept unknown values only in quotes.
+        wild: positions of wildcards in `text`.
     """
 
     text: str
@@ -49,7 +48,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """A term that is split into negation, key and values. The parser then checks whether the key and values are valid.
+    """A term that is split into negation, key and values, which are not checked yet.
 
     `key` is None for a term about the group id. `start`, `end` and `key_start` are positions in the filter.
     """
@@ -243,10 +242,9 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
     """Return a value as it is written in a filter, with as few escapes as possible.
 
     Args:
-        wild: positions in `text` at which a character is a wildcard. At all other positions, the characters `*`, `?`
-            and `%` are escaped. None if the value cannot have wildcards; these characters are then not escaped.
-        first: whether the term begins with this value. If so, a leading `!` and the first `:` in the value are escaped,
-            because they have a special meaning at the beginning of a term.
+        wild: positions of wildcards in `text`. All other `*`, `?` and `%` are escaped. None for values without
+            wildcards, in which these characters need no escape.
+        first: whether the value is at the beginning of a term, where `!` and `:` have a special meaning.
     """
     if not text:
         return '""'

@@ -28,8 +28,7 @@ _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 def parse(text: str) -> Query:
     """Parse a filter. An empty filter selects every group.
 
-    Raises `QueryError` if the filter is wrong. The error contains the position and length of the mistake, and a text
-    about what was expected.
+    Raises `QueryError` if the filter is wrong, with position and length of the mistake, and what was expected.
     """
     terms: list[Term] = []
     order: list[SortKey] = []

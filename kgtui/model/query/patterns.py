@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LARGE_PROGRAM = 5_000
-"""`re2.Set` is used only for regular expressions whose RE2 `programsize` is at most this number.
+"""Maximum RE2 `programsize` of regular expressions for which `re2.Set` is used.
 
-Matching with a set is faster than searching with a compiled expression. However, a set with a larger expression can
-need so much memory that RE2 reports an error.
+A set is faster than a compiled expression, but RE2 can run out of memory for a larger one.
 """
 
 
@@ -66,9 +65,9 @@ def _glob_matcher(text: str, wild: frozenset[int]) -> Callable[[str], object]:
 
 @lru_cache(maxsize=64)
 def fuzzy_matcher(word: str) -> Callable[[str], object]:
-    """Return a function that takes a lower-case text, and returns a truthy value if it matches `word`.
+    """Return a function that returns a truthy value for lower-case texts that match `word`.
 
-    A text matches if it contains the letters of `word` in the same order, with any other characters in between.
+    `pst` matches `payments.settle`: all letters occur in the same order, with any characters in between.
     """
     steps = "".join(f"[^{re.escape(char)}]*+{re.escape(char)}" for char in word.lower())
     return re.compile(steps, re.DOTALL).match
@@ -76,10 +75,12 @@ def fuzzy_matcher(word: str) -> Callable[[str], object]:
 
 @lru_cache(maxsize=64)
 def regex_matcher(source: str) -> Callable[[str], object]:
-    """Return a function that takes a text, and returns a truthy value if RE2 finds the expression in the text.
+    """Return a function that returns a truthy value if RE2 finds the expression in a text.
 
-    Case is ignored, unless the expression contains `(?-i)`. Raises `PatternError` if RE2 rejects the expression. The
-    returned function raises `UnicodeEncodeError` if the text contains a lone surrogate.
+    Case is ignored without `(?-i)`. The function raises `UnicodeEncodeError` for a text with a lone surrogate.
+
+    Raises:
+        PatternError: RE2 rejects the expression.
     """
     import re2
 

@@ -1,6 +1,6 @@
 """Parsed filters, which select and sort the groups of a snapshot.
 
-A filter tests 1,000 groups at a time, so that the terminal UI can handle key presses while 100,000 groups are tested.
+A filter tests 1,000 groups at a time, so that the terminal UI can handle key presses in between.
 """
 
 from __future__ import annotations
@@ -34,13 +34,10 @@ if TYPE_CHECKING:
 
 
 class FilterCache:
-    """Caches the group ids that matched the terms about group ids in the last filter.
+    """Caches the group ids that matched the id terms of the last filter.
 
-    The ids are cached per `Listing`, which is a combination of type, protocol, state and coordinator. They are reused
-    if the next filter has the same terms, or if the user has only added letters to a word of the last filter.
-
-    The cached ids of a listing are dropped as soon as the snapshot has a different sequence of ids for this listing.
-    Sequences are compared by identity, so a snapshot must replace a sequence of ids instead of modifying it.
+    They are reused if the next filter has the same terms, or longer words. A snapshot must replace a changed sequence
+    of ids, because sequences are compared by identity.
     """
 
     def __init__(self) -> None:
@@ -50,34 +47,31 @@ class FilterCache:
         """Drop the cached ids that the next filter cannot use.
 
         Args:
-            lists: listing → current ids of the groups with this listing. If this sequence has been replaced since the
-                last filter, the cached ids of the listing are dropped.
-            terms: the terms about group ids in the next filter. Without such terms, all cached ids are dropped.
+            lists: listing → current group ids. Cached ids of a replaced sequence are dropped.
+            terms: id terms of the next filter. Without them, all cached ids are dropped.
         """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
-        """Return `(group ids that must be tested, terms with which they must be tested)`.
-
-        If every id that matches the new filter also matched the previous filter (`IdTerm.within`), return the cached
-        ids and only the new terms, which the previous filter did not have. Otherwise, return `ids` and `terms`.
+        """Return `(group ids to test, terms to test)`: the cached ids and only the new terms, if the cache can be used.
 
         Args:
             ids: all group ids with this listing.
-            terms: the terms about group ids in the new filter.
+            terms: id terms of the new filter.
         """
         kept = self._kept.get(listing)
+        # The cache can be used if every id that matches the new filter also matched the last filter.
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
             return ids, terms
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Store the group ids that matched all terms about group ids.
+        """Store the group ids that matched all id terms.
 
         Args:
             ids: all group ids with this listing.
-            terms: the terms about group ids in the filter.
-            passed: the ids that matched all terms.
+            terms: id terms of the filter.
+            passed: ids that matched all terms.
         """
         self._kept[listing] = (ids, terms, passed)
 
@@ -147,13 +141,12 @@ class Query:
         return frozenset(need for part in parts for need in part.needs)
 
     def limited(self, known: Collection[Need]) -> Query:
-        """Return this filter without its sort order, and without terms whose data was not read.
+        """Return this filter without sort order, and without terms whose data was not read.
 
-        A group that does not match the returned filter cannot match this filter either. Therefore, no more data needs
-        to be read for such a group.
+        A group that does not match it needs no further reads, because it cannot match this filter.
 
         Args:
-            known: the kinds of data that were read, besides the list of groups.
+            known: kinds of data that were read, besides the list of groups.
         """
         allowed = frozenset(known)
         return Query(tuple(t for t in self.terms if isinstance(t, IdTerm | ListingTerm) or t.needs <= allowed))
@@ -161,8 +154,7 @@ class Query:
     def matches(self, group: str, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> bool:
         """Return whether the filter selects a group.
 
-        If the value that a term needs is not known, the term matches only if it contains `unknown`, as `lag:unknown`
-        does.
+        A term about an unknown value matches only if it contains `unknown`, such as `lag:unknown`.
 
         Args:
             marked: ids of the groups that the user has marked.
@@ -176,9 +168,8 @@ class Query:
     def matches_event(self, event: Event, snapshot: Snapshot) -> bool:
         """Return whether the filter selects the group of an event.
 
-        The type, protocol, state and coordinator of the group come from the event. All other values come from the
-        snapshot. If the group no longer exists, terms about these other values do not match. An event about a broker
-        matches only a filter without terms.
+        Type, protocol, state and coordinator come from the event, all other values from the snapshot. Without terms,
+        every event is selected; with terms, no event of a broker.
         """
         if not self.terms:
             return True
@@ -211,14 +202,12 @@ class Query:
         size: int = SLICE,
         cache: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
-        """Return the matching groups as a dictionary: listing → sorted group ids.
-
-        This is a generator, which yields None after each slice of `size` groups.
+        """Return listing → sorted ids of the matching groups, as a generator that yields after each slice.
 
         Args:
             marked: ids of the groups that the user has marked.
-            cache: contains the matches of the last filter. They are replaced with the matches of this filter. None for
-                no cache.
+            size: number of groups per slice.
+            cache: matches of the last filter, which this filter replaces; None for no cache.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()
@@ -237,10 +226,10 @@ class Query:
         return chosen
 
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
-        """Return `(number of searched candidates, number of all candidates)`.
+        """Return `(searched candidates, all candidates)`, as numbers of groups.
 
-        A candidate is a group that matches all terms about the type, protocol, state, coordinator and id, as far as
-        these values are known. A candidate counts as searched if all data that the other terms need was read.
+        A candidate may match the terms about type, protocol, state, coordinator and id. It counts as searched if the
+        data for all remaining terms was read.
         """
         return run_at_once(self.search_steps(snapshot))
 
@@ -264,7 +253,7 @@ class Query:
         return known, every
 
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
-        """Return `(listing, group ids, undecided terms)` for each listing whose groups can match the filter.
+        """Return `(listing, group ids, undecided terms)` for each listing whose groups can match.
 
         Undecided terms are about a type or state that the broker did not list. They must be tested for each group.
         """

@@ -39,10 +39,9 @@ class Range:
     """A range of numbers, including both ends.
 
     Attributes:
-        low: smallest number in the range; None if the range has no lower bound.
-        high: largest number in the range; None if the range has no upper bound.
-        unknown: True for the word `unknown` instead of a range. It stands for every number that is not known. `low` and
-            `high` are then None.
+        low: smallest number; None without a lower bound.
+        high: largest number; None without an upper bound.
+        unknown: True for the word `unknown` instead of a range, as in `lag:unknown`.
     """
 
     low: float | None = None
@@ -53,8 +52,7 @@ class Range:
         """Return whether a number is in the range; None if that cannot be decided.
 
         Args:
-            at_least: True if the exact number is not known, but is at least `value`. The range `unknown` contains every
-                such number.
+            at_least: whether `value` is only a lower bound. The range `unknown` contains every lower bound.
         """
         if self.unknown:
             return at_least

@@ -1,7 +1,6 @@
 """The catalog of sort keys: the values by which groups can be sorted.
 
-To add a sort key, add an entry to `SORT_KEYS`. The parser then accepts it, the tree of groups can be sorted by it, and
-the help and the README contain it.
+To add one, add an entry to `SORT_KEYS`. The parser, the tree, the help and the README use this catalog.
 """
 
 from __future__ import annotations
@@ -25,16 +24,14 @@ class SortKeyEntry(NamedTuple):
     """One way to sort groups.
 
     Attributes:
-        value: function that takes a snapshot and a group id, and returns the value; None if it is unknown. Groups with
-            an unknown value come last.
-        needs: the data that must be read before the value is known, besides the list of groups.
-        cycled: whether the user can select this sort key by pressing `s` in the terminal UI.
-        largest_first: whether the largest value comes first if the sort key was selected by pressing `s`.
-        in_summary: name of the attribute of `Summary` (the result of the background read of a group) that contains the
-            same value; empty if there is none. Reading the attribute is faster than calling `value`.
-        newer_in: name of the attribute of `Snapshot` (`details` or `offsets`) that contains the groups that kgtui has
-            read in full. Such a read can be newer than the summary. Therefore, `value` is called for these groups, and
-            `in_summary` is used for all others. Empty if `in_summary` is empty.
+        value: takes a snapshot and a group id, and returns the value; None sorts last.
+        needs: data that must be read first, besides the list of groups.
+        cycled: whether key `s` in the terminal UI selects this sort key.
+        largest_first: whether key `s` sorts the largest value first.
+        in_summary: attribute of `Summary` (stored by the background read) with the same value, or empty. It is faster
+            than `value`.
+        newer_in: attribute of `Snapshot` with groups that were read in full, for which `value` is called: `details` or
+            `offsets`. Empty without `in_summary`.
     """
 
     value: Callable[[Snapshot, str], float | str | None]

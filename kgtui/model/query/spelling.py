@@ -25,9 +25,9 @@ MOST = 3
 """Maximum number of similar names that are suggested to the user."""
 
 _COMPARED = 100
-"""Maximum number of names that difflib compares with one text. Comparing 100,000 names would take too long.
+"""Maximum number of names that difflib compares with one text. 100,000 names would take too long.
 
-Only the names that have the most pairs of adjacent characters in common with the text are compared.
+These names share the most pairs of adjacent characters with the text.
 """
 
 _CUTOFF = 0.7
@@ -37,8 +37,7 @@ _CUTOFF = 0.7
 def similar_names(texts: Iterable[str], names: Iterable[str]) -> list[str]:
     """Return at most `MOST` names that are similar to one of the texts, the most similar first.
 
-    A name is also similar if only one of its parts (words between punctuation) is similar to a text, or to a part of a
-    text.
+    It is enough if one part of the name is similar: `setle` → `payments.settle`.
     """
     return run_at_once(similar_steps(texts, names))
 
@@ -91,10 +90,9 @@ _OPERATORS = ("AND", "OR", "NOT")
 
 
 def operator_hint(query: Query) -> str:
-    """Return a hint for the user about AND, OR or NOT in the filter; empty if the filter contains none of these words.
+    """Return a hint for the user about AND, OR or NOT in the filter; empty if none of them occurs.
 
-    The filter language has no such operators. It searches for these words in group ids, and can find groups that the
-    user did not mean: `a AND b` finds group ids with `a`, `and` and `b`.
+    The filter language has no operators: `a AND b` finds group ids with `a`, `and` and `b`.
     """
     words = [one.text for term in query.terms if isinstance(term, IdTerm) for one in term.any_of if one.kind == "word"]
     word = next((operator for operator in _OPERATORS if operator in words), None)
@@ -113,8 +111,7 @@ def operator_hint(query: Query) -> str:
 def likely_meant(query: Query) -> Query | None:
     """Return the filter that the user probably meant; None if `query` contains no known mistake.
 
-    Known mistakes are comparisons such as `lag>100`, and the words AND, OR and NOT. AND is removed, OR is replaced with
-    a comma, and NOT with `not:`.
+    Examples: `lag>100` → `lag:101+`, `a AND b` → `a b`, `a OR b` → `a,b`, `NOT a` → `not:a`.
     """
     text = query.describe()
     meant = _NOT.sub("not:", _AND.sub(" ", _COMPARISON.sub(_term, text)))
@@ -144,13 +141,10 @@ def _alternatives(found: re.Match[str]) -> str:
 
 
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
-    """Return the filter that the user probably meant; None if nothing in `query` looks like a mistake.
+    """Return the filter that the user probably meant; None without a likely mistake. Yields after each slice of groups.
 
-    The mistakes that `likely_meant` knows are corrected. In addition, a topic, client, host or member name that does
-    not exist in the snapshot is replaced. For example, if no topic is named `payments`, but some topic names begin with
-    it, `topic:payments` becomes `topic:payments%`. If no topic name contains it, the most similar topic name is used.
-
-    This is a generator, which yields None after each slice of groups.
+    In addition to `likely_meant`, it replaces names that do not exist in the snapshot: `topic:payments` →
+    `topic:payments%`, or the most similar topic.
     """
     meant = likely_meant(query)
     terms = list((meant or query).terms)

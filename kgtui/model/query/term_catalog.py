@@ -28,10 +28,9 @@ class Number(NamedTuple):
     """A number of one group that a term compares with a range.
 
     Attributes:
-        applies: whether the group can have such a number; None if that is unknown. For example, it is False for the
-            time since a group became Empty, if the group is not Empty.
-        value: the number; None if it is unknown.
-        at_least: whether the true number might be larger than `value`.
+        applies: whether the group can have the number, or None. For example, only Empty groups have an Empty time.
+        value: the number, or None.
+        at_least: whether the true number may be larger.
     """
 
     applies: bool | None
@@ -41,14 +40,14 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TermKey:
-    """The catalog entry of a filter term of the form `key:value`.
+    """The catalog entry of a filter term `key:value`.
 
     Attributes:
         meaning: which groups the term selects, for the help and the README.
-        example: a filter that contains the term and needs no quotes in a shell.
-        values: the accepted values; empty if every text or number is accepted.
-        needs: the data that must be read before the term can be evaluated, besides the list of groups.
-        heading: the term as the help shows it. If it is empty, the help shows `key:`.
+        example: a filter with the term that needs no quotes in a shell.
+        values: accepted values; empty if every text or number is accepted.
+        needs: data that must be read first, besides the list of groups.
+        heading: term as the help shows it; empty for `key:`.
     """
 
     key: str
@@ -68,16 +67,13 @@ class FuzzyKey(TermKey):
 class ListingKey(TermKey):
     """The catalog entry of a term about data in the list of groups, such as `state:`.
 
-    A `Listing` is a combination of type, protocol, state and coordinator. If it contains the data that the term needs,
-    the term has the same result for all groups with this listing.
+    It is tested once per `Listing` (type, protocol, state and coordinator), if this contains the data.
 
     Attributes:
-        of_listing: function that takes a snapshot and a listing, and returns the texts to compare with the values of
-            the term. It returns None if the broker does not list these texts.
-        of_group: function that is called if the listing lacks the text. It takes a snapshot and a group id, and returns
-            the text from the description or the summary, or None. `of_group` itself is None if only listings contain
-            the text.
-        quoted: whether the term also accepts values that are not in `values`, if they are in quotes.
+        of_listing: takes a snapshot and a listing, and returns the texts to compare; None if not listed.
+        of_group: takes a snapshot and a group id, if the listing lacks the text, and returns the text or None. None if
+            only listings contain the text.
+        quoted: whether values that are not in `values` are accepted in quotes.
     """
 
     of_listing: Callable[[Snapshot, Listing], tuple[str, ...] | None] = field(kw_only=True)
@@ -87,12 +83,10 @@ class ListingKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class NameKey(TermKey):
-    """The catalog entry of a term about names from the description or the offsets of a group, such as `topic:`.
-
-    The values of the term can contain wildcards.
+    """The catalog entry of a term about names of a group, such as `topic:`. Values can contain wildcards.
 
     Attributes:
-        names: function that takes a snapshot and a group id, and returns the names; None if some were not read.
+        names: takes a snapshot and a group id, and returns the names; None if some were not read.
     """
 
     names: Callable[[Snapshot, str], tuple[str, ...] | None] = field(kw_only=True)
@@ -100,19 +94,17 @@ class NameKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class NumberKey(TermKey):
-    """The catalog entry of a term that selects groups by a number, such as `lag:`, whose values are ranges (`lag:1k+`).
+    """The catalog entry of a term about a number, whose values are ranges, such as `lag:1k+`.
 
     Attributes:
-        units: units that the ranges can have: `COUNT_UNITS` or `TIME_UNITS`.
-        number: function that takes a snapshot and a group id, and returns the number.
-        in_summary: name of the attribute of `Summary` (the result of the background read of a group) that contains the
-            same number; empty if there is none. Reading the attribute is faster than calling `number`.
-        newer_in: name of the attribute of `Snapshot` (`details` or `offsets`) that contains the groups that kgtui has
-            read in full. Such a read can be newer than the summary. Therefore, `number` is called for these groups, and
-            `in_summary` is used for all others. Empty if `in_summary` is empty.
-        searched_without_value: whether `Query.searched` counts a group as searched even if its number is unknown. This
-            concerns only groups that can have the number (`Number.applies` is True). It is False only for `empty:`: if
-            kgtui did not see a group become Empty, it cannot decide whether the group matches.
+        units: units of the ranges: `COUNT_UNITS` or `TIME_UNITS`.
+        number: takes a snapshot and a group id, and returns the number.
+        in_summary: attribute of `Summary` (stored by the background read) with the same number, or empty. It is faster
+            than `number`.
+        newer_in: attribute of `Snapshot` with groups that were read in full, for which `number` is called: `details` or
+            `offsets`. Empty without `in_summary`.
+        searched_without_value: whether `Query.searched` counts groups whose number is unknown. False only for `empty:`,
+            because kgtui may not have seen when a group became Empty.
     """
 
     units: Mapping[str, int] = field(kw_only=True)
@@ -127,8 +119,7 @@ class FlagKey(TermKey):
     """The catalog entry of a term with the value `yes` or `no`, such as `marked:`.
 
     Attributes:
-        holds: function that takes a snapshot, a group id and the ids of the marked groups, and returns whether the
-            group matches the value `yes`.
+        holds: takes a snapshot, a group id and the marked ids, and returns whether `yes` matches.
     """
 
     holds: Callable[[Snapshot, str, Collection[str]], bool] = field(kw_only=True)
@@ -276,9 +267,9 @@ TERMS: tuple[TermKey, ...] = (
     ),
     NumberKey(
         "timelag",
-        "Age of the oldest unread record. For the selected group, groups with a suspected problem and in kgtui check, "
-        "it is computed from the record's timestamp, if the timestamps in the log do not decrease. For other groups in "
-        "view it is estimated, and for groups out of view it is a lower bound.",
+        "Age of the oldest unread record. For the selected group, for suspected problems and in kgtui check, it comes "
+        "from the record's timestamp. For other groups in view it is estimated, and for groups out of view it is a "
+        "lower bound.",
         "timelag:5m+",
         needs=_WATCHING,
         units=TIME_UNITS,

@@ -1,7 +1,7 @@
 """The terms of a filter. Each term is evaluated for a group.
 
-The result is True or False, or None if a value that the term needs is not known. A filter selects a group only if the
-results of all terms are True. If the result of a term is None, the result of the negated term is None, too.
+The result is None if a needed value is not known. A filter selects a group only if all terms are True. A negated term
+also stays None.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class IdMatch:
     """One alternative of a term about the group id.
 
     Attributes:
-        kind: `word` if the id must contain `text`, `regex` if `text` is a regular expression, or `fuzzy` if the id must
-            contain the letters of `text` in this order.
+        kind: `word` (the id contains `text`), `regex`, or `fuzzy` (the id contains the letters of `text` in this
+            order).
     """
 
     kind: str
@@ -100,10 +100,9 @@ class IdTerm:
             return self._filter(ids, [_tolerant(matcher) for matcher in matchers])
 
     def within(self, other: IdTerm) -> bool:
-        """Return True if it is certain that every group id that matches this term also matches the other term.
+        """Return True if every id that matches this term certainly matches the other term, too.
 
-        It is certain if both terms are equal. It is also certain if each term is a single word, and the word of this
-        term contains the word of the other term.
+        This holds for equal terms, and for a longer word: `payments` is within `pay`.
         """
         if self == other:
             return True
@@ -134,11 +133,11 @@ def _tolerant(match: Callable[[str], object]) -> Callable[[str], object]:
 class ListingTerm:
     """A term about the type, protocol, state, kind or coordinator of a group.
 
-    If the `Listing` contains this value, the term is evaluated once for all groups with the same listing.
+    If the `Listing` contains the value, the term is evaluated once for all groups with this listing.
 
     Attributes:
-        key: the key of a `ListingKey`, such as `state`.
-        any_of: patterns for the value. The term is true if one of them matches, or, if it is negated, if none matches.
+        key: key of a `ListingKey`, such as `state`.
+        any_of: patterns. One must match, or none if the term is negated.
     """
 
     key: str
@@ -157,8 +156,7 @@ class ListingTerm:
     def of_group(self, group: str, snapshot: Snapshot) -> bool | None:
         """Return whether the term is true for one group; None if that is not known.
 
-        If the listing lacks the value, the value comes from the description or the summary of the group. If these lack
-        it, too, only a term with the value `unknown` is true, such as `state:unknown`.
+        An unknown value matches only the word `unknown`, as in `state:unknown`.
         """
         read = self._entry.of_group
         if read is None:
@@ -185,12 +183,11 @@ class ListingTerm:
 
 @dataclass(frozen=True, slots=True)
 class NameTerm:
-    """A term about names from the description or the offsets of a group, such as its topics.
+    """A term about names of a group, such as its topics.
 
     Attributes:
-        key: the key of a `NameKey`, such as `topic`.
-        any_of: patterns for the names. The term is true if one of them matches a name, or, if it is negated, if none
-            of them matches any name.
+        key: key of a `NameKey`, such as `topic`.
+        any_of: patterns. One must match a name, or none if the term is negated.
     """
 
     key: str
@@ -239,11 +236,11 @@ class NameTerm:
 
 @dataclass(frozen=True, slots=True)
 class NumberTerm:
-    """A term that compares a number of a group, such as its lag, with ranges.
+    """A term that compares a number of a group with ranges.
 
     Attributes:
-        key: the key of a `NumberKey`, such as `lag`.
-        any_of: the ranges. The term is true if one of them contains the number, or, if it is negated, if none does.
+        key: key of a `NumberKey`, such as `lag`.
+        any_of: ranges. One must contain the number, or none if the term is negated.
     """
 
     key: str
@@ -262,8 +259,7 @@ class NumberTerm:
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
         """Return whether the term is true for a group; None if that is not known.
 
-        It is not known if the number was not read. It is also not known if only a lower bound of the number was read,
-        and the exact number could be inside or outside of the ranges.
+        For example, a lag of at least 7 may be inside or outside of `lag:5..10`.
         """
         applies, value, at_least = self._entry.number(snapshot, group)
         answer = applies if applies is not True else self._holds(value, at_least)
@@ -274,8 +270,8 @@ class NumberTerm:
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
-        # Fast path: for nearly all groups, the number is taken from the summary that the background read has stored.
-        # Groups in `newer` were also read in full. Such a read can be newer than the summary.
+        # Fast path: most numbers come from the summaries of the background read. Groups in `newer` were also read in
+        # full, possibly later.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
         if is_lag and snapshot.hides_topics:
