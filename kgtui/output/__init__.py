@@ -1,20 +1,19 @@
-"""Writes groups as tables, JSON, CSV and Markdown, for commands and the incident export.
+"""Writes groups as tables, JSON, CSV and Markdown.
 
-Of kgtui's other packages, this one imports only `kgtui.model`. Tables are for people, so characters that could control
-a terminal are escaped. JSON and CSV are for programs, and contain every id unchanged. An unknown value is never written
-as 0. It is `null` in JSON, an empty cell in CSV, and one of the marks of `kgtui.output.marks` in a table.
+Tables are for people: control characters are escaped. JSON and CSV are for programs: ids are unchanged. An unknown
+value is `null` in JSON, an empty cell in CSV, and `–`, `?` or `x` in a table.
 
 | module | contents |
 |---|---|
 | `group_list` | output of `kgtui ls` |
 | `group_details` | output of `kgtui show` |
-| `check_results` | output of `kgtui check`: table, JSON and CSV |
+| `check_results` | output of `kgtui check` |
 | `event_list` | output of `kgtui events` |
-| `export_file` | writes the incident export to a file, in one of several formats |
-| `incident` | the incident export: data about one group for an incident report, without secrets |
+| `export_file` | writes the incident export to a file |
+| `incident` | the incident export: data about one group, without secrets |
 | `formats` | the list of formats, and encoding as JSON and CSV |
 | `table` | aligned tables of plain text |
-| `marks` | symbols that tables show for a missing value: `–`, `?`, `x` |
+| `marks` | symbols for a missing value: `–`, `?`, `x` |
 """
 
 from __future__ import annotations
@@ -28,10 +27,9 @@ if TYPE_CHECKING:
 
 
 def redirect_to_devnull(stream: TextIO) -> None:
-    """Discard the buffer of a stream, and everything that is written to the stream from now on.
+    """Discard the buffer of a stream, and all later output to it.
 
-    Call this function when the program that reads the stream has exited, as in `kgtui ls | head -1`. Otherwise, the
-    interpreter would fail to flush the stream at exit, print an error, and change the exit code.
+    Call this when the reader has exited, as in `kgtui ls | head -1`. Otherwise, Python prints an error at exit.
     """
     with contextlib.suppress(OSError, ValueError):
         devnull = os.open(os.devnull, os.O_WRONLY)

@@ -37,13 +37,11 @@ class CheckResults:
     """The health verdicts to print.
 
     Attributes:
-        snapshot: a snapshot with the health of every group that was watched.
         ids: ids of the groups to print, in this order.
-        counts: verdict → number of checked groups with this verdict, including groups that are not printed.
-        failed: whether the verdict on any checked group is at least as bad as `fail_on`, or any of these groups has
-            lost records or will lose records soon.
+        counts: verdict → number of groups, including groups that are not printed.
+        failed: whether a group has a verdict of at least `fail_on`, or loses records.
         fail_on: the mildest verdict that counts as a failure (`--fail-on`).
-        seconds: how long the groups were watched, in seconds.
+        seconds: how long the groups were watched.
         interval: time between two reads, in seconds.
         coverage: how many brokers answered, and how many groups could be read.
         faults: what could not be read, and why.
@@ -73,10 +71,9 @@ def _cells(snapshot: Snapshot, group: str) -> list[str]:
 
 
 def as_json(results: CheckResults) -> bytes:
-    """Encode the verdicts as JSON. Durations are in seconds.
+    """Encode the verdicts as JSON, with durations in seconds.
 
-    The top-level keys are the same as in the JSON of `kgtui ls`. The additional key `check` contains a summary, such as
-    the number of groups per verdict.
+    The keys are those of `kgtui ls`, plus `check`: a summary such as the number of groups per verdict.
     """
     snapshot = results.snapshot
     groups = [as_object(JSON_FIELDS, snapshot, group) for group in results.ids]
@@ -109,10 +106,10 @@ def trend_text(trend: float | None) -> str:
 
 
 def notes(health: GroupHealth, group_type: str | None) -> list[str]:
-    """Return phrases for the column WHY: the reason for the verdict, then other problems, the most urgent ones first.
+    """Return phrases for the column WHY: the reason for the verdict, then other problems, the most urgent first.
 
     Args:
-        group_type: type of the group; None if unknown. Some phrases are worded differently for share groups.
+        group_type: None if unknown. Some phrases differ for share groups.
     """
     now = health.read_at or 0.0
     clock = local_clock(now)
@@ -144,11 +141,9 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
 
 
 def severe_problem(health: GroupHealth) -> Problem | None:
-    """Return the problem of a group whose records were lost or will soon be lost; None if there is no such problem.
+    """Return a severe problem that the verdict ignores, such as lost records; None if there is none.
 
-    The result is also None if the verdict is already an error. This function finds what the verdict does not cover:
-    Burrow's rules, which determine the verdict, judge only whether a group makes progress, not whether it loses
-    records.
+    Burrow's rules, which determine the verdict, do not judge losses.
     """
     from kgtui.model.health.judged import judgment_of_health
     from kgtui.model.judgment import NOT_READ, GroupStatus
@@ -160,9 +155,9 @@ def severe_problem(health: GroupHealth) -> Problem | None:
 
 
 def verdict_text(health: GroupHealth) -> str:
-    """Format a verdict: `OK`, `WARN`, `GONE`, a kind of error such as `STOP`, or a severe problem such as `LOST`.
+    """Format a verdict: `OK`, `WARN`, `GONE`, an error such as `STOP`, or a severe problem such as `LOST`.
 
-    A `?` is appended if a worse verdict could not be ruled out.
+    `OK?` means that a worse verdict could not be ruled out.
     """
     problem = severe_problem(health)
     if problem is not None:

@@ -24,10 +24,9 @@ _MAX_WIDTH = 36
 
 
 class EventTableWriter:
-    """Formats events as lines of one table, which begins with a header. Call `lines` whenever new events arrive.
+    """Formats events as lines of one table. Call `lines` whenever new events arrive.
 
-    A value that is wider than its column makes the column wider for the lines that follow, up to `_MAX_WIDTH`. Columns
-    never become narrower.
+    A wide value widens its column for all later lines, up to `_MAX_WIDTH`.
     """
 
     def __init__(self) -> None:

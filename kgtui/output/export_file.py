@@ -1,6 +1,6 @@
 """Writes the incident export of a group to a file that only its owner can read.
 
-To add a format, add an entry to `EXPORTS`. The Export dialog of the terminal UI offers all entries.
+To add a format, add an entry to `EXPORTS`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,9 @@ class Export(NamedTuple):
     """A format of the incident export.
 
     Attributes:
-        key: key that the user presses in the Export dialog to choose the format.
-        title: name of the format.
+        key: key that chooses the format in the Export dialog.
         suffix: suffix of the file name, without the dot.
-        encode: function that takes the dict that `kgtui.output.incident.incident` returns, and returns the contents of
-            the file.
+        encode: converts the result of `incident.incident` to the contents of the file.
     """
 
     key: str
@@ -47,12 +45,11 @@ EXPORTS: dict[ExportFormat, Export] = {
 
 
 def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
-    """Write an incident export to a new file with mode 0600, and return the path of the file.
+    """Write an incident export to a new file with mode 0600, and return its path.
 
     Args:
-        folder: folder of the file; it is created if it does not exist.
-        found: the data that `kgtui.output.incident.incident` returns.
-        form: format of the file.
+        folder: is created if it does not exist.
+        found: the result of `kgtui.output.incident.incident`.
 
     Raises:
         OSError: the file cannot be written.
@@ -77,8 +74,7 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
 def file_stem(group: str) -> str:
     """Return a file name for a group, without suffix, that is valid on every system.
 
-    If the group id is long, or contains characters other than `A-Za-z0-9._-`, the file name contains a hash of the id,
-    so that the file names of two groups differ.
+    Examples: `payments` → `kgtui-payments`; `a/b` → `kgtui-a_b-` and a hash of the id.
     """
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", group[:200])[:60].strip("._-")
     if plain == group:

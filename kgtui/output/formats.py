@@ -32,10 +32,10 @@ VERSION = 1
 def document(
     cluster: ClusterInfo, taken_at: float, coverage: Coverage, groups: Sequence[object], faults: Iterable[Fault]
 ) -> dict[str, Any]:
-    """Return the JSON document with a list of groups. All commands that print groups use these keys.
+    """Return the JSON document of every command that prints groups.
 
     Args:
-        taken_at: time of the data, in seconds since the epoch.
+        taken_at: in seconds since the epoch.
         coverage: how many brokers answered, and how many groups could be read.
         groups: one JSON object per group.
         faults: what could not be read, and why.
@@ -82,9 +82,9 @@ _UNSAFE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e0fff]"
 )
-"""Matches characters that are allowed in JSON, but are invisible or control a terminal.
+"""Characters that JSON allows, but that are invisible or control a terminal.
 
-These are DEL and the C1 controls, bidi controls, zero-width and format characters, line separators, and surrogates.
+DEL, C1 and bidi controls, zero-width characters, line separators, and surrogates.
 """
 
 
@@ -96,11 +96,10 @@ def _utf16(char: str) -> tuple[int, ...]:
 def json_bytes(value: object, *, one_line: bool = False) -> bytes:
     r"""Encode a value as JSON in UTF-8, with a line feed at the end.
 
-    Characters that are invisible or control a terminal are escaped, such as `\u202e`. Lone surrogates are escaped too,
-    because UTF-8 cannot encode them. An id contains them if Python has decoded invalid UTF-8 (`surrogateescape`).
+    Invisible and control characters, such as `\u202e`, and lone surrogates are escaped.
 
     Args:
-        one_line: whether to write the value without line breaks and indentation.
+        one_line: whether to omit line breaks and indentation.
     """
     import json
 

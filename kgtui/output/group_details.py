@@ -40,7 +40,7 @@ def as_csv(snapshot: Snapshot, groups: Sequence[str]) -> bytes:
 
 
 def as_text(snapshot: Snapshot, group: str, *, wide: bool = False) -> str:
-    """Format a group as text: header, members, partitions, and the configs that were set for the group.
+    """Format a group as text: header, members, partitions, and configs.
 
     Args:
         wide: whether to show more columns, and all configs.

@@ -37,10 +37,9 @@ class GroupList:
         coverage: how many brokers answered, and how many groups could be read.
         faults: what could not be read, and why.
         members: whether members were read.
-        lag: whether offsets were read, so that the lag is known.
-        repeated: whether more lists follow (`--watch`). Each JSON document is then written in one line.
-        earlier: group id → time at which the printed values were read, in seconds since the epoch. It contains only the
-            groups whose newest read failed.
+        lag: whether offsets were read.
+        repeated: whether more lists follow (`--watch`). If so, each JSON document is one line.
+        earlier: group id → epoch seconds of an older read, for groups whose newest read failed.
     """
 
     snapshot: Snapshot
@@ -102,10 +101,7 @@ WRITERS: dict[Format, Callable[[GroupList], str | bytes]] = {
 
 
 def _data(groups: GroupList) -> list[Sequence[Any]]:
-    """Return one list for each field in `LISTED` (the fields in JSON and CSV), with one value per group.
-
-    The values of a field are None if the data that the field needs was not read.
-    """
+    """Return one list per field in `LISTED`, with one value per group; None for values that were not read."""
     snapshot, faults = groups.snapshot, groups.snapshot.group_faults
     columns = GroupColumns(snapshot, groups.ids)
     nothing: list[Any] = [None] * len(groups.ids)

@@ -1,8 +1,6 @@
 """Exports data about one group for an incident report, as JSON or Markdown.
 
-The export also contains the brokers, and the other groups that have a topic in common with this group.
-
-Sensitive values, user names in URLs, and the values of keys such as `password` are removed.
+Secrets are removed: sensitive configs, user names in URLs, and values of keys such as `password`.
 """
 
 from __future__ import annotations
@@ -43,12 +41,9 @@ MAX_CHARACTERS = 300
 def incident(snapshot: Snapshot, group: str, *, version: str, command_config: str | None = None) -> dict[str, Any]:
     """Return the incident export of a group as a dict that can be encoded as JSON.
 
-    It contains all known data about the group, the brokers, and the other groups that have a topic in common with it.
-
     Args:
-        group: group id. If the group is no longer listed, its last description is exported.
-        version: version of kgtui.
-        command_config: path of the file with client properties, for the exported command line of Kafka's tool.
+        group: group id. A group that is no longer listed is exported from its last description.
+        command_config: file with client properties, for the exported command line of Kafka's tool.
     """
     whole = _listed(snapshot, group)
     listing = whole.groups.get(group)
@@ -75,10 +70,7 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot that lists the group. If the group is gone, its listing is made from its last description.
-
-    If there is no description either, the snapshot is returned unchanged.
-    """
+    """Return a snapshot that lists the group. The listing of a deleted group comes from its last description."""
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot
@@ -141,11 +133,9 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 
 
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
-    """Return the other groups that have a topic in common with this group; None if its topics are not known.
+    """Return the other groups on the same topics; None if the group's topics are unknown.
 
-    The key `groups` has the id, state and lag of at most `MAX_NEIGHBORS` of these groups, and the key `count` has the
-    number of all of them. The key `swept` has two numbers: how many groups kgtui has read, and how many groups the
-    cluster has.
+    At most `MAX_NEIGHBORS` are listed; `count` has the number of all.
     """
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics or () if summary is not None else ())
@@ -163,10 +153,7 @@ def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
 
 
 def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a copy of nested JSON values, with the function `change` applied to every text.
-
-    The function is applied to the keys of objects too, because they can be ids.
-    """
+    """Return a copy of nested JSON values, with `change` applied to every text and every key."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -196,10 +183,7 @@ def markdown(found: dict[str, Any]) -> str:
 
 
 def code(value: object) -> str:
-    """Format a value as a Markdown code span. None and an empty text become `–`; a long value is cut off.
-
-    The code span begins and ends with more backticks than the value contains in a row.
-    """
+    """Format a value as a Markdown code span. None and an empty text become `–`; a long value is cut off."""
     if value is None or value == "":
         return marks.NONE
     text = visible(str(value)[: MAX_CHARACTERS + 1])

@@ -1,7 +1,4 @@
-"""The symbols that a table shows instead of a missing value.
-
-`–` means that there is no value, `?` that the broker did not report it, and `x` that access was denied.
-"""
+"""The symbols for a missing value in a table: `–` no value, `?` not reported by the broker, `x` access denied."""
 
 from __future__ import annotations
 
@@ -44,11 +41,11 @@ def count(value: int | None, fault: Fault | None = None) -> str:
 
 
 def lag(value: int | None, lower_bound: bool | int, fault: Fault | None = None) -> str:
-    """Return a total lag as text, with `≥` for a lower bound, or the mark for an unknown lag.
+    """Return a total lag as text, such as `120` or `≥120`, or the mark for an unknown lag.
 
     Args:
-        value: the total lag; None if it is unknown.
-        lower_bound: nonzero or True if the lag of some partitions is unknown, or may be hidden.
+        value: the total lag; None if unknown.
+        lower_bound: nonzero or True if the lag of some partitions is unknown.
         fault: why the group could not be read; None if it could be read.
     """
     if value is None:
@@ -62,21 +59,21 @@ def text(value: str | None) -> str:
 
 
 def cell(field: Field[Row], unread: str, *row: Row.args, **named: Row.kwargs) -> str:
-    """Return the text of one table cell: the value of a field, or the mark for a missing value.
+    """Return the text of a table cell: the value of a field, or the mark for a missing value.
 
     Args:
-        unread: the mark to use if the value could not be read.
+        unread: the mark for a value that could not be read.
         row, named: arguments of `field.text`, such as a snapshot and a group id.
     """
     return or_mark(field.text(*row, **named), field.missing, unread)
 
 
 def or_mark(text: str, missing: Missing, unread: str) -> str:
-    """Return `text`; if `text` is empty or `?`, return the mark for a missing value.
+    """Return `text`; if it is empty or `?`, return the mark for a missing value.
 
     Args:
-        missing: what it means that the field has no value.
-        unread: the mark to use if the value could not be read.
+        missing: why the field can have no value.
+        unread: the mark for a value that could not be read.
     """
     if text and text != NO_ANSWER:
         return text

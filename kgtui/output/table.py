@@ -34,12 +34,9 @@ def columns_of(fields: Iterable[Field[Row]]) -> list[Column]:
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: str = "", header: bool = True) -> str:
-    """Format a table with one line per row, without trailing blanks.
-
-    Control characters are escaped. The widths of texts are measured in terminal cells.
+    """Format a table with one line per row, without trailing blanks. Control characters are escaped.
 
     Args:
-        indent: text at the start of each line.
         header: whether to write the titles of the columns.
     """
     lines: list[Sequence[str]] = [[column.title for column in columns]] if header else []

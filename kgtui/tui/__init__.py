@@ -1,10 +1,7 @@
 """The terminal UI lets the user search, inspect and change groups.
 
-It shows snapshots of the cluster. A monitor (a task that polls the brokers in the background) publishes them.
-
-Of kgtui's other packages, this package imports `monitor`, `actions`, `history`, `insights`, `lake`, `output`, `model`,
-`config`, `errors`, and the `GroupAdmin` interface of `admin`. Only `commands` imports this package, and no other
-package imports Textual.
+It shows snapshots of the cluster, which a monitor publishes: a task that polls the brokers. No other package imports
+Textual.
 
 | module | contents |
 |---|---|
@@ -34,7 +31,6 @@ package imports Textual.
 
 import os
 
-# Textual reads TEXTUAL_FPS (frames per second) when it is imported. The effect of a pressed key can appear up
-# to two frames later. Two frames take 33 ms at Textual's default of 60 frames per second, but only 8 ms at 250 frames
-# per second.
+# Must be set before Textual is imported. The effect of a key can appear two frames later: after 33 ms at 60 frames
+# per second (Textual's default), after 8 ms at 250.
 os.environ.setdefault("TEXTUAL_FPS", "250")

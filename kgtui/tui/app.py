@@ -49,14 +49,11 @@ The process gets SIGHUP when an SSH connection is lost.
 TERMINAL_CHECK_INTERVAL = 1.0
 """Time between two checks whether the terminal was closed, in seconds.
 
-The checks are necessary because a process gets no SIGHUP if the closed terminal is not its controlling terminal.
+The checks are needed because kgtui gets SIGHUP only from its controlling terminal.
 """
 
 UNFINISHED_DELETES_DELAY = 1.0
-"""Delay between opening a cluster and searching the audit log for unfinished deletions, in seconds.
-
-A deletion is unfinished if kgtui ended before it wrote the result of the deletion to the audit log.
-"""
+"""Seconds from opening a cluster to searching the audit log for deletions that have no result."""
 
 
 class KgtuiApp(CrashReportingApp):
@@ -225,7 +222,8 @@ class KgtuiApp(CrashReportingApp):
     def _deleted(self, results: Results | None) -> None:
         """Remove the deleted groups from the monitor, poll the brokers immediately, and unmark all groups.
 
-        `results` is None if the user has closed the delete dialog without deleting groups.
+        Args:
+            results: None if the user has deleted nothing.
         """
         if results is None or self.session.monitor is None:
             return

@@ -1,6 +1,6 @@
-"""The rows in lists of events. If a group has many events, its older events share one row.
+"""The rows in lists of events.
 
-Without these shared rows, the events of a group that rebalances every few seconds would fill the whole list.
+Older events of one group share a row, so that a group that rebalances often does not fill the list.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 
 class EventRow(NamedTuple):
-    """One row of a list of events. It shows one event, or several events of one group.
+    """One row of a list of events: one event, or several events of one group.
 
     Attributes:
-        event: the event; in a row of several events, the newest event.
-        folded: for a row of several events, (kind of event, number of events of this kind), the most frequent kind
-            first. Empty for a row of one event.
+        event: the event; in a shared row, the newest one.
+        folded: (kind, number of events), the most frequent first; empty for a single event.
     """
 
     event: Event
@@ -65,8 +64,7 @@ def _counted(kind: str, number: int) -> str:
 def event_rows(events: Iterable[Event], rows_per_group: int) -> list[EventRow]:
     """Return the rows for a list of events, in the order of the events.
 
-    Each of the first `rows_per_group` events of a group has its own row. If the group has at least two further events,
-    all of these share one row. An event of a broker always has its own row.
+    Each of the first `rows_per_group` events of a group has its own row. All further events of the group share a row.
     """
     events = list(events)
     of_group = Counter(event.group for event in events)

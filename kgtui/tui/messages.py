@@ -30,10 +30,10 @@ class GroupSelected(Message):
 
 
 class GroupOpened(Message):
-    """The user has opened a row of the tree with enter or a double click.
+    """The user has opened a row of the tree with Enter or a double click. The screen should focus the group's panes.
 
-    The screen should then focus the panes of the group. If `group` is None, the user has opened the row of the cluster,
-    and the screen should focus the page of the cluster.
+    Attributes:
+        group: id of the group; None for the row of the cluster.
     """
 
     def __init__(self, group: str | None) -> None:
@@ -42,7 +42,7 @@ class GroupOpened(Message):
 
 
 class ActionRequested(Message):
-    """The user has clicked a key in the footer. The screen should run the action of this key.
+    """The user has clicked a key in the footer. The screen should run its action.
 
     Attributes:
         action: id of the action in `kgtui.tui.screen_actions.table`.
@@ -70,11 +70,7 @@ class DeleteRequested(Message):
 
 
 class RecordingOpened(Message):
-    """The user has opened a recording. The app should show it on a new screen, which covers that of the live cluster.
-
-    Attributes:
-        session: the session of the recording.
-    """
+    """The user has opened a recording. The app should show it on a new screen."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()

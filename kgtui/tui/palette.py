@@ -66,7 +66,7 @@ class GroupCommands(MainScreenProvider):
     """
 
     async def search(self, query: str) -> Hits:
-        """Yield a command for each group whose id contains the query, but at most `MAX_GROUPS`, the shortest id first.
+        """Yield a command for each group whose id contains the query, the shortest ids first.
 
         A query with fewer than two characters finds no groups.
         """

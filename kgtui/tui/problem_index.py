@@ -17,23 +17,17 @@ if TYPE_CHECKING:
     from kgtui.model.summary import Summary
 
 JUDGED_PER_SLICE = 200
-"""Number of groups that are judged before other tasks of the event loop can run. It takes about 1 ms.
-
-To judge a group means to determine its status (such as OK or WARN) and its problem.
-"""
+"""Number of groups whose status and problem are determined before other tasks can run. It takes about 1 ms."""
 
 STORED_PER_SLICE = 4_000
-"""Maximum number of judgments that are stored before other tasks can run. It must be a multiple of `JUDGED_PER_SLICE`.
+"""Maximum number of judgments that are stored before other tasks can run: a multiple of `JUDGED_PER_SLICE`.
 
-In a cluster with 100,000 groups, it takes at most 10 ms to store this many judgments.
+Storing them takes at most 10 ms in a cluster with 100,000 groups.
 """
 
 
 SORTED_AT_MOST = 2_000
-"""Maximum number of groups with the same problem that are sorted by the time when the problem began, and by lag.
-
-If more groups have the problem, they are sorted by name. Sorting this many groups by time takes at most 3 ms.
-"""
+"""If more groups have the same problem, they are sorted by name, because sorting by time would take too long."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,14 +35,11 @@ class Problems:
     """The groups that had a problem when this object was created.
 
     Attributes:
-        version: number that changes whenever the problem or status of a group changes. It does not change if only the
-            time or reason of a problem changes.
-        groups: problem → sorted ids of the groups with this problem. The most severe problem comes first.
-        judgments: group id → newest judgment (status and problem of the group). `ProblemIndex` keeps this mapping
-            current, so it lacks groups whose problem has ended since this object was created.
+        version: changes whenever the problem or status of a group changes.
+        groups: problem → sorted ids of the groups with this problem, the most severe first.
+        judgments: group id → newest status and problem. Ended problems are removed from it.
         hidden: ids of groups whose problem the user has acknowledged.
-        summaries: group id → values of the newest background read of the group. The lag in them decides the order of
-            groups with the same problem.
+        summaries: group id → newest lag and other values of the group.
     """
 
     version: int = 0
@@ -72,10 +63,7 @@ class Problems:
     def worst_first(self) -> Iterator[tuple[str, Judgment]]:
         """Yield (group id, judgment) of the groups that need attention, the most severe problem first.
 
-        Groups with the same problem are sorted by the time when the problem began, the newest first, and groups with
-        the same time by lag, the largest first. If more than `SORTED_AT_MOST` groups have the same problem, they are
-        sorted by name instead, because this is faster. Groups in `hidden` and unused groups (`ONLY_COUNTED`) are left
-        out.
+        Of groups with the same problem, the newest problem comes first. Hidden problems are left out.
         """
         for kind in self.groups:
             groups = self.visible(kind) if kind not in ONLY_COUNTED else ()
@@ -121,17 +109,17 @@ class ProblemIndex:
     def problems(self, hidden: Iterable[str] = ()) -> Problems:
         """Return the groups with a problem. Later calls of `steps` change only the attribute `judgments` of the result.
 
-        `hidden` are the ids of the groups whose problem the user has acknowledged.
+        Args:
+            hidden: ids of the groups whose problem the user has acknowledged.
         """
         groups = {kind: self._groups[kind] for kind in Problem if kind in self._groups}
         summaries = {} if self._newest is None else self._newest.summaries
         return Problems(self._version, groups, self._judgments, frozenset(hidden), summaries)
 
     def steps(self, snapshot: Snapshot) -> Generator[None, None, None]:
-        """Judge the groups that have changed since the previous snapshot, and update the index.
+        """Judge the groups that have changed since the previous snapshot, in steps, so that other tasks can run.
 
-        The generator yields after every `JUDGED_PER_SLICE` groups, so that other tasks can run. It stops early if
-        `steps` is called for a newer snapshot meanwhile.
+        The generator ends early if `steps` is called for a newer snapshot.
         """
         self._newest = snapshot
         faults = {node: broker.fault for node, broker in snapshot.brokers.items() if broker.fault is not None}

@@ -29,8 +29,7 @@ class RecentEvents:
     """In a replay, the events of the last hour before the displayed poll.
 
     Args:
-        position: the displayed time in the recording; None for a live cluster. For a live cluster, nothing is read,
-            because its snapshots already contain the events.
+        position: the displayed time in the recording; None for a live cluster, for which nothing is read.
     """
 
     def __init__(self, position: ReplayPosition | None) -> None:
@@ -41,9 +40,9 @@ class RecentEvents:
         self._reading = False
 
     def start_reading(self) -> bool:
-        """Return True if the displayed poll has changed since the last read. The caller must then call `read`.
+        """Return whether the displayed poll has changed since the last read. If so, the caller must call `read`.
 
-        Return False on a live cluster, and while the events are being read.
+        The result is False while the events are being read.
         """
         if self._reading or self._position is None or self._read_at == self._position.at:
             return False
@@ -69,10 +68,7 @@ class RecentEvents:
             self._reading = False
 
     def with_events(self, snapshot: Snapshot) -> Snapshot:
-        """Return a copy of the snapshot with the events that `read` has read from the recording.
-
-        Return the snapshot unchanged for a live cluster, and if `read` has found no events.
-        """
+        """Return a copy of the snapshot with the events from the recording, if there are any."""
         if self._position is None or not self._events:
             return snapshot
         return replace(snapshot, events=self._events)

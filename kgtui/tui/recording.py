@@ -30,8 +30,7 @@ _log = logging.getLogger(__name__)
 FIRST_ERRORS_WAIT = 0.7
 """Time for which `Recording.begin` waits for an error of the recorder, in seconds.
 
-Most errors that prevent a recording occur within this time. An example is that a different process is recording into
-the same folder.
+Most errors occur within this time, for example if another process is recording into the folder.
 """
 
 LAST_WRITE_TIMEOUT = 10.0
@@ -42,12 +41,7 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 @cache
 def missing_library() -> str:
-    """Return the name of a Python package that recordings need and that is not installed.
-
-    Return an empty string if no package is missing.
-
-    The packages are not imported for this check, because importing them takes long.
-    """
+    """Return the name of a Python package that recordings need and that is not installed; empty if there is none."""
     return next((name for name in ("deltalake", "pyarrow") if find_spec(name) is None), "")
 
 
@@ -78,11 +72,9 @@ def default_folder(session: Session) -> Path:
 class Recording:
     """Records the cluster of a session, in this process and with the connections of the session.
 
-    While it is recording, `session.recording` is this object.
-
     Args:
-        notify: shows a message to the user; the second argument says whether the message is a warning.
-        on_change: called without arguments after the recording has ended, also after an error.
+        notify: shows a message to the user; the second argument is True for a warning.
+        on_change: called after the recording has ended, also after an error.
     """
 
     def __init__(
@@ -170,12 +162,12 @@ def recording_mark(session: Session) -> tuple[str, str] | None:
 
 
 class LakeChoice(NamedTuple):
-    """The lake (folder with recordings) from which a session reads recordings and findings.
+    """The folder (lake) from which a session reads recordings and findings.
 
     Attributes:
-        path: path or URI of the lake. The lake does not have to exist.
+        path: path or URI of the lake, which does not have to exist.
         reason: why the session uses this lake, in a few words.
-        chosen: whether the user has chosen the lake. If not, `path` is the default folder for recordings.
+        chosen: whether the user has chosen the lake. If not, it is the default folder.
     """
 
     path: LakePath
@@ -184,10 +176,9 @@ class LakeChoice(NamedTuple):
 
 
 def lake_of(session: Session) -> LakeChoice:
-    """Return the lake (folder with recordings) of a session.
+    """Return the folder (lake) with the recordings of a session.
 
-    This is the lake of the open recording. If no recording is open, it is the lake that kgtui is writing, else the lake
-    in the environment variable KGTUI_LAKE, else the default folder for recordings.
+    In this order: the open recording, the recording that is being written, KGTUI_LAKE, the default folder.
     """
     if session.lake is not None:
         return LakeChoice(session.lake, "the open recording")
@@ -217,14 +208,14 @@ def _path_of(named: str) -> LakePath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FindingsRead:
-    """The findings in a lake's gold tables (written by `kgtui pipeline`), or the error that occurred when reading them.
+    """The findings in gold tables (written by `kgtui pipeline`), or the error that occurred when reading them.
 
     Attributes:
-        gold: reads the lake's gold tables; None if the folder is no lake.
+        gold: reads the gold tables; None if the folder contains no recording.
         insights: the findings; None after an error.
         cluster: id of the recorded cluster; None if unknown.
-        error: message of the error; empty if the findings have been read.
-        recorded: whether the folder is a lake, even if it has no gold tables yet.
+        error: empty if the findings have been read.
+        recorded: whether there is a recording, even without gold tables.
     """
 
     gold: Gold | None = None
@@ -266,10 +257,9 @@ def recorded_span(path: str) -> tuple[float, float]:
 
 
 def disappeared_at(session: Session, group: str) -> float | None:
-    """Return the time of the first recorded poll at which a group no longer existed, in seconds since the epoch.
+    """Return the time of the first recorded poll without the group, in seconds since the epoch; None if unknown.
 
-    Return None if this time is unknown, or if there is no readable recording of the session's cluster. Reading a
-    recording can take seconds.
+    Reading the recording can take seconds.
     """
     path = lake_of(session).path
     if not is_lake(path):

@@ -69,7 +69,7 @@ class ReplayPosition(Protocol):
     """The displayed time in a recording. The methods raise `KgtuiError` if the recording cannot be read.
 
     Attributes:
-        playing: playing speed as a multiple of real time; None while stopped.
+        playing: speed as a multiple of real time; None while stopped.
     """
 
     playing: float | None
@@ -92,9 +92,9 @@ class ReplayPosition(Protocol):
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next poll at which a group changed, or to the previous one if `back` is true.
+        """Move to the next poll at which more than the offsets of a group changed; backward if `back` is true.
 
-        Return False if there is no such poll. Polls at which only offsets changed are skipped.
+        Return False if there is no such poll.
         """
         ...
 
@@ -152,10 +152,9 @@ class ClusterLabel:
     Attributes:
         name: the configured name, or the bootstrap addresses.
         bootstrap: addresses `host:port`, separated by commas.
-        color: background color of the name in Textual's notation; None for a color of the theme.
+        color: background color in Textual's notation; None for a color of the theme.
         environment: a label such as `PROD`; empty if there is none.
-        command_config: path of the client properties file. Kafka commands that kgtui shows to the user contain it as
-            `--command-config`. None if there is no such file.
+        command_config: file for `--command-config` in Kafka commands that kgtui shows; or None.
     """
 
     name: str
@@ -172,7 +171,7 @@ class ClusterChoice:
     Attributes:
         name: the configured name, and the argument of `Session.open_cluster`.
         bootstrap: addresses `host:port`, separated by commas.
-        color: background color of the name in Textual's notation; None for a color of the theme.
+        color: background color in Textual's notation; None for a color of the theme.
         environment: a label such as `PROD`; empty if there is none.
         read_only: whether kgtui must not change this cluster.
     """
@@ -192,33 +191,25 @@ class Session:
         target: name, addresses and color of the cluster.
         monitor: polls the cluster. If it is None, the start screen asks for a cluster.
         admin: reads and changes the cluster, for actions such as delete.
-        read_only: whether kgtui must not change the cluster. Actions that change it are then not offered.
         filter: filter expression at the start.
-        ui: the table `[ui]` of `config.toml`. Options on the command line have replaced values in it.
+        ui: the table `[ui]` of `config.toml`, with command-line options applied.
         keymap: action id → configured keys, separated by commas.
         presets: name → saved filter expression.
-        themes_folder: folder of the user's own themes.
         state_folder: folder of backups, audit log, recordings, exports and crash reports.
-        config_file: path of the configuration file. The file does not have to exist.
-        mouse: whether kgtui handles the mouse. If not, the terminal handles it, for example to select text.
-        display: settings for symbols, text and times; None for the default settings. Without a UTF-8 locale, the app
-            draws only ASCII characters in any case.
-        open_address: opens a session on an address that the user typed. Raises `KgtuiError` if the address is invalid
-            or no broker answers.
+        config_file: path of the configuration file, which does not have to exist.
+        mouse: whether kgtui, and not the terminal, handles the mouse.
+        display: settings for symbols, text and times; None for the defaults.
+        open_address: opens a session on an address. Raises `KgtuiError` if no broker answers.
         open_demo: starts the demo cluster and opens a session on it.
-        failed_attempts: (address, reason) of each address that did not answer before the start screen appeared.
-        clusters: the configured clusters.
-        open_cluster: opens a session on the cluster with this name, even if no broker answers. Raises `KgtuiError` if
-            its configuration is invalid.
+        failed_attempts: (address, reason) of each address that did not answer at the start.
+        open_cluster: opens a configured cluster by name. Raises `KgtuiError` if its configuration is invalid.
         close: closes the connections after the app has switched to another session.
         replay_position: position in the replayed recording; None on a live cluster.
         lake: folder of the replayed recording; None on a live cluster.
-        open_recording: opens a session that replays a recording. The arguments are the folder, and a time that the user
-            typed (empty for the end of the recording). Raises `KgtuiError` if folder or time is invalid.
-        live_session: the session of the live cluster from which this recording was opened. The live cluster is still
-            polled.
-        warnings: sentences about the cluster's configuration that the user should read.
-        monitor_task: the task of `monitor.run()`, if it was started before the app; canceled when the app ends.
+        open_recording: opens a folder at a typed time. Raises `KgtuiError` if one is invalid.
+        live_session: the live session from which this recording was opened.
+        warnings: sentences about the configuration that the user should read.
+        monitor_task: the task of `monitor.run()`, if it was started before the app.
         recording: the recording that kgtui is writing now.
     """
 
@@ -255,12 +246,10 @@ class Playback:
     """The state of the replay actions of one screen.
 
     Attributes:
-        session: the session of the screen.
         speed: playing speed, as a multiple of real time.
         worker: plays the recording; None while stopped.
         remembered: time saved with key `m` for a comparison, in seconds since the epoch.
-        last_opened: session of the recording that was last opened from this screen. The dialog that opens a recording
-            proposes this recording's folder, and the recorded time that was last displayed.
+        last_opened: the recording that was last opened; the dialog proposes its folder and time.
     """
 
     session: Session

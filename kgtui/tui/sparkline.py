@@ -18,11 +18,10 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
     """Draw one vertical bar per value, and return the lines from top to bottom.
 
-    The value 0 is drawn as the lowest bar, and NaN as a blank.
+    0 is drawn as the lowest bar, and NaN as a blank.
 
     Args:
-        values: the values, from left to right. Each bar is one terminal cell wide.
-        rows: number of lines.
+        values: from left to right, one per terminal cell.
         top: value whose bar fills all lines.
     """
     ramp = ASCII if text.display_settings().ascii else BLOCKS
@@ -34,12 +33,10 @@ def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
 
 
 def bar(value: float, top: float, width: int) -> str:
-    """Return a horizontal bar as text; empty if `value` is not above 0.
-
-    A value above 0 has a visible bar, even if it is tiny.
+    """Return a horizontal bar as text, for example `███▌`; empty if `value` is not above 0.
 
     Args:
-        top: the bar of this value, and of each larger value, has the full length.
+        top: value whose bar has the full length.
         width: the full length in terminal cells.
     """
     if value <= 0 or top <= 0:
@@ -52,9 +49,9 @@ def bar(value: float, top: float, width: int) -> str:
 
 
 def scale_of(largest: float) -> float:
-    """Return the value for which a bar has its full length: `largest`, rounded up to a number such as 15, 20 or 30.
+    """Return the value of a full bar: `largest`, rounded up to a number such as 15, 20 or 30.
 
-    Because of the rounding, most small changes of the largest value change no other bar. If `largest` is 0, return 0.
+    Because of the rounding, small changes of the largest value do not change the other bars.
     """
     if largest <= 0:
         return 0.0

@@ -67,9 +67,7 @@ def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
 async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
     """Show what happened to groups whose deletion has no result in the audit log, because kgtui ended too early.
 
-    kgtui checks in the cluster whether these groups still exist, and adds the result to the audit log. In a read-only
-    session, this function does nothing, because such a session must not write to the audit log. After an error, the
-    next start of kgtui tries again.
+    The missing results are added to the audit log. In a read-only session, nothing is done.
     """
     if session.admin is None or session.read_only:
         return

@@ -1,8 +1,7 @@
 """Format numbers, ages and times, and make text from a cluster safe for the terminal.
 
-Every string from a cluster (group, member, topic, client, host, error message) passes through this module. It escapes
-characters that could control the terminal. The escaped string becomes `Text`, because Textual parses a `str` as markup,
-and the id of a group can be `[/red]`.
+Every string from a cluster passes through this module. Control characters are escaped. The result becomes `Text`,
+because Textual would parse the group id `[/red]` as markup.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ class DisplaySettings:
     """Settings for symbols, text and times.
 
     Attributes:
-        ascii: whether to draw only ASCII characters. Other characters in text from the cluster are escaped.
+        ascii: whether to draw only ASCII characters, and to escape all others.
         utc: whether times are in UTC instead of `zone`.
-        now: function that returns the current time, in seconds since the epoch.
+        now: returns the current time, in seconds since the epoch.
         zone: local time zone; None for the time zone of the system.
     """
 
@@ -70,8 +69,7 @@ def marks() -> Marks:
 def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> str:
     """Escape control characters in a string from a cluster, and cut it to `width` terminal cells.
 
-    If `value` is None, return `–`. If `width` is None, do not cut the string. The result can contain markup, so pass it
-    only to code that does not parse markup (`Text`, `Strip`, a clipboard).
+    None becomes `–`. The result can contain markup, so do not pass it to code that parses markup.
     """
     if value is None:
         return marks().none
@@ -114,7 +112,8 @@ def _harmless(value: str) -> str:
 def fit(shown: str, width: int, *, cut: Cut = "end") -> str:
     """Cut a text to at most `width` cells, at its end or in its middle. An ellipsis marks the cut.
 
-    `shown` must be a result of `plain`, so that it contains no control characters.
+    Args:
+        shown: result of `plain`, so that it contains no control characters.
     """
     if width <= 0:
         return ""
@@ -148,8 +147,9 @@ def _tail(shown: str, width: int) -> str:
 def pad(shown: str, width: int, *, right: bool = False) -> str:
     """Cut a text, or add blanks, so that it has exactly `width` cells.
 
-    If `right` is true, the text is aligned to the right. `shown` must be a result of `plain`, so that it contains no
-    control characters.
+    Args:
+        shown: result of `plain`, so that it contains no control characters.
+        right: whether to align the text to the right.
     """
     shown = fit(shown, width)
     blanks = " " * (width - (len(shown) if shown.isascii() else cell_len(shown)))
@@ -180,10 +180,10 @@ def short(value: int | None) -> str:
 
 
 def lag(value: int | None, lower_bound: bool | int = False) -> str:
-    """Format a sum of lags, such as `18.2k`; `–` for None.
+    """Format a sum of lags, such as `18.2k` or `≥ 4.1k`; `–` or `?` for None.
 
-    `lower_bound` says whether unknown lags are missing from the sum. It can also be the number of unknown lags. If it
-    is true or above 0, the result is such as `≥ 4.1k`, or `?` for None.
+    Args:
+        lower_bound: whether lags are missing from the sum, or how many.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none
@@ -217,9 +217,9 @@ def age(seconds: float | None) -> str:
 
 
 def coarse_age(seconds: float | None) -> str:
-    """Format a duration like `age`, but round a duration below a minute down to `<10 s`, `10 s`, `20 s` and so on.
+    """Format a duration like `age`, but a duration below a minute as `<10 s`, `10 s`, `20 s` and so on.
 
-    Without the rounding, the ages would change with each poll, so that many rows would have to be drawn again.
+    Thus, fewer rows change with each poll and are drawn again.
     """
     if seconds is not None and seconds < 10:
         return "<10 s"

@@ -48,7 +48,7 @@ def shipped_folder() -> Path:
 def load(folders: Iterable[Path | None]) -> tuple[list[Theme], list[FailedTheme]]:
     """Return (valid themes, invalid files) of these folders. None instead of a folder is ignored.
 
-    If several themes have the same name, only the last one is returned.
+    The last of several themes with the same name is returned.
     """
     loaded: dict[str, Theme] = {}
     failed: list[FailedTheme] = []
@@ -150,10 +150,7 @@ def _color(key: str, value: object) -> str:
 
 
 def parse_color(name: str | None) -> Color | None:
-    """Convert a color in Textual's notation, such as `red` or `#b01030`, into a `Color`.
-
-    Return None if `name` is None or empty, or if Textual does not know the color.
-    """
+    """Convert a color in Textual's notation, such as `red` or `#b01030`; None for an empty or unknown color."""
     try:
         return Color.parse(name) if name else None
     except ColorParseError:
@@ -165,10 +162,7 @@ _LIGHT = ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0")
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """Return variable name → default color, for the variables in `ROLES` and `kg-on-primary`.
-
-    The defaults are for themes that do not define these variables, such as Textual's own themes.
-    """
+    """Return variable name → color, for themes that do not define kgtui's variables, such as Textual's own themes."""
     defaults = dict(zip(ROLES, _DARK if theme.dark else _LIGHT, strict=True))
     defaults["kg-on-primary"] = Color.parse(theme.primary).get_contrast_text(1.0).hex
     return defaults

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class ColumnsDialog(ModalScreen[None]):
-    """Lists all columns that the group tree can show. The mark `[x]` precedes each column that the tree shows.
+    """Lists all columns of the group tree. `[x]` marks the columns that the tree shows.
 
     Args:
-        columns: ids of the shown columns, the most important one first.
-        choose: function that is called after each choice of the user, with the ids of all columns to show.
+        columns: ids of the shown columns, the most important first.
+        choose: is called after each change with the ids of all columns to show.
     """
 
     DEFAULT_CSS = """

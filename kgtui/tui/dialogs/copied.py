@@ -1,6 +1,6 @@
-"""The dialog that shows a command that kgtui has copied to the clipboard.
+"""Shows a command that kgtui has copied to the clipboard.
 
-Some terminals ignore the clipboard escape sequence (OSC 52). The user can then select the command by hand.
+The user can also select it by hand, because some terminals ignore the clipboard escape sequence (OSC 52).
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The delete dialog shows what would be lost, asks for confirmation, and deletes.
 
-The dialog acts on the groups that were selected or marked when it was opened. The deletion plan says for each group
-whether it can be deleted, and what would be lost. If one of the groups changes, the dialog makes a new plan.
-`kgtui.actions` makes and executes the plan, and describes each group again immediately before the delete request.
+`kgtui.actions` plans which groups can be deleted, and checks each group again before the deletion.
 """
 
 from __future__ import annotations
@@ -56,21 +54,16 @@ _LINES_WITHOUT_DETAILS = 13
 
 
 MOST_REPLANNED_GROUPS = 100
-"""Maximum number of groups for which the dialog makes a new deletion plan when one of the groups changes.
-
-For more groups, the dialog keeps its first plan, because kgtui sends several requests to the cluster for each plan.
-"""
+"""With more groups, the dialog makes no new plan when a group changes, because a plan costs several requests."""
 
 
 class DeleteDialog(ModalScreen[Results | None]):
-    """Shows what a deletion of groups would lose, asks the user for confirmation, and deletes the groups.
+    """Shows what a deletion of groups would lose, asks for confirmation, and deletes the groups.
 
-    The dialog's result is the result of the deletion for each group, or None if nothing was deleted. If a group changes
-    while the dialog is open, the dialog makes a new deletion plan. A dialog with more than `MOST_REPLANNED_GROUPS`
-    groups makes only one plan.
+    The dialog's result is the result for each group, or None if nothing was deleted.
 
     Args:
-        session: provides the `GroupAdmin`, and the state folder for backups and the audit log.
+        session: provides the `GroupAdmin`, and the folder for backups and the audit log.
         groups: ids of the groups to delete.
     """
 
@@ -161,8 +154,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
         if monitor is not None and len(self.groups) <= MOST_REPLANNED_GROUPS:
-            # `_post` only posts a message and draws nothing, because the monitor calls it from a task of its own, in
-            # which the app's display settings, such as UTC, do not apply.
+            # `_post` must not draw: in the monitor's task, the app's display settings, such as UTC, do not apply.
             self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
 
@@ -290,10 +282,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
     def on_key(self, event: events.Key) -> None:
-        """If a button has the focus, move the focus to the text field, and insert the typed character into this field.
-
-        When the dialog opens, the button `Cancel` has the focus. The user can nevertheless begin to type immediately.
-        """
+        """If a button has the focus, insert the typed character into the text field, and focus this field."""
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
             return

@@ -114,11 +114,9 @@ class DeleteRow:
     """One row of the table in a delete dialog.
 
     Attributes:
-        status: before the deletion, `delete` or `refused`; after the deletion, its result for this group, such as
-            `deleted`.
+        status: `delete` or `refused` before the deletion; a result such as `deleted` after it.
         role: color role of the status, such as `kg-error`.
-        details: what the deletion will lose, why it was refused or failed, or the name of the backup file that was
-            written.
+        details: what will be lost, why it failed, or the backup file.
     """
 
     group: str
@@ -155,15 +153,13 @@ class DeleteTable(DetailedTable[DeleteRow]):
 
 @dataclass(frozen=True, slots=True)
 class ObservedGroups:
-    """kgtui's observations about the groups of a deletion plan. All times are in seconds since the Unix epoch.
+    """What kgtui has observed about the groups to delete. Times are in seconds since the epoch.
 
     Attributes:
         now: current time.
-        empty_since: group id → time since which the group has been in its current state. Groups whose change of state
-            kgtui did not observe are left out.
-        consumed_until: group id → time at which the newest record that the group has read was written. Groups for which
-            it is unknown are left out.
-        appeared: ids of the groups that appeared while kgtui was running, and whose state has not changed since then.
+        empty_since: group id → time of its last change of state, if observed.
+        consumed_until: group id → write time of the newest record that the group has read, if known.
+        appeared: ids of groups that appeared while kgtui was running, and are unchanged.
     """
 
     now: float
@@ -253,9 +249,8 @@ def group_details(
     """Return the details of one group: whether it is safe to delete the group, and what will be lost.
 
     Args:
-        line: the decision of the deletion plan about the group: allowed or refused.
-        folder: folder with the backups and the audit log.
-        commands: commands of Kafka's own tools that would delete the same group.
+        line: the decision of the deletion plan about the group.
+        commands: commands of Kafka's own tools that would delete the group.
         width: width of a line in terminal cells.
     """
     safety = observed.safety_of(line)
@@ -306,13 +301,11 @@ def _command(command: CommandLine, width: int) -> Iterable[Content]:
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return the commands of Kafka's own tools that would delete the groups of a plan, one command per kind of group.
-
-    Refused groups are left out.
+    """Return the commands of Kafka's own tools that would delete the allowed groups, one per kind of group.
 
     Args:
         bootstrap: bootstrap servers of the cluster, separated by commas.
-        command_config: path for the option `--command-config` of the commands; None to omit the option.
+        command_config: path for the option `--command-config`; None to omit it.
     """
     by_kind: dict[str, list[str]] = {}
     for line in made.allowed:

@@ -97,11 +97,10 @@ class ExplainDialog(ModalScreen[None]):
 
     @classmethod
     def about_group(cls, snapshot: Snapshot, group: str, *, refused: tuple[str, str] | None = None) -> ExplainDialog:
-        """Create a dialog that explains the health verdict, errors, unknown values and state of a group.
+        """Create a dialog that explains the health verdict, the errors and the state of a group.
 
         Args:
-            refused: (name of an action, reason why it is not available now) if the user has just tried an action that
-                is not available. The dialog explains this reason first. None if there is no such action.
+            refused: an action that is not available and the reason, to be explained first.
         """
         explanations = explain_group(snapshot, group, time_text)
         return cls(group, [explain_refusal(*refused), *explanations] if refused is not None else explanations)

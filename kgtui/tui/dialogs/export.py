@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 class ExportDialog(ModalScreen["Path | None"]):
     """Asks for a file format, and writes the data of a group to a file.
 
-    The data is from the snapshot that the main screen showed when the dialog was opened. The dialog's result is the
-    path of the file, or None if no file was written.
+    The dialog's result is the path of the file, or None if no file was written.
     """
 
     DEFAULT_CSS = """

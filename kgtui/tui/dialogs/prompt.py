@@ -43,14 +43,12 @@ class StatusLine(Static):
 
 
 class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
-    """A dialog with text fields. The key Enter submits the text; Escape closes the dialog with the result None.
+    """A dialog with text fields. Enter submits the text; Escape closes the dialog with the result None.
 
-    Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows its message and
-    stays open.
+    Subclasses override `compose_fields` and `submit`. The dialog shows errors of `submit`.
 
     Attributes:
-        action_done: asyncio event that is not set while `submit` is running, and set otherwise. Keys that the user
-            types while `submit` is running are processed only after the event has been set.
+        action_done: asyncio event; keys typed during `submit` wait until it is set.
     """
 
     PROMPT_TITLE: ClassVar[str]
@@ -98,11 +96,10 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
         return ("enter submits", "esc closes")
 
     async def submit(self) -> ResultT | None:
-        """Perform the dialog's action, such as starting a recording, with the text in the fields.
+        """Perform the dialog's action with the text in the fields, and return the dialog's result.
 
-        Return the dialog's result.
-
-        Raises `KgtuiError`, `OSError` or `RuntimeError` with a message for the user if the text is invalid.
+        Raises:
+            KgtuiError, OSError, RuntimeError: the text is invalid. The message is for the user.
         """
         raise NotImplementedError
 

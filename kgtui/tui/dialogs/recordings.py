@@ -32,8 +32,7 @@ class RecordDialog(TextPrompt[None]):
     """Asks for a folder, and starts to record the open cluster into this folder.
 
     Args:
-        session: the open cluster with its settings.
-        on_change: function that is called after the recording has started, and again after it has ended.
+        on_change: is called when the recording starts, and when it ends.
     """
 
     PROMPT_TITLE = "Record"
@@ -72,9 +71,10 @@ class RecordDialog(TextPrompt[None]):
 
 
 def _usable_folder(folder: str) -> LakePath:
-    """Check that kgtui can record into a folder, and return the path of the folder.
+    """Return the path of a folder into which kgtui can record.
 
-    Raises `LakeError` if the folder contains files but no recording, or if a required Python package is missing.
+    Raises:
+        LakeError: the folder contains other files, or a required Python package is missing.
     """
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
@@ -91,9 +91,8 @@ class OpenRecordingDialog(TextPrompt["Session"]):
     The dialog's result is a `Session` that shows the recording, or None if the user canceled.
 
     Args:
-        session: the open cluster with its settings.
-        lake: initial text of the folder field; None to use the default folder for the open cluster (`lake_of`).
-        at: initial value of the time field, in seconds since the epoch; None leaves the field empty.
+        lake: initial folder; None for the default folder of the open cluster.
+        at: initial time, in seconds since the epoch; None for an empty field.
     """
 
     PROMPT_TITLE = "Open a recording"
@@ -169,9 +168,10 @@ class OpenRecordingDialog(TextPrompt["Session"]):
             span.update(Content(_span_text(first, last)))
 
     async def submit(self) -> Session | None:
-        """Open the recording, and return its session; None if recordings cannot be opened from the current session.
+        """Open the recording; None if recordings cannot be opened from this session.
 
-        Raises `KgtuiError` or `OSError` if the folder or the time is invalid.
+        Raises:
+            KgtuiError, OSError: the folder or the time is invalid.
         """
         open_recording, lake = self._session.open_recording, self.lake.value.strip()
         if open_recording is None:
@@ -185,10 +185,10 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 class TimeDialog(TextPrompt[bool]):
     """Asks for a time, and moves the open recording to this time.
 
-    The dialog's result is True if the recording was moved, and None if the user canceled. It is never False.
+    The dialog's result is True if the recording was moved, and None if the user canceled.
 
     Args:
-        position: selects the poll of the open recording that is shown.
+        position: the poll of the recording that is shown.
     """
 
     PROMPT_TITLE = "Go to a time"

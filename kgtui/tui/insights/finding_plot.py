@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 SHORTEST_SPAN, USUAL_SPAN, LONGEST_SPAN = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
 """Minimum, usual and maximum time span of the plot, in seconds.
 
-The plot covers 1.5 times the duration of the problem, but not less than the minimum and not more than the maximum. If
-the duration is unknown, it covers the usual time span.
+The plot covers 1.5 times the duration of the problem; the usual span if the duration is unknown.
 """
 
 MOST_TIMELINES = 64
@@ -36,15 +35,13 @@ Because of this cache, the data is not read again when the cursor returns to a f
 
 
 class FindingPlotRequest(NamedTuple):
-    """All values from which the plot is drawn. All times are in seconds since the Unix epoch.
+    """What to plot. Times are in seconds since the epoch.
 
     Attributes:
         since: time at the left edge.
         until: time at the right edge.
-        mark: time at which the problem began, which is marked in the plot; None if it is unknown or earlier than
-            `since`.
-        width: width of the plot, in terminal cells.
-        height: height of the plot, in lines.
+        mark: time at which the problem began; None if unknown or before `since`.
+        width: in terminal cells.
         utc: whether the time axis is in UTC.
     """
 
@@ -60,8 +57,7 @@ class FindingPlotRequest(NamedTuple):
 class FindingPlot(TextLines):
     """The widget that plots the lag and rates of a finding's group.
 
-    A thread reads the data and draws the plot. If several plots are requested while the thread is busy, only the newest
-    request is drawn afterwards.
+    A thread reads the data and draws. While it is busy, only the newest request is kept.
     """
 
     def __init__(self) -> None:
@@ -89,11 +85,10 @@ class FindingPlot(TextLines):
         return "" if request is None else f": last {text.age(request.until - request.since)}"
 
     def show_finding(self, group: str | None, finding: Finding | None, as_of: float | None) -> None:
-        """Show the plot for one group of a finding. If at least one argument is None, show no plot.
+        """Show the plot for one group of a finding; no plot if an argument is None.
 
         Args:
-            group: id of the group.
-            as_of: time at the right edge of the plot, in seconds since the epoch.
+            as_of: time at the right edge of the plot, in epoch seconds.
         """
         self._finding = group, finding, as_of
         self._update()

@@ -1,9 +1,6 @@
 """The texts of the Insights screen: rows and descriptions of findings, and warnings about gold tables.
 
-Gold tables are the tables that a Spark job computes from a recording. Findings are problems of groups that kgtui has
-found in these tables.
-
-This module also marks the groups of a finding in the tree, so that the user can delete unused groups.
+Findings are problems in gold tables, which a Spark job computes from a recording.
 """
 
 from __future__ import annotations
@@ -37,10 +34,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""Width, in terminal cells, from which the description of a finding contains the time at which the problem began.
-
-A narrower description contains only the duration of the problem.
-"""
+"""Minimum width, in terminal cells, at which the time when the problem began is shown, and not only its duration."""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -49,9 +43,9 @@ class FindingRow(NamedTuple):
     """One finding in the table of findings.
 
     Attributes:
-        number: position of the finding in the order of urgency; 0 is the most urgent finding. It identifies the row.
-        as_of: time of the newest data in the gold tables, in seconds since the epoch; None if these tables are empty.
-        marked: whether the finding is about unused groups and the user has marked all these groups in the tree.
+        number: 0 for the most urgent finding. It identifies the row.
+        as_of: time of the newest data, in epoch seconds; None if there is none.
+        marked: whether the finding is about unused groups that are all marked in the tree.
     """
 
     number: int
@@ -68,7 +62,7 @@ def finding_rows(
     Args:
         group_ids: ids of the groups that exist now.
         marked: ids of the groups that are marked in the tree.
-        kind: kind of findings, such as unused groups, to return; None for all kinds.
+        kind: kind of findings to return, such as unused groups; None for all.
     """
     return [
         FindingRow(number, finding, found.as_of, is_marked(finding, group_ids, marked))
@@ -78,9 +72,7 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether a finding is about unused groups and all of these groups are marked, apart from deleted groups.
-
-    If all of these groups have been deleted, return False.
+    """Return whether a finding is about unused groups that are all marked. Deleted groups do not count.
 
     Args:
         group_ids: ids of the groups that exist now.
@@ -124,9 +116,8 @@ def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLin
     """Return lines that describe a finding and say what to do next.
 
     Args:
-        width: width of each line in terminal cells.
-        most: maximum number of lines, at least 4. Texts that do not fit these lines are cut off and end with an
-            ellipsis.
+        width: width of a line in terminal cells.
+        most: maximum number of lines, at least 4; longer texts end with an ellipsis.
     """
     finding = row.finding
     since = _since(row, short=width < NARROW)
@@ -173,12 +164,11 @@ def _start(sentence: str) -> str:
 
 
 def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> tuple[bool, str]:
-    """Mark the groups of a finding in the tree or, if all of them are marked, unmark them.
+    """Mark the groups of a finding in the tree or, if all are marked, unmark them.
 
-    Return (whether at least one group was marked or unmarked, message for the user).
+    Return (whether a mark has changed, message for the user).
 
     Args:
-        main: the main screen with the tree.
         recorded: id of the cluster that the finding is about; None if unknown.
     """
     why = _why_not(row, main, recorded)
@@ -195,10 +185,10 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
 
 
 def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
-    """Return a warning if the findings and the main screen are about different clusters; otherwise an empty string.
+    """Return a warning if the findings are about another cluster than the main screen; otherwise an empty string.
 
     Args:
-        recorded: id of the cluster that the findings are about. If it is unknown (None), there is no warning.
+        recorded: id of the cluster that the findings are about; None if unknown.
     """
     live = main.snapshot.cluster.cluster_id
     if recorded is None or live is None or recorded == live:
@@ -224,21 +214,17 @@ OLD_SECONDS = 3_600.0
 """If the newest data in the gold tables is older than this, in seconds, its age is shown in a warning color."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""Maximum age of the newest data in one gold table, compared to the newest data in all gold tables, in seconds.
+"""A gold table is outdated if another one has data that is newer by more than this time, in seconds.
 
-If the difference is larger, a warning says that the table is outdated. The limit is two days, because some tables only
-contain data about whole days.
+Two days, because some tables only contain whole days.
 """
 
 
 def findings_summary(found: Insights, now: float) -> list[PaneLine]:
-    """Return the parts of the summary above the table of findings.
-
-    These are the number of findings per severity, the age of the newest data in the gold tables, and the time since the
-    computation of the table that was computed least recently.
+    """Return the parts of the line above the table of findings: findings per severity, and age of the gold tables.
 
     Args:
-        now: current time, in seconds since the epoch.
+        now: in seconds since the epoch.
     """
     counts = [(severity, sum(1 for one in found.findings if one.severity is severity)) for severity in Severity]
     parts: list[PaneLine] = [
@@ -264,11 +250,11 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
 
 
 def table_warnings(found: Insights, path: LakePath, now: float) -> list[PaneLine]:
-    """Return warnings about missing, unreadable and outdated gold tables, and the command that computes them again.
+    """Return warnings about missing, unreadable and outdated gold tables, and the command that computes them.
 
     Args:
         path: folder with the recording and the gold tables.
-        now: current time, in seconds since the epoch.
+        now: in seconds since the epoch.
     """
     never = [table.table for table in found.missing if not _broken(table.error)]
     lines: list[PaneLine] = []
@@ -317,12 +303,10 @@ def no_findings_lines(
     """Return lines that say why there are no findings, and how to create findings.
 
     Args:
-        which: the lake, which is a folder for a recording and its gold tables, and whether the user has chosen it. If
-            not, the lines explain what a lake is.
+        which: the folder for a recording and its gold tables (lake), and whether the user has chosen it.
         error: why the gold tables could not be read.
-        recorded: whether the lake contains a recording.
-        seeds: bootstrap servers of the cluster.
-        width: width of each line in terminal cells.
+        recorded: whether the folder contains a recording.
+        width: width of a line in terminal cells.
     """
     path, blank = which.path, Cell("   ")
     servers = ("--bootstrap-server", ",".join(seeds)) if seeds else ()

@@ -43,16 +43,13 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 DETAILS_DELAY = 0.1
-"""Time from a move of the cursor to a finding until the details of this finding are read and shown, in seconds.
+"""Time from a move of the cursor to showing the details of the finding, in seconds.
 
-Because of this delay, kgtui does not read the details of each finding while the user holds down a cursor key.
+It avoids reading the details of each finding while the user holds down a cursor key.
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
-"""Heights of the screen, in lines, below which it shows less than the plot and the evidence of a finding.
-
-A screen lower than `LOW_SCREEN` shows only one of them: the plot or the evidence. A screen lower than `LOWEST_SCREEN`
-never shows the plot.
+"""A screen with fewer than 32 lines shows either the plot or the evidence. With fewer than 22, it never shows the plot.
 """
 
 KEYS = "enter go to group  space mark  v next kind  l evidence  Y copy  esc close"
@@ -80,9 +77,9 @@ class FindingText(TextLines):
 
 
 class InsightsScreen(ModalScreen["str | None"]):
-    """Shows findings: problems of groups that kgtui has found in the tables that a Spark job computed from a recording.
+    """Shows findings: problems of groups that kgtui has found in the tables of a Spark job.
 
-    The screen's result is the id of the group to which the main screen must move the cursor, or None.
+    The screen's result is the id of the group to go to on the main screen, or None.
     """
 
     DEFAULT_CSS = """
@@ -175,10 +172,9 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     @property
     def group(self) -> str | None:
-        """Id of the group that the plot shows and to which the key Enter goes; None if there is no finding.
+        """Id of the group in the plot, which Enter opens; None if there is no finding.
 
-        If the evidence has the focus, this is the group in the row under the cursor. Otherwise, it is the first group
-        of the finding that still exists or, if none exists, the first group of the finding.
+        It is the group in the focused evidence row or, without one, the first existing group of the finding.
         """
         row = self.findings.row
         if row is None:
@@ -338,10 +334,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self._notify(f"{name} {'did not exist at this time' if replaying else 'no longer exists on this cluster'}")
 
     def action_mark(self) -> None:
-        """Mark the unused groups of the finding in the tree, so that the user can delete them.
-
-        If all of them are marked, unmark them. For a finding that is not about unused groups, only show a message.
-        """
+        """Mark the unused groups of the finding in the tree, or unmark them if all are marked."""
         row = self.findings.row
         if row is not None:
             changed, message = toggle_marks(row, self._main, self._read.cluster)

@@ -1,4 +1,4 @@
-"""The node page: a summary of the groups under one node of the group tree, or of all groups of the cluster.
+"""The node page: a summary of the groups under one node of the group tree, or of all groups.
 
 | module | contents |
 |---|---|
@@ -6,5 +6,5 @@
 | `page` | the widget that shows the page |
 | `heading` | two lines above the tables: the title of the page, and the titles of the tables |
 | `tables` | rows and columns of the tables of the page |
-| `right_side` | shows the page or the panes of a group, and keeps the list of the problems of all groups up to date |
+| `right_side` | shows the page, or the panes of a group |
 """

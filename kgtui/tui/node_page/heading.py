@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class PagePart(NamedTuple):
-    """One of the tables of the node page. The keys `1`, `2` and so on show the tables.
+    """One of the tables of the node page, which the keys `1`, `2` and so on show.
 
     Attributes:
-        short: title that is shown if there is not enough space for the long titles of all tables.
+        short: title for a narrow page.
     """
 
     id: str
@@ -78,18 +78,18 @@ class PartTabs(LineTabs):
         self._counts: dict[str, int] = {}
 
     def show(self, counts: dict[str, int]) -> None:
-        """Set the numbers that are shown after the titles of some tables.
+        """Set the numbers of rows behind the titles of the tables.
 
         Args:
-            counts: id of a part (table) → number of its rows. The titles of all other parts have no number.
+            counts: table id → number of rows. All other titles have no number.
         """
         self._counts = counts
         self.redraw()
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return table id → key, title and number of rows, such as `1 Needs attention 3`.
+        """Return table id → title with key and number of rows, such as `1 Needs attention 3`.
 
-        If the long titles of all tables do not fit `width` terminal cells, the short titles are used for all tables.
+        If the long titles do not fit `width` terminal cells, all titles are short.
         """
         shown = self._numbered([part.title for part in PARTS])
         if sum(len(title) + 1 for title in shown.values()) > width:

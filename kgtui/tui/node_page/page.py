@@ -51,8 +51,7 @@ SLICE_SECONDS = 0.004
 GROUPS_PER_SECOND = 20_000
 """Maximum number of groups that are processed for the page per second, on average.
 
-For example, a page about 100,000 groups is computed only every 5 s. On a page about more than `GROUPS_PER_SECOND`
-groups, the sums of lags and rates are computed even less often (see `GROUPS_SUMMED_PER_SECOND`).
+For example, a page about 100,000 groups is computed every 5 s.
 """
 
 
@@ -62,9 +61,8 @@ class PageSubject:
 
     Attributes:
         path: path of the tree node; None for the whole cluster.
-        title: name of the cluster or tree node. It can contain control characters, which must be escaped before it is
-            drawn.
-        parts: ids of all groups of the page, in one or more sorted lists.
+        title: name of the cluster or tree node; can contain control characters.
+        parts: ids of all groups, in one or more sorted lists.
     """
 
     path: Path | None
@@ -75,7 +73,7 @@ class PageSubject:
 SHORTEST_PAUSE = 1.0
 """Minimum pause between two computations of the page, in seconds.
 
-The pause ends early if the page must show a different set of groups, or if the problem of a group has changed.
+The pause ends early if the page must show different groups or problems.
 """
 
 
@@ -99,7 +97,7 @@ class ProblemTable(LineTable[tables.ProblemRow]):
         """Post `GroupChosen` for the group under the cursor.
 
         Args:
-            action: what to do with the group: `open` (go to the group), `explain` or `acknowledge` (its problem).
+            action: `open` (go to the group), `explain` or `acknowledge` (its problem).
         """
         if self.row is not None:
             self.post_message(NodePage.GroupChosen(self.row.group, action))
@@ -125,13 +123,13 @@ class RecentEventTable(LineTable[EventRow]):
 
 @dataclass(slots=True)
 class _Sums:
-    """The values that the sparklines of the page show: sums over all groups of the page in the latest snapshots.
+    """The values of the page's sparklines: sums over all groups, one per snapshot, oldest first.
 
     Attributes:
-        at: time of the newest snapshot whose values were added, in seconds since the epoch.
-        lag: total lag in records, one value per snapshot, oldest first.
-        written: records written per second, one value per snapshot, oldest first.
-        consumed: records consumed per second, one value per snapshot, oldest first.
+        at: time of the newest snapshot, in epoch seconds.
+        lag: total lag in records.
+        written: records written per second.
+        consumed: records consumed per second.
     """
 
     at: float = 0.0
@@ -140,13 +138,10 @@ class _Sums:
     consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
 
     def add(self, at: float, summary: GroupSetSummary) -> None:
-        """Add the sums of a snapshot, unless they have already been added.
-
-        If `at` is earlier than the time of the previous snapshot, because the user has gone back in a recording, remove
-        the values of all previous snapshots first.
+        """Add the sums of a snapshot, once. If the user has gone back in a recording, remove all earlier values.
 
         Args:
-            at: time of the snapshot, in seconds since the epoch.
+            at: time of the snapshot, in epoch seconds.
         """
         if at == self.at:
             return
@@ -181,7 +176,7 @@ class NodePage(Vertical):
         """Posted when the user has chosen a group in a table of the page.
 
         Attributes:
-            action: what to do with the group: `open` (go to the group), `explain` or `acknowledge` (its problem).
+            action: `open` (go to the group), `explain` or `acknowledge` (its problem).
         """
 
         def __init__(self, group: str, action: str) -> None:
@@ -237,8 +232,8 @@ class NodePage(Vertical):
         """Show a set of groups in a snapshot.
 
         Args:
-            problems: the problems of all groups. The page does not show problems that the user has acknowledged.
-            acknowledged: number of problems that the user has acknowledged.
+            problems: the problems of all groups, including acknowledged ones.
+            acknowledged: number of problems that the user has acknowledged and that are therefore hidden.
         """
         if self._since is None and snapshot.swept:
             self._since = snapshot.taken_at
@@ -313,11 +308,7 @@ class NodePage(Vertical):
                 await asyncio.wait_for(self._urgent.wait(), pause)
 
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
-        """Return the previous summary if its sums of lags and rates can be used again; otherwise None.
-
-        They can be used again if the previous summary is about the same node and about more than `GROUPS_PER_SECOND`
-        groups, and if it is recent enough (see `GROUPS_SUMMED_PER_SECOND`).
-        """
+        """Return the previous summary if its lags and rates are recent enough to be used again; otherwise None."""
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None
         summary = self._summary[1]
@@ -380,11 +371,10 @@ def no_problem_placeholder(summary: GroupSetSummary) -> str:
 
 
 def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float | None) -> str:
-    """Return a text that says that no problem was found, how many groups were read, and how long they were observed.
+    """Return for example `no problem found; 90 of 100 groups read within 12 s, observed for 5 min`.
 
     Args:
-        since: time of the first snapshot in which at least one group had been read, in seconds since the epoch; None if
-            there is no such snapshot yet.
+        since: time of the first snapshot with a read group, in epoch seconds; None if there is none.
     """
     read = f"{text.exact(summary.read)} of {plural(summary.groups, 'group')} read"
     if summary.oldest_read is None or since is None:

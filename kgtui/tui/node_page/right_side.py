@@ -31,11 +31,10 @@ SHORTEST_PAUSE = 1.0
 
 
 class RightSide(Vertical):
-    """Shows the panes of a group or the page of a node, and searches each new snapshot for problems of all groups.
+    """Shows the panes of a group, or the page of a node. It also finds the problems of all groups in each new snapshot.
 
     Args:
         detail: widget with the panes of a group.
-        index: finds the problems of all groups in a snapshot. This widget updates it with each new snapshot.
     """
 
     DEFAULT_CSS = """
@@ -104,9 +103,7 @@ class RightSide(Vertical):
             self.page.show(self._snapshot, subject, self._problems, len(self._acknowledged))
 
     def show_node(self, tree: TreeModel, cluster: str) -> None:
-        """Show the page of the tree node under the cursor.
-
-        If the cursor is on the row of the cluster, show the page of all groups.
+        """Show the page of the tree node under the cursor. On the row of the cluster, show the page of all groups.
 
         Args:
             cluster: name of the cluster, for the title of its page.
@@ -120,7 +117,7 @@ class RightSide(Vertical):
     def bring(self, pane: str, *, of_group: bool) -> bool:
         """Show the pane with the id `pane` or, unless `of_group`, the table of the page with the same number key.
 
-        Return False if no table of the page has this key; otherwise True.
+        Return False if the page has no such table.
         """
         if of_group:
             self._detail.bring(pane)
@@ -144,18 +141,17 @@ class RightSide(Vertical):
             self.page.stop()
 
     def _switch(self, *, page: bool, panes: bool) -> None:
-        """Show or hide the page, and show or hide the panes.
+        """Show or hide the page and the panes.
 
-        This method sets `display` and not a CSS class, because after a change of a class, Textual computes the styles
-        of all panes again, which takes milliseconds and creates thousands of objects.
+        A CSS class instead of `display` would be slow: Textual would compute the styles of all panes again.
         """
         self.page.display = page
         self._detail.display = panes
 
     def acknowledge(self, group: str) -> bool:
-        """Acknowledge the problem of a group: hide it until the problem or the health status of the group changes.
+        """Hide the problem of a group until the problem or the health status changes.
 
-        Return whether the problem is hidden now and was not hidden before. False also if the group needs no attention.
+        Return False if it was already hidden, or if the group needs no attention.
         """
         judgment = self._problems.judgments.get(group)
         if judgment is None or judgment.kind in ONLY_COUNTED or group in self._acknowledged:
@@ -165,9 +161,9 @@ class RightSide(Vertical):
         return True
 
     def next_problem(self, group: str | None) -> str | None:
-        """Return the id of the group after `group` in the list of groups with a problem; None if the list is empty.
+        """Return the next group with a problem, in order of severity; None if there is none.
 
-        If `group` is the last group, or is not in the list, return the first group, which has the most severe problem.
+        The group with the most severe problem follows the last group, and a group without a problem.
         """
         groups = [name for name, _ in self._problems.worst_first()]
         if not groups:

@@ -35,20 +35,16 @@ class GroupSetSummary:
     """The values of the node page: sums and counts over a set of groups.
 
     Attributes:
-        groups: number of groups.
         read: number of groups whose offsets have been read.
-        oldest_read: the offsets of each group were last read at some time. This is the earliest of these times, in
-            seconds since the epoch; None if no offsets have been read.
-        problems: (group id, judgment) of the groups with a problem, the most severe problem first, at most
-            `MOST_PROBLEMS` groups. A judgment names the problem and its reason.
-        problem_counts: problem → number of groups, the most severe problem first.
-        counted: problem that needs no attention (`ONLY_COUNTED`), such as an unused group → number of groups. These
-            problems are not in `problems` and `problem_counts`.
+        oldest_read: each group was last read at some time; the earliest of these times, in epoch seconds, or None.
+        problems: (group id, problem with its reason), at most `MOST_PROBLEMS`, the most severe first.
+        problem_counts: problem → number of groups, the most severe first.
+        counted: problem that needs no attention, such as `UNUSED` → number of groups.
         states: (label of type and protocol, state) → number of groups.
         lag: sum of the known lags in records; None if no lag is known.
         lag_unknown: number of groups whose lag is unknown in at least one partition.
-        written: records written per second to the partitions of the groups; None if unknown for all groups.
-        consumed: records that the groups consume per second; None if unknown for all groups.
+        written: records written per second; None if unknown for all groups.
+        consumed: records consumed per second; None if unknown for all groups.
     """
 
     groups: int = 0
@@ -77,8 +73,7 @@ class GroupSetSummary:
         last: Listing | None = None
         for group in ids:
             listing = snapshot.groups[group]
-            # Consecutive groups usually share one `Listing` object (type, state and coordinator). The key of `states`
-            # is therefore computed only if the listing is a different object than the listing of the previous group.
+            # Consecutive groups usually share one `Listing` object (type, state, coordinator), and therefore the key.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1
@@ -124,8 +119,7 @@ def summary_steps(
         parts: ids of all groups of the set, in one or more sorted lists.
         problems: the problems of all groups of the snapshot.
         all_groups: whether the set contains all groups of the snapshot.
-        earlier: an earlier summary of the same groups. All values except the values about problems are copied from it.
-            None to compute all values.
+        earlier: an earlier summary of the same groups, of which only the problems are recomputed; or None.
     """
     summary = GroupSetSummary() if earlier is None else replace(earlier)
     found: dict[Problem, list[str]] = defaultdict(list)

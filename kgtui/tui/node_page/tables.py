@@ -30,13 +30,12 @@ class ProblemRow(NamedTuple):
     """A row of the table of problems: a group that needs attention.
 
     Attributes:
-        judgment: the problem of the group, its reason and its start.
+        judgment: the problem, its reason and its start.
         lag: total lag in records; None if unknown.
-        progress: time at which a committed offset was last observed to move forward, in seconds since the epoch; None
-            if this was never observed.
-        first_seen: time of the first read of the group, in seconds since the epoch; None if the group was not read.
+        lags: total lag at the last reads of the group, oldest first.
+        progress: time at which a commit last moved forward, in epoch seconds; None if never observed.
+        first_seen: time of the first read, in epoch seconds; None if the group was not read.
         lag_age: age of `lag` in seconds if the group cannot be read now; otherwise None.
-        lags: total lag in records at each of the last reads of the group, oldest first.
     """
 
     group: str
@@ -52,7 +51,7 @@ def problem_rows(snapshot: Snapshot, problems: Iterable[tuple[str, Judgment]]) -
     """Return one row per group that has a problem, in the order of `problems`.
 
     Args:
-        problems: (group id, judgment) of each group. The judgment names the problem and its reason.
+        problems: (group id, problem with its reason) of each group.
     """
     rows = []
     for group, judgment in problems:
@@ -151,11 +150,10 @@ EVENT_COLUMNS: tuple[Column[EventRow], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class BrokerRow:
-    """A row of the table of brokers: a broker, and how many groups it coordinates.
+    """A row of the table of brokers.
 
     Attributes:
-        groups: number of groups that the broker coordinates.
-        age: time since the last response of the broker, in seconds; None if the broker has never responded.
+        age: seconds since the broker's last response; None if it has never responded.
     """
 
     status: BrokerStatus
@@ -201,10 +199,10 @@ BROKER_COLUMNS: tuple[Column[BrokerRow], ...] = (
 
 
 class StateRow(NamedTuple):
-    """A row of the table of types and states: the number of groups of one type and protocol in each state.
+    """A row of the table of types and states: the groups of one type and protocol.
 
     Attributes:
-        label: type and protocol; `all` in the last row, which contains the sums of the other rows.
+        label: type and protocol; `all` in the last row, which has the totals.
         counts: state → number of groups.
     """
 
@@ -218,9 +216,7 @@ class StateRow(NamedTuple):
 
 
 def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], list[Column[StateRow]]]:
-    """Return (rows, columns) of the table of types and states.
-
-    There is one column per state that at least one group has.
+    """Return (rows, columns) of the table of types and states. Each state that a group has is a column.
 
     Args:
         states: (label of type and protocol, state) → number of groups.
@@ -258,7 +254,7 @@ def events_of(events: Sequence[Event], groups: Sequence[Sequence[str]] | None, m
 
     Args:
         events: all events, oldest first.
-        groups: ids of the groups, in one or more sorted lists; None for the events of all groups and brokers.
+        groups: ids of the groups, in sorted lists; None for all groups and brokers.
         most: maximum number of events.
     """
     chosen: list[Event] = []

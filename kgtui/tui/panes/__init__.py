@@ -1,8 +1,7 @@
-"""The panes: each pane is a widget that shows one kind of data about one group, such as its members or its offsets.
+"""The panes: each pane is a widget with one kind of data about one group, such as its members.
 
-`PANES` lists the panes in the order of their keys, `1` to `6`. A pane sends no requests to the cluster, because it
-shows data that has already been read. The module of a pane is imported when the pane is created, and most panes are
-created after the app has started, so that the app starts faster.
+`PANES` lists the panes in the order of their keys, `1` to `6`. A pane shows data that has already been read, and sends
+no requests.
 
 | module | contents |
 |---|---|
@@ -42,14 +41,11 @@ class PaneEntry(NamedTuple):
 
     Attributes:
         id: id of the pane, and name of its module.
-        key: key that opens the pane.
-        title: title of the pane. On a narrow screen, `short` is shown instead of it.
-        short: title of the pane on a narrow screen.
-        shortened: rank that determines in which order the titles of the panes are shortened on a narrow screen. The
-            title with rank 1 is shortened first.
+        short: title on a narrow screen.
+        shortened: the title with rank 1 is the first that is shortened.
         name: class name of the pane's widget.
         help: sentence in the help screen that says what the key shows.
-        needs_configs: whether the monitor must read the group's configs while the pane is visible.
+        needs_configs: whether the group's configs must be read while the pane is visible.
     """
 
     id: str
@@ -92,9 +88,7 @@ PANES_BY_ID = {entry.id: entry for entry in PANES}
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Return pane id → text with the key and title of the pane, such as `2 Members`.
-
-    If the titles do not fit the width, they are shortened one by one until all of them fit.
+    """Return pane id → key and title, such as `2 Members`. If necessary, some of the titles are short.
 
     Args:
         width: space for all titles together, in terminal cells.

@@ -1,7 +1,4 @@
-"""The grid of the Assignments pane: the columns of the members, the symbols in the cells, and the legend.
-
-The rows of the grid, one per partition, task or connector, are made by `kgtui.tui.panes.assignment_rows`.
-"""
+"""The grid of the Assignments pane: the columns of the members, the symbols in the cells, and the legend."""
 
 from __future__ import annotations
 
@@ -25,11 +22,7 @@ if TYPE_CHECKING:
     from kgtui.model.assignment import Assignment
 
 LONGEST_MEMBER_TITLE = 4
-"""Maximum width of the title of a member's column in the grid, in terminal cells.
-
-The title of a column is the end of the member's name, such as `-10`. If no ends of at most this width are unique, the
-members are numbered instead, and the titles are these numbers.
-"""
+"""Maximum width of the title above a member's column, such as `-10`, in terminal cells."""
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
 _NAME, _OPEN = "item", "open"
@@ -40,9 +33,8 @@ class GridMember:
     """A member that has a column in the grid.
 
     Attributes:
-        title: title of the member's column: the end of the member's name, or a number if the ends of the names are not
-            unique.
-        idle: whether the member owns nothing and gets nothing from the target assignment.
+        title: the end of the member's name, such as `-10`, or a number.
+        idle: whether the member has no partitions, now and in the target assignment.
         reported: whether the broker reported the member's assignment.
     """
 
@@ -73,10 +65,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return one unique title per name: the last characters of the name. All titles have the same number of characters.
-
-    If unique titles need more than `LONGEST_MEMBER_TITLE` characters, the titles are the numbers 1, 2, 3 and so on.
-    """
+    """Return unique titles of equal length: the ends of the names, such as `-1`, `-2`; otherwise `1`, `2`, `3`."""
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_MEMBER_TITLE + 1):
         ends = [name[-length:] for name in shown]
@@ -90,12 +79,11 @@ def grid_columns(
 ) -> tuple[list[Column[PlacementRow]], int]:
     """Return (columns of the grid, number of members that have a column).
 
-    The first column shows the name of the partition or task, and the second one a symbol for its status. Each further
-    column belongs to one member. Members for which there is no space have no column.
+    The first columns show the name of the partition or task, and its status. Members follow as far as there is space.
 
     Args:
         first: index of the leftmost member that has a column.
-        room: width that is available for all columns, in terminal cells.
+        room: width of all columns together, in terminal cells.
     """
     item: Column[PlacementRow] = Column(_NAME, "ITEM", item_name, min_width=14, max_width=44, cut="middle")
     width = max((cell_len(member.title) for member in members), default=1)
@@ -126,12 +114,9 @@ def item_name(row: PlacementRow) -> str:
 
 
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
-    """Return the symbol for a member and a partition in the grid: the member owns it, must revoke it, or will get it.
+    """Return the symbol for a member and a partition: the member owns it, must revoke it, or will get it.
 
-    If the member owns the partition and keeps it, the height of the symbol shows the lag of the partition, and the
-    symbol has a warning color if the lag is at least half of `row.scale`. If the member neither owns nor will get the
-    partition, the cell is empty; only the columns of idle members and of members whose assignment the broker did not
-    report are filled with a symbol.
+    A higher symbol of an owner means a higher lag.
     """
     placement = row.placement
     has = member.member_id in placement.owners
@@ -180,7 +165,7 @@ def legend(
         at: index of the chosen member.
         first: index of the leftmost member that has a column.
         count: number of members that have a column.
-        scale: lag that the symbol of full height stands for; 0 if no partition has a known lag above 0.
+        scale: lag of the symbol of full height; 0 if no lag is shown.
     """
     marks = [(text.marks().bar, "no lag" if scale else "owns", OK)]
     if assignment.targeted:

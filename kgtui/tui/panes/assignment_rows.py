@@ -1,7 +1,7 @@
 """The rows and columns of the Assignments pane.
 
-The list view and the grid view have one row per partition, task or connector. The load views show how many partitions
-or tasks each member, host or rack owns; they have one row per member, host or rack.
+The list and the grid have one row per partition, task or connector. The load views have one row per member, host or
+rack.
 """
 
 from __future__ import annotations
@@ -31,13 +31,11 @@ class PlacementRow(NamedTuple):
     """The row of a partition or task, with the names of its current and target owners.
 
     Attributes:
-        placement: the partition or task, its current and target owners, and its status.
-        owners: names of the current owners, separated by commas; empty if there are none.
-        targets: names of the owners in the target assignment, separated by commas; empty if there are none.
-        waits_for: names of the members that delay the move of the partition or task to its new owner, separated by
-            commas; empty if the partition or task does not move.
-        lag: lag of the partition, or total lag of the partitions of the task; None if unknown.
-        scale: lag for which the grid shows the symbol of full height. It is the same in all rows.
+        owners: for example `app-1, app-2`; empty if there are none.
+        targets: names of the owners in the target assignment.
+        waits_for: names of the members that delay the move to the target owner.
+        lag: lag of the partition or task; None if unknown.
+        scale: lag for which the grid shows the symbol of full height; equal in all rows.
     """
 
     placement: Placement
@@ -58,13 +56,10 @@ class LoadRow:
     """A row of the load views: how many partitions or tasks one member, host or rack owns.
 
     Attributes:
-        load: the member, host or rack, and its number of partitions or tasks.
-        name: name of the member, host or rack.
-        even: number of partitions or tasks that the member, host or rack would own if all members of the group owned
-            equally many.
-        heaviest: largest number of partitions or tasks in any row. A bar of full length stands for this number.
-        gives_up: number of partitions or tasks that this member must revoke; 0 for a host or rack.
-        behind: whether this member has not reached the epoch of the target assignment; false for a host or rack.
+        even: number of partitions or tasks if all members owned equally many.
+        heaviest: largest number of partitions or tasks in any row.
+        gives_up: number of partitions or tasks that the member must revoke.
+        behind: whether the member has not reached the epoch of the target assignment.
     """
 
     load: Load
@@ -81,10 +76,9 @@ class LoadRow:
 
 
 def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> dict[Item, int]:
-    """Return partition or active task → lag. Partitions and tasks with an unknown lag are left out.
+    """Return partition or active task → lag. Unknown lags are left out.
 
-    The lag of a task is the total lag of its partitions. If `offsets` is None, because the offsets have not been read,
-    the result is empty.
+    The lag of a task is the total lag of its partitions. Without offsets (None), the result is empty.
     """
     known = {} if offsets is None else {(row.topic, row.partition): row.lag for row in lags(offsets)}
     found = {Item(topic, part): lag for (topic, part), lag in known.items() if lag is not None}
@@ -104,8 +98,8 @@ def placement_rows(
 
     Args:
         names: member id → name.
-        unsettled: if true, leave out partitions and tasks that their target owner already owns (status `SETTLED`).
-        lag_of: partition or task → lag. If it is None, the lag is unknown in all rows.
+        unsettled: whether to leave out partitions and tasks that their target owner already owns.
+        lag_of: partition or task → lag; None if all lags are unknown.
     """
     lag_of = lag_of or {}
     scale = scale_of(max(lag_of.values(), default=0))
@@ -127,7 +121,7 @@ def load_rows(assignment: Assignment, skew: Skew, names: Mapping[str, str]) -> l
     """Return one row per member, host or rack, in the order of `skew.loads`.
 
     Args:
-        skew: the members, hosts or racks, and the number of partitions or tasks that each of them owns.
+        skew: the number of partitions or tasks of each member, host or rack.
         names: member id → name.
     """
     blockers = {one.member_id: one for one in assignment.blockers} if skew.by == "member" else {}
@@ -156,8 +150,7 @@ _TITLES = {"": "TOPIC", "active": "SUBTOPOLOGY", "standby": "SUBTOPOLOGY", "warm
 def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
     """Return the columns of the list view, which has one row per partition or task.
 
-    The column ROLE is left out for partitions. The columns TARGET and WAITS FOR are left out if the group has no target
-    assignment.
+    ROLE is only for tasks. TARGET and WAITS FOR need a target assignment.
     """
     roles = {one.item.role for one in assignment.placements}
     title = _TITLES.get(min(roles, default=""), "CONNECTOR")
@@ -264,13 +257,11 @@ def _holds_text(row: LoadRow) -> str | None:
 
 
 def holds_up_text(gives_up: int, *, behind: bool) -> str:
-    """Return why a member delays the target assignment, such as `must revoke 2, behind`.
-
-    The result is empty if the member does not delay the target assignment.
+    """Return why a member delays the target assignment, such as `must revoke 2, behind`; empty if it does not.
 
     Args:
         gives_up: number of partitions or tasks that the member must revoke.
-        behind: whether the member has not reached the epoch of the target assignment.
+        behind: whether the member has an older epoch than the target assignment.
     """
     parts = [f"must revoke {gives_up}"] if gives_up else []
     return ", ".join([*parts, "behind"] if behind else parts)
@@ -281,10 +272,9 @@ def _holds(row: LoadRow) -> Cell:
 
 
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
-    """Return the parts of the summary above the table, such as the number of partitions that must move to a new owner.
+    """Return the parts of the summary above the table, such as `2 of 12 must move` and `1 idle`.
 
-    Other parts are the members that these partitions wait for, the number of idle members, and the skew. The skew is
-    the largest number of partitions of a member, divided by the average number.
+    `skew member 2.0×` means that a member has 2.0 times the average number of partitions.
     """
     parts: list[PaneLine] = []
     moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)

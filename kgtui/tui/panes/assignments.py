@@ -39,10 +39,9 @@ The assignment is None if the members are unknown.
 
 
 class AssignmentsPane(Pane):
-    """Pane with the assignment of a group: which member owns which partition or task.
+    """Pane with the current and target owner of each partition or task.
 
-    It has three kinds of views: a list with one row per partition, a grid with one row per partition and one column per
-    member, and tables with the number of partitions per member, host or rack.
+    It has a list, a grid with one column per member, and tables with the number of partitions per member, host or rack.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -189,8 +188,7 @@ class AssignmentsPane(Pane):
     def action_member(self, step: int) -> None:
         """In the grid view, choose the member `step` columns to the right, or to the left if `step` is negative.
 
-        If the column of the member is not visible, scroll to it. The list view and the load views have no columns for
-        members. In these views, this action does nothing, so that Textual runs the next action for the same key.
+        In the other views, Textual runs the next action for the same key.
         """
         if self._view != "grid":
             raise SkipAction

@@ -42,17 +42,13 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""Maximum number of items, such as members, for which `Pane.prepare` runs in the event loop.
-
-For a group with more items, `Pane.prepare` would block the event loop for too long, so it runs in a thread.
-"""
+"""For groups with more items, such as members, `Pane.prepare` runs in a thread and not in the event loop."""
 
 
 class AutoHeightText(Static, NoRelayout):
-    """A widget with a few lines of text. The widget is hidden while it has no text.
+    """A widget with a few lines of text. It is hidden while it has no text.
 
-    The text changes with every snapshot, because it contains ages such as `12 s ago`. A new layout redraws the whole
-    screen, so this widget requests one only if its width or its number of lines has changed.
+    It avoids layouts, which redraw the whole screen, unless its width or its number of lines has changed.
     """
 
     DEFAULT_CSS = """
@@ -70,8 +66,7 @@ class AutoHeightText(Static, NoRelayout):
 
     def write(self) -> None:
         """Wrap the text to the current width and show it, or hide the widget if there is no text."""
-        # A hidden widget has width 0, so its text is wrapped to the width of its parent. The widget will get this width
-        # when it becomes visible, and no second layout is needed then.
+        # A hidden widget has width 0. It will get the width of its parent when it becomes visible.
         parent_width = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or parent_width or 80)
         lines = self.wrapped_lines(width)
@@ -167,8 +162,7 @@ class Pane(Vertical):
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         """Return the parts of the snapshot that the pane shows.
 
-        Data that has not changed since the previous snapshot is still the same Python object. The pane is therefore
-        drawn again only if at least one of the returned objects is not identical to the object that was drawn last.
+        The pane is drawn again only if one of them is another Python object than before.
         """
         return (self.readings.get(group),)
 
@@ -295,10 +289,7 @@ class SummaryLine(AutoHeightText):
 
 
 def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
-    """Return the lines with a hint at the right end of the last line.
-
-    If fewer than three blank cells would separate the hint from the text, return the lines without the hint.
-    """
+    """Return the lines with a hint at the right end of the last line, if there is space for it."""
     if not hint or not lines:
         return lines
     free = width - sum(cell_len(cell.text) for cell in lines[-1]) - cell_len(hint)
@@ -314,8 +305,7 @@ def reading_notices(
 
     Args:
         readings: group id → the data that the pane shows.
-        faults_below: whether the pane lists the group's faults (errors) below these lines. If so, the lines only say
-            how old the data is, and do not explain the faults.
+        faults_below: whether the pane explains the group's errors below these lines.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)
@@ -331,9 +321,7 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """Return a text such as `reading the members…` while the data of the group has not been read.
-
-    The result is empty after the data has been read, if it cannot be read, or if the group is no longer listed.
+    """Return a text such as `reading the members…` while the group's data has not been read; otherwise an empty text.
 
     Args:
         readings: group id → the data that the pane shows.

@@ -1,8 +1,6 @@
 """Cells: the pieces of text from which panes are drawn.
 
-Each cell has a color role: the name of a theme variable, such as `kg-error` for `$kg-error`, or an empty string for the
-normal text color. Some texts, such as group ids, come from the cluster, so control characters are escaped before a cell
-is drawn.
+A cell has a color role: a theme variable such as `kg-error`. Control characters are escaped when it is drawn.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
     """Return the text with its control characters escaped, shortened to at most `width` terminal cells.
 
     Args:
-        cut: which part of a long text is replaced with an ellipsis: its end or its middle.
+        cut: whether an ellipsis replaces the end or the middle of a long text.
     """
     if isinstance(value, SafeText):
         return SafeText(text.fit(value, width, cut=cut))
@@ -49,20 +47,20 @@ def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
 
 
 def event_text(event: Event, *, with_kind: bool = True) -> SafeText:
-    """Return the text of an event, with control characters escaped. In ASCII mode, `→` is replaced with `->`.
+    """Return the text of an event, with control characters escaped.
 
     Args:
-        with_kind: whether the text names the kind of the event; false if another column shows the kind.
+        with_kind: whether the text names the kind of the event.
     """
     content = event.text if with_kind else event.detail
     return SafeText(text.plain(content.replace("→", text.marks().arrow)))
 
 
 class Cell(NamedTuple):
-    """A piece of text in one color. Its control characters are escaped when it is drawn, unless the text is `SafeText`.
+    """A piece of text in one color. Control characters are escaped when it is drawn, except in a `SafeText`.
 
     Attributes:
-        role: theme variable with the color, without `$`; empty for the normal text color.
+        role: theme variable with the color, without `$`; empty for normal text.
     """
 
     text: str
@@ -117,7 +115,7 @@ def plural(count: int, one: str, many: str = "") -> str:
 
     Args:
         one: the noun in the singular.
-        many: the noun in the plural; by default, the singular with an `s`.
+        many: the noun in the plural; by default, `one` with an `s`.
     """
     return f"{text.exact(count)} {one if count == 1 else many or one + 's'}"
 
@@ -128,10 +126,7 @@ def optional_cell(value: str | None) -> Cell:
 
 
 def no_value_cell(reason: str) -> Cell:
-    """Return the symbol for an unknown offset or lag.
-
-    The symbol is `–` if the group has no committed offset in the partition, `x` if access is denied or the topic was
-    deleted, and `?` otherwise.
+    """Return the symbol for an unknown offset or lag: `–` no commit, `x` no access or deleted topic, otherwise `?`.
 
     Args:
         reason: why the value is unknown (`PartitionLag.reason`).
@@ -167,9 +162,7 @@ def format_ranges(parts: tuple[int, ...]) -> str:
 def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
     """Wrap cells into lines of at most `width` terminal cells.
 
-    A cell that is longer than a line is broken between two words. A word that is longer than a line is broken as well.
-    A cell that ends with a blank, but does not begin with one, is the label of the next cell. There is no line break
-    after a label, so that the label and the next cell are on the same line.
+    A cell that ends with a blank is the label of the next cell, and stays on its line.
     """
     lines: list[list[Cell]] = [[]]
     used = 0

@@ -28,23 +28,18 @@ class Column(Generic[RowT]):
 
     Attributes:
         id: identifies the column when rows are sorted, and in Textual messages.
-        value: function that returns the value of a row, or None if the row has no value. The widest value determines
-            the width of the column.
-        render: function that returns the cell of a row. If `render` is None, the value is drawn without formatting.
-        rank: 0 for a column that is always shown. On a narrow screen, the columns with the highest ranks are left out
-            first.
-        right: whether the column is right-aligned, as numbers are. A right-aligned column is never narrowed.
+        value: returns the value of a row; None for no value. The widest value determines the width.
+        render: returns the cell of a row; None to draw the value unformatted.
+        rank: 0 if always shown. On a narrow screen, high ranks are left out first.
+        right: whether the column is right-aligned. If so, it is never narrowed.
         min_width: smallest width of a left-aligned column, in terminal cells.
         max_width: largest width, in terminal cells.
         cut: where a long text is shortened: at its end or in its middle.
-        if_spare: if true, the column is shown only if all columns of the table fit in their full width.
-        if_values: if true, the column is shown only if at least one row has a value in it.
-        not_over: ids of more important columns. The column is left out if, with it, one of these columns would be
-            narrowed.
-        full: function that returns the cell of a row for the detail area below the table. If `full` is None, the detail
-            area shows the same cell as the table.
-        field: the field of `kgtui.model.fields` that the column shows; None if the column shows a value that is no such
-            field.
+        if_spare: whether to show the column only if all columns fit in full width.
+        if_values: whether to show the column only if a row has a value in it.
+        not_over: ids of columns that must not be narrowed to make space for this one.
+        full: returns the cell for the area below the table; None for the same cell.
+        field: the field of `kgtui.model.fields` that the column shows; None if there is none.
     """
 
     id: str
@@ -88,10 +83,9 @@ def field_column(
     """Return a column with the name, title and format of a field of `kgtui.model.fields`.
 
     Args:
-        record_of: function from a row to the object from which the field reads its value, or to None for a blank cell.
-        value: function that returns the value of a row. If `value` is None, the column has the value of the field.
-        render: function that returns the cell of a row. If `render` is None, the value is drawn in the field's
-            format.
+        record_of: returns the object with the field's value for a row; None for a blank cell.
+        value: returns the value of a row; None for the value of the field.
+        render: returns the cell of a row; None for the field's format.
 
     The other parameters have the same meaning as in `Column`.
     """
@@ -116,10 +110,9 @@ def field_column(
 
 
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
-    """Return the width at which neither the title nor a value is cut off, but at most `max_width`, in terminal cells.
+    """Return the width at which nothing is cut off, at most `max_width`, in terminal cells.
 
-    Return 0 for a column that is not shown, because `if_values` is true and no row has a value. Only the 20 longest
-    texts, the smallest number and the largest number are measured, so that 10,000 rows take only a few milliseconds.
+    Return 0 for a column that is hidden because no row has a value (`if_values`).
     """
     if column.if_values and not any(column.value(row) for row in rows):
         return 0
@@ -139,11 +132,11 @@ def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
 def fit_columns(
     columns: Sequence[Column[RowT]], preferred: Mapping[str, int], room: int
 ) -> list[tuple[Column[RowT], int]]:
-    """Choose the columns that fit the table, and return (column, width in terminal cells) for each chosen column.
+    """Choose the columns that fit the table, and return (column, width in terminal cells) for each.
 
     Args:
         preferred: column id → width at which no value is cut off (`preferred_width`).
-        room: width that is available for all columns, in terminal cells.
+        room: width of all columns together, in terminal cells.
     """
     shown = [column for column in columns if preferred[column.id] or not column.if_values]
     for column in reversed(shown[:]):
@@ -170,11 +163,11 @@ def fit_columns(
 def _most_important(
     columns: Sequence[Column[RowT]], least: Callable[[Column[RowT]], int], room: int
 ) -> list[Column[RowT]]:
-    """Return the columns that fit. Columns with lower ranks have priority, and columns of rank 0 are always included.
+    """Return the columns that fit, the lowest ranks first; columns of rank 0 are always included.
 
     Args:
-        least: function that returns the smallest allowed width of a column, in terminal cells.
-        room: width that is available for all columns, in terminal cells.
+        least: returns the smallest allowed width of a column, in terminal cells.
+        room: width of all columns together, in terminal cells.
     """
     shown: list[Column[RowT]] = []
     for column in sorted(columns, key=lambda column: column.rank):

@@ -38,9 +38,8 @@ class ConfigRow:
     """One group configuration, such as `consumer.session.timeout.ms`.
 
     Attributes:
-        config: name and value of the configuration, and the source of the value.
-        applies: whether the configuration has an effect on groups of this type. For example, `share.…` has no effect
-            on consumer groups.
+        config: name, value, and source of the value.
+        applies: false if it has no effect, such as `share.…` on a consumer group.
     """
 
     config: GroupConfig
@@ -48,10 +47,9 @@ class ConfigRow:
 
 
 def config_rows(configs: tuple[GroupConfig, ...], group_type: str | None) -> list[ConfigRow]:
-    """Return one row per configuration: first the configurations that are set for this group, then all others.
+    """Return one row per configuration that has an effect on the group or is set for it.
 
-    A configuration that has no effect on groups of this type is left out, unless it is set for this group. Such a
-    configuration follows the other configurations of this group. Otherwise, rows are sorted by name.
+    The configurations that are set for the group come first.
     """
     rows = (ConfigRow(one, _applies(one.name, group_type)) for one in configs)
     shown = (row for row in rows if row.applies or row.config.source in _OF_GROUP)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
 """Time spans of the plots, in seconds. Key `v` switches to the next time span.
 
-On a live cluster, the plots cannot begin before kgtui was started, so they can cover less time than this.
+On a live cluster, plots begin no earlier than kgtui.
 """
 
 SHORTEST_SPAN = 60.0
@@ -45,15 +45,14 @@ WITHOUT_CURVES = "To draw curves: pip install 'kgtui[plots]'"
 
 
 class HistoryPlotRequest(NamedTuple):
-    """All values from which the plots are drawn. All times are in seconds since the Unix epoch.
+    """What to plot. Times are in seconds since the epoch.
 
     Attributes:
         since: time at the left edge.
         until: time at the right edge.
-        newest: time of the newest lag sample of a live cluster; None if a recording is shown.
-        at: the displayed time of a recording, marked with a vertical line; None for a live cluster.
-        width: width of the plots, in terminal cells.
-        height: height of the plots, in lines.
+        newest: time of the newest lag sample of a live cluster; None in a recording.
+        at: the displayed time of a recording; None for a live cluster.
+        width: in terminal cells.
         utc: whether the time axis is in UTC.
     """
 
@@ -197,10 +196,7 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Draw the plots for the newest request, until the plots are up to date.
-
-        If several requests are made while plots are being drawn, only the newest of these requests is drawn afterwards.
-        """
+        """Draw the plots until they show the newest request. Requests that are replaced in the meantime are skipped."""
         try:
             while (request := self._request()) is not None and request != self._shown:
                 self._shown = request
@@ -218,10 +214,7 @@ class HistoryPane(Pane):
             self.busy = False
 
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
-        """Return the history of the requested group: from lag samples for a live cluster, otherwise from the recording.
-
-        The history that was last read from a recording is cached.
-        """
+        """Return the history of the requested group, from lag samples of a live cluster or from the recording."""
         if self.replay_position is None:
             series = self.series.get(request.group) if self.series is not None else None
             hidden = self.snapshot is not None and may_hide_topics(self.snapshot, request.group)
@@ -268,12 +261,12 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 
 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
-    """Return the times (start, end) of the plots while a recording is shown, in seconds since the epoch.
+    """Return the times (start, end) of the plots for a recording, in seconds since the epoch.
 
-    When `at` advances, the result changes only once per quarter of `span`, so that the recording is rarely read.
+    They change only once per quarter of `span`, so that the recording is rarely read.
 
     Args:
-        at: the displayed time. It is in the third quarter of the plots, except near the ends of the recording.
+        at: the displayed time.
         span: time span of the plots, in seconds.
         first: time at which the recording begins.
         last: time at which the recording ends.

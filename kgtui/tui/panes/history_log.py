@@ -39,11 +39,7 @@ def _state(state: str | None) -> str:
 
 
 def _state_text(change: Change) -> SafeText:
-    """Return the text of the column CHANGE: the state of the group, such as `Stable`.
-
-    If the change was a change of state, return the old and the new state, such as `Empty → Stable`. If the change is an
-    event, return the kind of the event.
-    """
+    """Return the text of the column CHANGE, such as `Stable` or `Empty → Stable`, or the kind of an event."""
     before, now = change.before, change.now
     if change.event is not None:
         return SafeText(change.event.kind.value)
@@ -88,12 +84,10 @@ def _pair_text(change: Change, name: str) -> str:
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Return the details of a change: members that joined or left, and how far offsets were set back, in records.
-
-    If the change is an event, return the text of the event.
+    """Return for example `+app-3 -app-1 rewound by 200`, or the text of an event.
 
     Args:
-        most: the text names at most this many members that joined, and at most this many members that left.
+        most: maximum number of joined members, and of left members, that are named.
     """
     if change.event is not None:
         return event_text(change.event, with_kind=False)
@@ -142,11 +136,10 @@ COLUMNS: tuple[Column[Change], ...] = (
 
 
 def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> list[Change]:
-    """Return the changes with the names of the members that joined or left in place of their member ids.
+    """Return the changes with member names in place of member ids.
 
     Args:
-        members: the current members of the group. Their client ids are known, so their names contain them; the names of
-            all other members are made only from their member ids.
+        members: the current members, whose client ids become a part of their names.
     """
     every = list(changes)
     ids = {one for change in every for one in (*change.now.joined, *change.now.left)}
@@ -164,7 +157,7 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    """Return title → time, for the times in the summary of the History pane, such as `last progress`.
+    """Return title → time in the summary of the History pane, such as `last progress`.
 
     The times are in seconds since the epoch; an unknown time is None.
     """
@@ -176,7 +169,7 @@ def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
 
 
 def history_summary(timeline: GroupTimeline, times: Mapping[str, float | None]) -> list[PaneLine]:
-    """Return the parts of the summary above the plots, such as the number of rebalances.
+    """Return the parts of the summary above the plots, such as `3 rebalances`.
 
     Args:
         times: the result of `observed_times`; empty if a recording is shown.

@@ -35,7 +35,7 @@ _HOT = 2.0
 
 
 class RelativeLoad(NamedTuple):
-    """One measure of a member's load, such as its number of partitions, and its comparison with the other members.
+    """One measure of a member's load, compared with the other members.
 
     Attributes:
         value: number of partitions, lag in records, or records per second; None if unknown.
@@ -57,12 +57,12 @@ class RelativeLoad(NamedTuple):
 
 
 class MemberLoad(NamedTuple):
-    """The load of one member.
+    """The load of one member. Lag and rate cover the partitions that only this member owns.
 
     Attributes:
         assigned: number of assigned partitions or tasks.
-        lag: total lag, in records, of the partitions that only this member owns.
-        rate: records per second that the member reads from the partitions that only this member owns.
+        lag: total lag in records.
+        rate: records read per second.
     """
 
     assigned: RelativeLoad = RelativeLoad()
@@ -72,17 +72,16 @@ class MemberLoad(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """One row of the Members pane: a member, or a Kafka Streams process whose members follow in the rows below.
+    """One row of the Members pane: a member, or a Kafka Streams process above the rows of its members.
 
     Attributes:
-        member: the member; in the row of a process, the first member of the process.
-        target_epoch: epoch of the group's target assignment; None if the group has none. A member whose own epoch is
-            older is highlighted.
-        group_type: type of the group. A member that uses a different protocol is highlighted.
+        member: the member; in the row of a process, its first member.
+        target_epoch: epoch of the target assignment; None if the group has none.
+        group_type: a member with a different protocol is highlighted.
         threads: all members of the process; empty in the row of a member.
-        load: partitions, lag and read rate of the member; None in the row of a process.
-        holds_up: why the member delays the target assignment; empty if the member does not delay it.
-        name: the shortest name that distinguishes the member (`kgtui.model.member_names`).
+        load: partitions, lag and read rate; None in the row of a process.
+        holds_up: why the member delays the target assignment; empty if it does not.
+        name: the shortest name that distinguishes the member.
     """
 
     member: Member
@@ -109,8 +108,8 @@ def member_loads(
     """Return member id → load, for all members of a group.
 
     Args:
-        offsets: offsets of the group; None if they have not been read. All lags are unknown then.
-        health: health of the group; None if the group has not been read in full. All rates are unknown then.
+        offsets: None if they have not been read; all lags are unknown in this case.
+        health: None if unknown; all rates are unknown in this case.
     """
     members = description.members or ()
     owners = owners_by_partition(description)

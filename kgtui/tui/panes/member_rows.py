@@ -47,13 +47,12 @@ def member_rows(
     blockers: Sequence[Blocker] = (),
     loads: Mapping[str, MemberLoad] = MappingProxyType({}),
 ) -> list[MemberRow]:
-    """Return one row per member. The members that delay the target assignment come first, in the order of `blockers`.
+    """Return one row per member, and in a streams group also one row above the members of each process.
 
-    All other members are sorted by client id, host and member id. In a streams group, each process has a row above the
-    rows of its members.
+    The members that delay the target assignment come first, in the order of `blockers`.
 
     Args:
-        blockers: the members that delay the target assignment, and how many partitions or tasks wait for them.
+        blockers: the members that delay the target assignment.
         loads: member id → load of the member.
     """
     target_epoch = description.assignment_epoch if description.assignment_epoch is not None else description.group_epoch
@@ -280,10 +279,9 @@ def row_restore_lag(row: MemberRow) -> int | None:
 
 
 def member_restore_lag(streams: StreamsMember) -> int | None:
-    """Return how many records a member must still restore; 0 if the member has no standby or warm-up tasks.
+    """Return how many records a member must still restore: the sum of task end offset − task offset (KIP-1071).
 
-    The result is the sum of (task end offset - task offset), as defined in KIP-1071. It is None if no task has both
-    offsets.
+    0 without standby and warm-up tasks; None if no task has both offsets.
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0

@@ -1,6 +1,6 @@
 """The row of a partition in the Offsets pane, with bars for its lag and its lead.
 
-The lead of a partition is the number of records between the log start and the committed offset.
+The lead is the number of records between the log start and the committed offset.
 """
 
 from __future__ import annotations
@@ -25,19 +25,15 @@ _LOW_LEAD = 0.1
 class OffsetRow(NamedTuple):
     """One row of the Offsets pane: a partition, or a topic with the total lag of its partitions.
 
-    The class is a named tuple and not a dataclass, because thousands of rows are created at each refresh, and creating
-    a named tuple takes less time.
-
     Attributes:
-        partition: number of the partition; −1 in the row of a topic.
+        partition: −1 in the row of a topic.
         lag: offsets and lag of the partition; None in the row of a topic.
-        owner: name of the owner (`kgtui.model.member_names`), or for example `3 members` if three members own the
-            partition; None if no member owns it.
-        member_id: member id of the owner; several ids are separated by commas. None if no member owns the partition.
-        topic_total: total lag of all partitions of the topic; None in the row of a partition.
+        owner: name of the owner, or for example `3 members`; None if there is no owner.
+        member_id: ids of the owners, separated by commas; None if there is no owner.
+        topic_total: total lag of the topic; None in the row of a partition.
         lost: number of records that expired before the group read them.
         share: whether the group is a share group.
-        scale: lag for which the bar of the lag is full. It is the same in all rows.
+        scale: lag for which the bar is full; equal in all rows.
     """
 
     topic: str
@@ -75,9 +71,9 @@ def _full_lag_bar(row: OffsetRow) -> Cell:
 
 
 def lead_fraction(row: OffsetRow) -> float | None:
-    """Return the lead as a fraction of the log: 0 if the group reads at the log start, 1 if it reads at the log end.
+    """Return the lead as a fraction of the log: 0 if the group reads at the log start, 1 at the log end.
 
-    The result is None if the committed offset or the log's offsets are unknown, or if the log is empty.
+    Return None if an offset is unknown, or if the log is empty.
     """
     one = row.lag
     if one is None or one.lead is None or one.log_start is None or one.log_end is None or one.log_end <= one.log_start:

@@ -47,17 +47,17 @@ CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
 """Ids of the columns that key `s` sorts the table by. Each press of the key sorts by the next of these columns."""
 
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
-"""Ids of the columns that are sorted by descending value. All other columns are sorted by ascending value.
+"""Ids of the columns that are sorted by descending value; the default is ascending.
 
-For example, the partition with the smallest `lead` (committed offset minus log start offset) comes first, because it is
-the first in which retention can delete unread records.
+For example, the smallest lead comes first, because its partition loses records first.
 """
 
 
 def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) -> list[OffsetRow]:
     """Return one row per partition that has an offset or an owner, sorted by topic and partition.
 
-    If the group has not been described, `description` is None, and no row has an owner.
+    Args:
+        description: None if the group has not been described. No row has an owner in this case.
     """
     owners, share = owners_by_partition(description), bool(offsets.share)
     names = member_names((description.members if description is not None else None) or ())
@@ -79,13 +79,12 @@ def filter_and_sort(
 ) -> list[OffsetRow]:
     """Return the rows that match the filters, in the given order.
 
-    If the rows are sorted by topic, a row with the total lag of a topic precedes the rows of its partitions, if there
-    is more than one partition.
+    If the rows are sorted by topic, rows with the total lag of a topic are added.
 
     Args:
-        order: id of the column to sort by. Rows without a value in this column come last.
-        lagging: if true, return only partitions for which `is_lagging` is true.
-        filter_text: text that topic, owner or note must contain, ignoring case; empty to return all rows.
+        order: id of the column to sort by. Rows without a value in it come last.
+        lagging: whether to return only partitions that need attention (`is_lagging`).
+        filter_text: part of the topic, owner or note, ignoring case; empty for all rows.
     """
     kept = [row for row in rows if (not lagging or is_lagging(row)) and _matches(row, filter_text)]
     if order == "topic":
@@ -97,10 +96,9 @@ def filter_and_sort(
 
 
 def is_lagging(row: OffsetRow) -> bool:
-    """Return whether a partition needs attention: it has lag or lost records, or its lag is unknown.
+    """Return whether a partition has lag, lost records, or an unknown lag.
 
-    A partition without a committed offset has an unknown lag, but needs no attention. For the row of a topic, return
-    True.
+    No committed offset does not count as an unknown lag. The result for the row of a topic is True.
     """
     one = row.lag
     return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")
@@ -147,9 +145,8 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
     """Return the columns of the table of partitions.
 
     Args:
-        share: whether the group is a share group. Share groups have start offsets instead of committed offsets.
-        timed: whether kgtui knows when unread records were written. If not, the columns for the age and the expiry of
-            unread records are left out.
+        share: whether the group is a share group, which has start offsets instead of committed offsets.
+        timed: whether to include the age and the expiry of unread records.
     """
 
     position = partition_fields.START_OFFSET if share else partition_fields.COMMITTED
@@ -316,7 +313,7 @@ def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine
 
     Args:
         rows: the rows of all partitions, without rows of topics.
-        hidden: whether partitions can be missing, because brokers omit topics on which the user lacks DESCRIBE.
+        hidden: whether partitions can be missing because the user lacks DESCRIBE on topics.
     """
     summed = total(row.lag for row in rows if row.lag is not None)
     lag = text.lag(summed.lag, hidden or summed.lower_bound)

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 class OffsetsPane(Pane):
     """Pane with one row per partition. The user can sort and filter the rows.
 
-    If the rows are sorted by topic, a row with the total lag of a topic precedes the rows of its partitions, if there
-    is more than one partition.
+    If the rows are sorted by topic, each topic with several partitions also has a row with its total lag.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

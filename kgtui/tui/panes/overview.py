@@ -60,8 +60,7 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
     Args:
         status: name of a `GroupStatus`.
-        problem: whether the group has a problem. If it has none, but its status is not OK, nothing can be said about
-            its health, and the symbol is `?`.
+        problem: whether the group has a problem. If it has none and is not OK, the symbol is `?`.
     """
     if not problem and status != GroupStatus.OK.name:
         return text.marks().unknown, MUTED
@@ -167,8 +166,7 @@ class OverviewPane(Pane):
         return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
     def _show_notices(self, lines: list[PaneLine]) -> None:
-        # In this pane, the notice about old or missing data is a part of the text. A separate `Notice` widget would
-        # cause a new layout of the screen whenever the cursor moves to a group with faults.
+        # A separate `Notice` widget would cause a new layout whenever the cursor moves to a group with faults.
         self._notice_lines = lines
 
     def draw(self, prepared: tuple[GroupOffsets | None, OffsetSummary | None], *, fresh: bool) -> None:
@@ -213,8 +211,7 @@ def overview_sections(
     Args:
         offset_summary: totals over the group's partitions; None if the offsets have not been read.
         command_config: path for the option `--command-config` of the Kafka command; None to omit the option.
-        series: lag samples of all groups, or None. The lag trend is computed from them if the snapshot contains
-            none.
+        series: lag samples of all groups, for the lag trend; None if there are none.
         placeholder: text that is shown until the group has been described.
     """
     # `overview_health` is imported only when the pane is drawn, so that kgtui starts faster.

@@ -55,8 +55,8 @@ def health_fields(
     """Yield the fields of the Health section whose values are known.
 
     Args:
-        offset_summary: totals over the group's partitions; None if the offsets have not been read.
-        series: lag samples of the group; None if kgtui has not watched the group.
+        offset_summary: totals over the partitions; None if the offsets have not been read.
+        series: lag samples of the group; None if there are none.
     """
     health = snapshot.health.get(group)
     yield from _progress(snapshot, group)
@@ -77,10 +77,7 @@ def health_fields(
 
 
 def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Yield the field `progress`: the time at which a committed offset of the group was last observed to move forward.
-
-    On a live cluster, the field also shows the time of kgtui's first read of the group.
-    """
+    """Yield the field `progress`: the time at which a committed offset last moved forward."""
     at, first = facts.last_progress(snapshot, group), facts.first_seen(snapshot, group)
     if first is None:
         return
@@ -90,14 +87,7 @@ def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
 
 
 def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Field]:
-    """Yield the field `trend`: how fast the lag rises or falls and, if it falls, the time at which it will reach 0.
-
-    The trend comes from the first of three sources that contains it:
-
-    - the health of the group, which kgtui computes if it reads the group at every poll
-    - the lag samples in `series`, over the last `TREND_WINDOW` seconds
-    - the lags from the background task, which reads all groups one after the other
-    """
+    """Yield the field `trend`: how fast the lag rises or falls, and when it will reach 0."""
     rate, span, gone, health = None, 0.0, None, snapshot.health.get(group)
     if health is not None and health.trend is not None:
         rate, span, gone = health.trend, health.trend_seconds, health.drain
@@ -211,11 +201,7 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 
 
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
-    """Yield the field `Empty for`: how long the group has been Empty, and from when its offsets can expire.
-
-    The field is left out if the expiry is unknown and the field `state` already shows since when the group has been
-    Empty.
-    """
+    """Yield the field `Empty for`: how long the group has been Empty, and from when its offsets can expire."""
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):
         return
@@ -234,13 +220,11 @@ class OffsetSummary:
     Attributes:
         total: total lag, in records.
         partitions: number of partitions with a committed offset or an owner.
-        topics: number of topics that have a partition with a committed offset or an owner.
+        topics: number of topics of all these partitions.
         worst: the partition with the largest lag; None if no partition has a lag.
         lost: number of records that expired before the group read them.
-        lost_in: number of partitions in which records expired before the group read them.
-        committed: number of partitions with a committed offset.
-        committed_topics: number of topics that have a partition with a committed offset.
-        share: whether the group is a share group (KIP-932), which has start offsets instead of committed offsets.
+        lost_in: number of partitions with lost records.
+        share: share groups have start offsets instead of committed offsets.
     """
 
     total: LagTotal

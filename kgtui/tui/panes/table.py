@@ -1,8 +1,6 @@
 """A table widget that draws only visible rows, so that 10,000 rows scroll as fast as ten.
 
-Each row is an immutable object and has a key, which the table computes with its argument `key` (a function). When the
-rows are replaced, the cursor stays on the row with the same key, and this row stays on the same line of the screen.
-Only changed lines are redrawn.
+When rows are replaced, the cursor stays on the row with the same key.
 """
 
 from __future__ import annotations
@@ -175,10 +173,8 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         """Show these rows, and replace the columns if `columns` is not None.
 
         Args:
-            fresh: whether the rows belong to a different group than before. If so, the cursor goes to the first row,
-                and columns can become narrower than before.
-            at_top: whether to move the cursor to the first row. By default, the cursor stays on the row with the same
-                key.
+            fresh: whether the rows belong to a different group. If so, the cursor moves to the first row.
+            at_top: whether to move the cursor to the first row. By default, it stays on the same key.
         """
         old, at = self._rows, self.cursor
         if columns is not None:
@@ -300,11 +296,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.cursor = event.y - 1 + self.scroll_offset.y
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y` of the widget.
-
-        Line 0 shows the titles of the columns, or the placeholder of a table without rows. The other lines show the
-        rows that are scrolled into view.
-        """
+        """Render line `y`. Line 0 has the titles of the columns, or the placeholder of an empty table."""
         width = self.size.width
         index = y - 1 + self.scroll_offset.y
         if not self._rows and y == 0 and self._placeholder:
@@ -338,7 +330,7 @@ def heading_strip(
 
     Args:
         fitted: (column, width in terminal cells) of each column that fits the table.
-        sorted_by: (id of the sorted column, whether the order is descending); None if the rows are not sorted.
+        sorted_by: (id of the sorted column, whether descending); None for unsorted rows.
         style: style of the titles.
         chosen: style of the sorted column's title.
     """
@@ -356,8 +348,7 @@ def row_strip(fitted: FittedColumns[RowT], row: RowT, base: Style, role_style: C
     Args:
         fitted: (column, width in terminal cells) of each column that fits the table.
         base: style of the row.
-        role_style: function that returns the style for the color role of a cell; None to draw all cells in the style
-            `base`.
+        role_style: returns the style of a color role; None to draw all cells in `base`.
     """
     segments: list[Segment] = []
     for column, width in fitted:

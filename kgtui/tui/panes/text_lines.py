@@ -63,11 +63,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
 
     @property
     def columns(self) -> int:
-        """Width of a line in terminal cells, without the scroll bar.
-
-        While the widget is hidden, this is the width that it had when it was last visible. The hidden widget itself has
-        width 0. Text wrapped to that width would be visible for a moment when the widget is shown again.
-        """
+        """Width of a line in terminal cells, without the scroll bar; for a hidden widget, its last visible width."""
         self._last_columns = self.scrollable_content_region.width or self._last_columns
         return self._last_columns
 
@@ -88,8 +84,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # A hidden widget has height 0, but its cache of rendered lines can contain lines from the time when it was
-        # visible. These lines are compared with the new lines as well, so that no old text remains in the cache.
+        # A hidden widget has height 0, but its cache can contain lines from the time when it was visible.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:

@@ -30,10 +30,9 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
     """Draw one or two curves, and return the lines from top to bottom.
 
     Args:
-        curves: values of each curve, `VALUES_PER_CELL` per terminal cell. NaN interrupts the curve.
-        width: width of each line in terminal cells.
-        rows: number of lines.
-        top: value at the upper edge of the plot. The value at the lower edge is 0.
+        curves: values of each curve, `VALUES_PER_CELL` per terminal cell; NaN interrupts it.
+        width: width of a line in terminal cells.
+        top: value at the upper edge of the plot. The lower edge is 0.
     """
     first, second = ("*", "+") if text.display_settings().ascii else ("braille", "•")
     plot = unlimited_plot(width, rows)

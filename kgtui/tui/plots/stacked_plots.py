@@ -36,19 +36,14 @@ _CLOCK_WITH_DATE = 86_400.0
 
 
 _AVERAGED_SECONDS = 10.0
-"""Length of the time over which each value of a plotted rate is averaged, in seconds.
-
-If a plotted value stands for a longer time than this, because the plots cover a long time, it is the average over its
-own time.
-"""
+"""Minimum time over which each value of a plotted rate is averaged, in seconds."""
 
 
 class StackedPlot(NamedTuple):
     """One of the plots of a group, such as the plot of its lag.
 
     Attributes:
-        labels: labels to the left of the plot's lines, from top to bottom. If there are fewer labels than lines, the
-            last line gets the label `0`.
+        labels: labels to the left of the lines, from top to bottom. A missing last label is `0`.
         rows: lines of the plot, from top to bottom.
     """
 
@@ -69,13 +64,11 @@ def plot_lines(
     """Draw all plots of a group, and return them as lines.
 
     Args:
-        width: width of each line, in terminal cells.
-        height: number of lines. If it is less than `MIN_LINES`, `MIN_LINES` lines are returned.
+        width: width of a line in terminal cells.
+        height: number of lines, but at least `MIN_LINES`.
         with_curves: whether to draw curves (`curves.available`) instead of bars.
-        at: time that is marked with a vertical line, in seconds since the epoch. The labels show the values at this
-            time. If it is None, the labels show the latest values.
-        since: time that is marked if `at` is None, such as the start of a problem, in seconds since the epoch. If both
-            are None, no time is marked.
+        at: marked time to which the labels refer, in seconds since the epoch; None for the latest values.
+        since: time to mark if `at` is None, such as the start of a problem; or None.
         states: whether to draw also the plots of the group's states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
@@ -133,9 +126,9 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return (write rates, read rates) for the plot. Both lists contain `cells` moving averages.
+    """Return (write rates, read rates) for the plot, each with `cells` moving averages.
 
-    Clients commit only every few seconds. Between two commits, a read rate would be 0 if it were not averaged.
+    Without averages, a read rate would be 0 between two commits.
     """
     averaged = math.ceil(_AVERAGED_SECONDS * cells / max(timeline.until - timeline.since, 1e-9))
     return [smooth(resample(timeline, values, cells, "mean"), averaged) for _, values, _ in _flows(timeline)]
@@ -194,9 +187,7 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Plot the state of the group over time.
 
-    Each cell stands for a time span. If the group had several states in this time span, the cell shows the first of
-    them that is a rebalancing state. If none of them is a rebalancing state, the cell shows the first state other than
-    Stable.
+    If a cell stands for several states, it shows a rebalancing state or, without one, a state other than Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
@@ -296,15 +287,13 @@ Summary = Literal["largest", "mean", "last"]
 
 
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
-    """Divide the timeline into `count` equal time spans, and return one value per time span.
+    """Divide the timeline into `count` equal time spans, and return one value for each.
 
-    If there is no sample in a time span, its value is the last sample before it. Time spans in a gap of the recording,
-    before the first sample, or after the last sample have the value NaN.
+    Without a sample, it is the previous value; in a gap of the recording, and outside of the samples, NaN.
 
     Args:
         values: one sample per time in `timeline.times`; NaN if unknown.
-        summary: which value is returned for a time span with several samples: the largest, the mean or the last of
-            them.
+        summary: which of several samples to return: the largest, the mean or the last.
     """
     buckets: list[list[float]] = [[] for _ in range(count)]
     scale = count / max(timeline.until - timeline.since, 1e-9)
@@ -335,7 +324,7 @@ def _summarize(bucket: list[float], summary: Summary) -> float:
 def smooth(values: Sequence[float], cells: int) -> list[float]:
     """Return one moving average per value: the mean of the value and the `cells - 1` values before it.
 
-    For a value that is NaN, the result is NaN. In the averages of other values, NaN values are left out.
+    NaN stays NaN, and is left out of other averages.
     """
     if cells <= 1:
         return list(values)

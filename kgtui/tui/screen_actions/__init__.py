@@ -1,10 +1,7 @@
 """The actions of the main screen, each with its key, help text, availability and function.
 
-`table` contains all actions. Keys, footer, help, command palette and the README's key table are generated from it. To
-add an action, write its function and its `Action` into the module of its section.
-
-This package imports widgets and dialogs. It imports neither the main screen nor the app, because both import this
-package.
+Keys, footer, help, command palette and the README's key table are generated from `table`. To avoid circular imports,
+this package imports neither the main screen nor the app.
 
 | module | contents |
 |---|---|

@@ -22,9 +22,8 @@ class ActionContext:
     """The values that determine whether an action is available.
 
     Attributes:
-        group: id of the selected group; None if no group is selected.
-        marked: number of marked groups.
-        now: current time in seconds since the epoch; None to use the time of the snapshot instead.
+        group: id of the selected group, or None.
+        now: current time in seconds since the epoch; None for the time of the snapshot.
     """
 
     session: Session
@@ -51,16 +50,16 @@ class Action:
     Attributes:
         id: identifies the action in the user's keymap.
         keys: default keys in Textual's notation, separated by commas, such as `left_square_bracket`.
-        shown_keys: the same default keys as the help shows them, separated by blanks, such as `[`.
+        shown_keys: the same keys in the help, separated by blanks, such as `[`.
         name: one or two words for footer and palette.
         help: one sentence for help, palette and tooltips.
         section: section of the help.
-        run: function that performs the action on a screen.
-        unavailable: function that returns why the action is unavailable now; None if it is available.
-        writes: whether the action changes the cluster. Read-only sessions do not offer such actions.
+        run: performs the action on a screen.
+        unavailable: returns why the action is unavailable now; None if it is available.
+        writes: whether the action changes the cluster, so that read-only sessions omit it.
         in_palette: whether the command palette lists the action.
-        exists: function that takes a session, and returns whether its footer and palette can contain the action.
-        everywhere: whether the key works on every screen, even in a text field. `run` must then accept any screen.
+        exists: returns whether a session offers the action.
+        everywhere: whether the key works on every screen, even in a text field.
     """
 
     id: str

@@ -31,8 +31,7 @@ def _why_not_deletable(context: ActionContext) -> str | None:
     if context.group is None:
         return needs_group(context)
     if not context.session.read_only and is_listed_as_empty(context.snapshot, context.group, now=context.now):
-        # A group that is listed as Empty can be deleted, even if its description is missing or older than the list of
-        # groups, because the delete dialog describes the group again.
+        # An old or missing description does not matter, because the delete dialog describes the group again.
         return None
     return delete_availability(context.snapshot, context.group, context.session.read_only, now=context.now)
 

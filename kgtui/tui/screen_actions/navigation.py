@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
-    """Call `in_tree` if the tree has the focus, or if no widget has it.
+    """Call `in_tree` if the tree or no widget has the focus.
 
-    If another widget has the focus, run the first of the Textual actions `actions_elsewhere` that this widget has.
+    Otherwise, run the first of the actions that the focused widget has.
     """
     focused = screen.focused
     if focused is None or focused is screen.group_tree:

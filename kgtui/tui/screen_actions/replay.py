@@ -29,7 +29,7 @@ PLAY_INTERVAL = 0.5
 MIN_PAUSE = 0.1
 """Minimum pause after each displayed poll while a recording is playing, in seconds.
 
-Without this pause, kgtui might not react to keys if each read of the recording took longer than `PLAY_INTERVAL`.
+Without it, slow reads of the recording could block the keys.
 """
 
 
@@ -106,10 +106,7 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
 
 
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
-    """Call `move` in a worker, and show the poll to which it has moved the position in the recording.
-
-    If `move` returns False, the recording has no further poll. The message `at_the_end` is then shown.
-    """
+    """Call `move` in a worker, and show the new poll, or the message `at_the_end` if `move` returns False."""
     position = screen.session.replay_position
     if position is None:
         return

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 PANE_DELAY = 0.1
-"""Delay between the last move of the cursor and the drawing of the panes (tabs about the group), in seconds.
+"""Delay between the last move of the cursor and the drawing of the group's tabs, in seconds.
 
-Because of the delay, the panes are not drawn while an arrow key is held down.
+It avoids drawing them while an arrow key is held down.
 """
 
 
@@ -80,8 +80,9 @@ class ClusterScreen(Screen[None]):
     def __init__(self, session: Session, monitor: GroupMonitor, *, like: ClusterScreen | None = None) -> None:
         """Create a screen for one cluster or recording.
 
-        Grouping and sort order are copied from the screen `like`. If `session` is a recording that was opened from a
-        live cluster, the new screen also has the same cursor, open nodes and front pane as `like`.
+        Args:
+            like: the previous screen, from which the grouping, the sort order and, for a recording, the cursor are
+                copied.
         """
         # If there are no groups, the CSS class "-bare" is set before the screen is mounted. A later change of the class
         # would make Textual compute all styles again.
@@ -173,11 +174,7 @@ class ClusterScreen(Screen[None]):
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Event for which the next key waits after the user has pressed enter in the filter bar.
-
-        Enter clears the event. It is set when the tree shows the groups that match the filter. If only one group
-        matches, the cursor is then already on this group, so the next key acts on it.
-        """
+        """Event that is set when the tree shows the groups that match the filter. The key after Enter waits for it."""
         return self.group_tree.match_selected
 
     @property
@@ -348,11 +345,7 @@ class ClusterScreen(Screen[None]):
         self.group_tree.select_match(message.accepted)
 
     def bring(self, pane: str) -> None:
-        """Bring a pane of the selected group to the front. On a narrow screen, the pane replaces the tree.
-
-        If the cursor is on a node, no group is selected. Then bring a table of the node's page to the front: the table
-        with the same number key as the pane.
-        """
+        """Bring a pane of the selected group to the front or, on a node, the table with the same number key."""
         if self.group is None and self._matching == 0:
             self.toast("no group matches; press esc to clear the filter")
             return
@@ -370,10 +363,7 @@ class ClusterScreen(Screen[None]):
         return focused is not None and self.right_side in focused.ancestors_with_self
 
     def enter_panes(self) -> None:
-        """Focus the pane in front, or the page of the node under the cursor. Do nothing if no group matches the filter.
-
-        On a narrow screen, the pane or the page replaces the tree.
-        """
+        """Focus the pane in front, or the page of the node. On a narrow screen, it replaces the tree."""
         if self.group is None and self._matching == 0:
             return
         self.add_class("-pane")

@@ -34,13 +34,13 @@ VIEWS = ("all", "groups", "members", "partitions", "lag")
 
 
 class Difference(NamedTuple):
-    """One difference between two points in time. The table has one row per difference.
+    """One difference between two points in time.
 
     Attributes:
-        kind: `groups`, `members`, `partitions` or `lag`, as in `VIEWS`.
+        kind: `groups`, `members`, `partitions` or `lag`.
         verb: `joined`, `left`, `changed`, `moved`, `grew` or `shrank`.
-        description: what has changed, without control characters.
-        role: color role of the verb (name of a theme variable); empty for the default color.
+        description: what has changed.
+        role: color role of the verb (a theme variable); empty for the default color.
         number: index in the list of all differences, and key of the row.
     """
 
@@ -138,10 +138,7 @@ COLUMNS: tuple[Column[Difference], ...] = (
 
 
 def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
-    """Return the parts of the summary line, such as `3 groups joined`, each as a tuple of cells.
-
-    Numbers that are 0 are left out. If all are 0, the only part is `no differences`.
-    """
+    """Return the parts of the summary line, such as `3 groups joined`. Without differences, there is one part."""
     grew = sum(1 for change in comparison.lags if change.by > 0)
     counts = (
         (len(comparison.joined), "group joined", "groups joined"),
@@ -176,11 +173,7 @@ class DifferenceTable(LineTable[Difference]):
 class ComparisonScreen(ModalScreen["str | None"]):
     """Shows the differences between two points in time.
 
-    The result of the screen is the id of the group that the user has chosen; None if the user closes the screen without
-    choosing a group.
-
-    `group` is the id of the group that is selected in the tree; None if no group is selected. Key `l` limits the table
-    to this group.
+    The screen's result is the id of the group that the user has chosen, or None.
     """
 
     DEFAULT_CSS = """

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 SPANS = (600.0, 3_600.0, 21_600.0, 86_400.0)
-"""Lengths of the time spans that the list of events can cover, in seconds. Key `v` switches to the next one.
+"""Time spans of the list of events, in seconds. Key `v` switches to the next one.
 
-Each time span ends now or, in a recording, at the displayed poll.
+Each ends now or, in a recording, at the displayed poll.
 """
 
 KEYS = "enter go to group  / filter  v time  o kind  l selected group  esc close"
@@ -61,10 +61,7 @@ MAX_EVENTS = 2_000
 """Maximum number of events in the list. If there are more, the oldest are only counted."""
 
 _WIDEST_TEXT = "-" * 200
-"""Dummy text from which the width of the column WHAT is computed, so that the column takes all remaining space.
-
-It would take too long to measure the texts of all events.
-"""
+"""Text with the assumed width of the column WHAT, because it would take too long to measure all events."""
 
 ROWS_PER_GROUP = 5
 """Maximum number of events per group that have a row of their own. The older events of the group share one row.
@@ -93,8 +90,8 @@ class EventSelection(NamedTuple):
     Attributes:
         query: filter that the group of the event must match.
         kinds: kinds of events that are shown.
-        group: id of the only group whose events are shown; None for all groups and brokers.
-        since: only events after this time are shown, in seconds since the epoch.
+        group: id of the only group that is shown; None for all groups and brokers.
+        since: time in epoch seconds; only later events are shown.
     """
 
     query: Query
@@ -131,8 +128,7 @@ class EventTable(LineTable[EventRow]):
 class EventsScreen(ModalScreen["str | None"]):
     """Shows the events of a live cluster, or of a recording up to the displayed poll.
 
-    The result of the screen is the id of the group that the user has chosen; None if the user closes the screen without
-    choosing a group.
+    The screen's result is the id of the group that the user has chosen, or None.
     """
 
     DEFAULT_CSS = """
@@ -296,11 +292,7 @@ class EventsScreen(ModalScreen["str | None"]):
         self._list(fresh=False)
 
     def action_choose(self) -> None:
-        """Close the screen and go to the group in the current row.
-
-        If the row stands for several events, do not close the screen, but list all events of the group. If the group
-        no longer exists, show a message.
-        """
+        """Close the screen and go to the group in the current row. For a row of several events, list them instead."""
         row = self.table.row
         group = None if row is None else row.event.group
         if row is None or group is None:

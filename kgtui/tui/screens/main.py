@@ -69,10 +69,7 @@ class MainScreen(ClusterScreen):
         replay.go_to_time(self, message.at)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """In a read-only session, disable the keys of actions that change the cluster.
-
-        The keys of all other actions stay enabled. If the action is unavailable, a key press shows the reason.
-        """
+        """In a read-only session, disable the keys of actions that change the cluster."""
         if action != "run_action" or not parameters:
             return True
         known = table.BY_ID.get(str(parameters[0]))
@@ -80,10 +77,9 @@ class MainScreen(ClusterScreen):
 
 
 class ReplayOverlay:
-    """Shows a recording on a second main screen, which covers that of the live cluster. The cluster is still polled.
+    """Shows a recording on a second main screen, while the live cluster is still polled.
 
     Args:
-        session: the session of the recording.
         live: the screen of the live cluster.
     """
 

@@ -1,8 +1,7 @@
-"""Workarounds for problems of Textual 8.2. Only this package uses private methods and attributes of Textual.
+"""Workarounds for problems of Textual 8.2. Only this package uses private members of Textual.
 
-Each module names the Textual version in which its problem was last seen. `tests/unit/tui/test_textual_compat.py` has
-one canary test per workaround. This test fails as soon as a new version of Textual no longer has the problem, and the
-workaround can then be deleted.
+`tests/unit/tui/test_textual_compat.py` has one canary test per workaround. It fails when a new version of Textual no
+longer has the problem, so that the workaround can be deleted.
 
 | Problem in Textual 8.2.8 | Workaround |
 |---|---|
@@ -22,8 +21,6 @@ workaround can then be deleted.
 | A strip (rendered line) divided into one part refers to itself, so only garbage collection frees it. | `rendering` |
 | If the number of lines of a scroll view changes, Textual lays out and repaints the whole screen. | `line_view` |
 | plotext 5.3.2 limits plots to the terminal size that plotext has detected. | `plot_size` |
-
-The only packages of kgtui that this package imports are `config`, `errors` and `output`.
 
 | module | contents |
 |---|---|

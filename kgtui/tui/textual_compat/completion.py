@@ -1,7 +1,6 @@
 """Complete the text of an input field without a worker (a background task of Textual).
 
-To find a completion, Textual 8.2.8 starts a worker on every keystroke. If the worker is cancelled before it has begun,
-Python prints a warning about a coroutine that was never awaited.
+If a worker of Textual 8.2.8 is cancelled before it has begun, Python prints a warning.
 """
 
 from __future__ import annotations
@@ -15,10 +14,9 @@ if TYPE_CHECKING:
 
 
 class CompletingInput(Input):
-    """An input field that proposes a completion of the typed text, ignoring case. Key `right` accepts the completion.
+    """An input field that proposes a completion of the typed text, ignoring case. Key `right` accepts it.
 
     Args:
-        value: initial text.
         completions: the texts to propose, in order of preference.
         options: other arguments of Textual's `Input`.
     """

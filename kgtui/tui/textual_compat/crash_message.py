@@ -1,11 +1,6 @@
 """Replace Textual's traceback after an unexpected exception with a short message.
 
-The traceback of Textual 8.2.8 contains the values of local variables, which may be passwords. If an exception has a
-method `__rich__`, Textual prints the result of this method instead. The unexpected exception is therefore wrapped in a
-`CrashedError`.
-
-When Textual removes a widget, it removes the widget's children before it stops the widget's workers and timers. In
-between, a worker that looks for a child raises `NoMatches`. This exception is not reported as a crash.
+The traceback of Textual 8.2.8 contains local variables, which may be passwords.
 """
 
 from __future__ import annotations
@@ -30,9 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class CrashedError(Exception):
-    """Wraps an unexpected exception, so that Textual prints a short message.
-
-    The exception is the `__cause__` of this error.
+    """Wraps an unexpected exception (its `__cause__`), so that Textual prints a short message.
 
     Attributes:
         report: path of the crash report; None if it could not be written.
@@ -66,6 +59,7 @@ class CrashReportingApp(App[int]):
             # been removed.
             _log.info("error while exiting: %s", type(cause).__name__)
             return
+        # Textual removes the children of a widget before it stops the widget's workers, which may look for a child.
         if isinstance(cause, NoMatches) and _is_being_removed(_failed_node(error)):
             _log.info("error in a widget that is being removed: %s", cause)
             return

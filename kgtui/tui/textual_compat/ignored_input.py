@@ -1,11 +1,9 @@
 """Ignore keys, clicks and search results at moments when Textual cannot handle them.
 
-In Textual 8.2.8, `Screen.dismiss` removes the topmost screen, even if it is called for a different screen. A second
-click on the background of the command palette therefore removes the screen below the palette. A third click finds no
-screen that can be removed, and raises an exception.
-
-An `OptionList` raises `KeyError` for a page key before it has a size. The command palette raises `NoMatches` for a key
-before its list exists, and for a search that ends after its list was removed.
+- `Screen.dismiss` of Textual 8.2.8 always removes the topmost screen. A second click beside the command palette
+  therefore removes the screen below it.
+- An `OptionList` raises `KeyError` for a page key before it has a size.
+- The command palette raises `NoMatches` while it has no list.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Send each key to the right widget, in the typed order, even if a key moves the focus.
 
-In Textual 8.2.8, each widget has a message queue. When a key arrives, the app forwards it to the widget that has the
-focus at that moment. Over a slow connection, several keys arrive at the same time. If the first key moves the focus,
-the next keys still go to the old widget, and letters are lost or swapped. This module therefore holds each key back
-until the widgets have handled the key before it.
+In Textual 8.2.8, a key goes to the widget that has the focus when the key arrives, even if an earlier key will move the
+focus. This module therefore holds each key back until the previous one has been handled.
 """
 
 from __future__ import annotations
@@ -25,23 +23,19 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""How often, after a key, this module waits until the widgets have handled all messages in their queues.
+"""How often, after a key, this module waits until the widgets have handled their messages.
 
-During the first wait, the widgets handle the key itself. During the second wait, they handle the messages that the key
-has caused, such as `Input.Submitted`; during the third wait, the messages that these messages have caused.
+The second and third wait are for messages that the key causes, such as `Input.Submitted`.
 """
 
 HOLD_TIMEOUT = 3.0
-"""Maximum time for which a key is held back until the widgets have handled the previous key, in seconds.
+"""Maximum time for which a key is held back for the previous key, in seconds.
 
-Usually, widgets handle a key in a few milliseconds. Without this limit, a widget that hangs would block all keys.
+Without this limit, a widget that hangs would block all keys.
 """
 
 ACTION_TIMEOUT = 10.0
-"""Maximum time for which a key is held back while an action of the screen is running, in seconds.
-
-Examples of such actions are opening a recording, or selecting a group that matches a filter.
-"""
+"""Maximum time for which a key is held back for an action, such as opening a recording, in seconds."""
 
 CLOSING_KEYS = frozenset({"escape", "ctrl+c", "ctrl+q"})
 """Keys that are not held back while an action is running, so that the user can always end the action."""
@@ -53,11 +47,10 @@ KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
 
 
 class KeyOrder:
-    """Delays each key until the widgets have handled the key before it.
+    """Delays each key until the widgets have handled the previous key.
 
     Args:
-        app: the app that receives the keys.
-        forward: function that sends a key to the focused widget.
+        forward: sends a key to the focused widget.
     """
 
     def __init__(self, app: App[int], forward: Callable[[events.Event], Awaitable[None]]) -> None:
@@ -102,7 +95,7 @@ class KeyOrder:
 def _path(app: App[int]) -> list[MessagePump]:
     """Return the widgets that must handle their messages after a key: the focused widget and its ancestors.
 
-    In a dialog, return all widgets, because the widgets of a dialog send messages to each other.
+    In a dialog, return all widgets, because they send messages to each other.
     """
     screen = app.screen
     path: list[MessagePump] = [*(app.focused or screen).ancestors_with_self]
@@ -139,9 +132,8 @@ async def _all_queues_handled(path: list[MessagePump]) -> None:
 
 
 async def run_binding(app: App[Any], key: str) -> bool:
-    """Run the action of a key immediately. Return whether the key has an action.
+    """Run the action of a key without delay. Return whether the key has an action.
 
-    Textual 8.2.8 runs it later, after it has passed the key through the message queue of each ancestor of the focused
-    widget.
+    Textual 8.2.8 would first pass the key through the message queue of each ancestor.
     """
     return await app._check_bindings(key)

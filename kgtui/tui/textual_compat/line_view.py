@@ -1,8 +1,6 @@
 """A scroll view of lines whose number of lines can change without a new layout of the screen.
 
-Textual 8.2.8 lays out and repaints the screen whenever `virtual_size` is set, or a scroll bar appears or disappears.
-With Textual's own scroll view, each move of the cursor to a different group would therefore take tens of milliseconds
-and write tens of kilobytes to the terminal.
+With Textual's own scroll view, each move to another group would take tens of milliseconds for a layout.
 """
 
 from __future__ import annotations
@@ -31,8 +29,7 @@ def movement_bindings(*actions: str) -> list[BindingType]:
     """Return key bindings for moving in a list or a text.
 
     Args:
-        actions: six Textual actions, in this order: move one line up, one line down, one page up, one page down, to the
-            first line, to the last line.
+        actions: six Textual actions: line up, line down, page up, page down, first line, last line.
     """
     keys = (
         ("up,k", "Up", "up"),
@@ -55,8 +52,7 @@ class _ScrollBar(ScrollBar, NoRelayout):
 class LineView(StyleCache, ScrollView):
     """A scroll view of lines. Subclasses implement `render_line` and must not have a border or padding.
 
-    The last column is always reserved for the scroll bar. Rendered lines are cached, so that scrolling does not render
-    them again.
+    Rendered lines are cached.
     """
 
     FIXED_LINES: ClassVar[int] = 0
@@ -103,10 +99,7 @@ class LineView(StyleCache, ScrollView):
             self._line_cache[y] = line
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the rendered lines in the region `crop`. Lines that have not changed are taken from the cache.
-
-        Textual requests unchanged lines too, for example when a cell next to the widget has changed.
-        """
+        """Return the rendered lines in the region `crop`, from the cache if they have not changed."""
         cache = self._line_cache
         for y in crop.line_range:
             if y not in cache:
@@ -180,13 +173,13 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return the values of `by_line` with the line numbers that they have after the widget has been scrolled.
+    """Return the values of `by_line` with their line numbers after scrolling.
 
     Args:
         by_line: line number in the widget → value.
         lines: number of lines by which the widget is scrolled down; negative for up.
         fixed: number of lines at the top that are not scrolled.
-        height: height of the widget, in lines. Values of lines that are no longer visible are dropped.
+        height: height of the widget. Values of lines that become invisible are dropped.
     """
     return {
         y - (lines if y >= fixed else 0): value

@@ -1,8 +1,7 @@
 """Wrap text into lines of at least one cell.
 
-In a terminal with only a few columns, the padding of a widget can take up its whole width. Textual 8.2.8 then wraps the
-texts of a list to a width of 0, and the function `chop_cells` of rich raises `ValueError`. For example, the command
-palette fails in a terminal with 5 or 7 columns.
+In a terminal with 5 or 7 columns, Textual 8.2.8 wraps the texts of a list to a width of 0, and rich raises
+`ValueError`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Create plots without the size limit of plotext.
+"""Create plots without the size limit of plotext 5.3.2: the terminal size that plotext detects.
 
-plotext 5.3.2 limits each plot to the terminal size that plotext itself detects. This size can be smaller than the app's
-screen. The public function `limit_size` of plotext works only for plotext's global figure, so this module calls a
-private method.
+`limit_size` of plotext works only for a global figure, so this module calls a private method.
 """
 
 from __future__ import annotations

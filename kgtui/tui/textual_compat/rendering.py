@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 
 class StyleCache(Widget):
-    """Base class of widgets that draw their own lines. It caches computed styles until the theme or the focus changes.
+    """Base class of widgets that draw their own lines. It caches styles until the theme or the focus changes.
 
-    Textual 8.2.8 clears its own cache of styles at every refresh of a widget, and computing a style takes longer than
-    drawing a line.
+    Textual 8.2.8 computes styles at every refresh, which is slow.
     """
 
     _base_style: Style | None = None
@@ -35,12 +34,7 @@ class StyleCache(Widget):
         return self._base_style
 
     def component_style(self, component: str) -> Style:
-        """Return only the style of a component class.
-
-        It is not combined with the widget's style, such as its background.
-
-        If `component` is an empty string, return `base_style`.
-        """
+        """Return the style of a component class without the widget's background; for an empty name, `base_style`."""
         base = self.base_style
         if not component:
             return base
@@ -69,11 +63,9 @@ class StyleCache(Widget):
 
 
 class NoRelayout(Widget):
-    """Base class of widgets that do not request a second layout after a layout has changed their size.
+    """Base class of widgets that request no second layout when their size changes. They must not scroll.
 
-    Other widgets of Textual 8.2.8 request it, because their `virtual_size` changes with their size. Use `NoRelayout`
-    only for widgets that do not scroll. `NoRelayout` must be the last base class of a widget, because Textual takes the
-    default styles of a widget from its first base class.
+    It must be the last base class, because Textual takes default styles from the first.
     """
 
     virtual_size = Reactive(Size(0, 0))
@@ -83,12 +75,9 @@ _textual_divide = Strip.divide
 
 
 def prevent_strip_cycles() -> None:
-    """Patch `Strip.divide`, so that a strip with only one part does not refer to itself.
+    """Patch `Strip.divide`, so that a strip (one rendered line) with only one part does not refer to itself.
 
-    A strip is one rendered line. Textual 8.2.8 stores the parts into which a strip was divided in the strip. If there
-    is only one part, this part is the strip itself, and only the garbage collector can free this reference cycle.
-    Scrolling creates thousands of these strips per second, and with 100,000 groups in memory, each garbage collection
-    takes long.
+    Scrolling would create thousands of such cycles per second, and garbage collection is slow.
     """
     setattr(Strip, "divide", _divide)  # noqa: B010 - mypy forbids a plain assignment to a method
 

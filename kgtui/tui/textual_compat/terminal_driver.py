@@ -1,12 +1,9 @@
 """A terminal driver that writes short frames, ignores invalid input, and survives a closed terminal.
 
-- A frame is what Textual writes to the terminal for one update. Textual 8.2.8 writes the whole style, about 40 bytes,
-  before each run of cells with the same style, and a reset after the run. Over a slow connection, this takes long.
-  This driver writes only the differences between styles, and no text color for blanks.
-- Textual's writer thread ends at the first write error, for example when an SSH connection is lost. The queue of this
-  thread then fills up, and the program hangs. After a write error, this driver discards all output.
-- Textual's input thread decodes UTF-8 strictly. An invalid byte, such as an umlaut in a Latin-1 terminal, ends the
-  program, and so does an escape sequence that Textual's parser does not expect. This driver ignores invalid input.
+- Frames: Textual 8.2.8 writes the whole style, about 40 bytes, for each run of cells. This driver writes only the
+  differences between styles.
+- Input: an invalid UTF-8 byte or an unexpected escape sequence ends Textual. This driver ignores it.
+- Closed terminal: after a write error, Textual hangs. This driver discards all output.
 """
 
 from __future__ import annotations
@@ -47,8 +44,7 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             super().write(shorten_sgr(data))
 
         def _sigcont_application(self, *arguments: Any) -> None:
-            # Ignore a SIGCONT that arrives although kgtui was not suspended, for example after SIGHUP. Otherwise,
-            # Textual would start a second input thread, and the first input thread would never end.
+            # If kgtui was not suspended, for example after SIGHUP, Textual would start a second input thread.
             if self._must_signal_resume:
                 super()._sigcont_application(*arguments)
 
@@ -66,9 +62,10 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
 
 
 def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
-    """Return a function that creates a decoder for terminal input, like `codecs.getincrementaldecoder`.
+    """Return a function that creates a decoder for terminal input, which ignores invalid bytes.
 
-    The decoder ignores invalid bytes. It decodes with the encoding of the locale or, if that is ASCII, with `encoding`.
+    Args:
+        encoding: is used if the encoding of the locale is ASCII.
     """
     of_locale = codecs.lookup(locale.getencoding()).name
     return partial(codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale), errors="ignore")
@@ -124,11 +121,9 @@ _PLAIN = _Style()
 
 
 def shorten_sgr(frame: str) -> str:
-    """Return a shorter frame that draws the same cells.
+    """Return a shorter frame (the text that Textual writes for one update) that draws the same cells.
 
-    A frame is the text that Textual writes to the terminal for one update. Between two runs of cells, the result
-    contains only the SGR codes for the differences between the styles of these runs. Like a frame of Textual, the
-    result begins and ends in the terminal's default style.
+    It contains only the SGR codes for the differences between styles.
     """
     written: list[str] = []
     current, end = _PLAIN, 0

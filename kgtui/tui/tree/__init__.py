@@ -13,6 +13,5 @@
 | `left_side` | the tree with its heading; saves columns and order |
 | `widget` | the widget, which handles keys and the mouse |
 
-Only `renderer`, `widget` and `left_side` import Textual. Loops over many groups are generators that yield after every
-1,000 groups or so, so that the event loop can handle keys (see `kgtui.model.slices`).
+Loops over many groups are generators that yield about every 1,000 groups, so that the event loop can handle keys.
 """

@@ -52,11 +52,9 @@ class TreeRow:
         age: age of the data in seconds; None if the data is current.
         judgment: status (such as OK or WARN) and problem of the group.
         judgment_stale: whether the judgment is based on old data.
-        lags: total lag in the last reads of the group by the sweep (the background read of all groups), oldest first.
-            There are at most `SAMPLES` values.
+        lags: total lag in the last background reads, oldest first.
         trend: change of the lag in records per second; None if unknown.
-        time_lag: (age of the oldest unread record in seconds, whether this is only a lower bound). The age is None if
-            unknown. The whole attribute is None if the offsets have not been read.
+        time_lag: (age of the oldest unread record in seconds or None, whether it is a lower bound).
     """
 
     group: str
@@ -108,8 +106,8 @@ class TreeColumn:
     Attributes:
         title: title in the heading; may be empty.
         width: width in terminal cells, including the blank to the left.
-        meaning: what the column shows. The dialog in which the user chooses columns contains this text.
-        sort: the key of `SORT_KEYS` by which a click on the title sorts the groups.
+        meaning: what the column shows, for the dialog that chooses columns.
+        sort: the key of `SORT_KEYS` by which a click on the title sorts.
         cell: returns (text, role) for a row.
     """
 
@@ -139,10 +137,7 @@ class FittedColumns:
 
     @property
     def before_numbers(self) -> int:
-        """Total width of the names and of the columns `problem` and `state`, in terminal cells.
-
-        In the row of a node, the name can use this width, because these two columns are empty there.
-        """
+        """Total width of the names and of the columns `problem` and `state`, which the name of a node can use."""
         return self.name + self.width("problem") + self.width("state")
 
     @property
@@ -162,12 +157,12 @@ class FittedColumns:
 
 @lru_cache(maxsize=64)
 def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> FittedColumns:
-    """Choose the columns that fit. The names get the remaining width. The first and the last cell of a row stay free.
+    """Choose the columns that fit. The names get the remaining width.
 
     Args:
         width: width of the tree in terminal cells.
-        chosen: ids of the columns, the most important one first. Columns that do not fit are left out.
-        grouping: grouping of the tree. If its nodes show states, column `state` is left out.
+        chosen: ids of the columns, the most important first.
+        grouping: if the nodes show states, column `state` is left out.
     """
     name, shown = width - 2, set[str]()
     for column in (COLUMNS[one] for one in chosen):
@@ -192,10 +187,9 @@ def severity_mark(level: int) -> Piece:
 
 
 def status_mark(row: TreeRow) -> Piece:
-    """Return (symbol, color role) for the symbol in front of a group's name.
+    """Return (symbol, color role) for a group: its problem or, without a problem, its state.
 
-    The symbol shows how severe the group's problem is or, without a problem, the group's state. A group whose status is
-    not known yet never has the symbol of state Stable (a check mark), because users would read it as OK.
+    A group of unknown status never has a check mark, which users would read as OK.
     """
     level = row.judgment.severity
     if not level and row.judgment.status is not GroupStatus.OK and text.state_mark(row.state) == text.marks().stable:

@@ -31,10 +31,7 @@ GROUPING_TITLES: dict[Grouping, str] = {
 """Grouping → name in the heading of the tree, in the command palette and in the help."""
 
 Path = tuple[str, ...]
-"""Path of a node: the keys of its ancestors and its own key, such as `("consumer", "Stable")`.
-
-A key is a name from the cluster, such as a state or topic, or a text such as `no topic`.
-"""
+"""Path of a node: the keys of its ancestors and its own key, such as `("consumer", "Stable")`."""
 
 STATE_UNKNOWN = "unknown state"
 NO_TOPIC = "no topic"
@@ -48,8 +45,7 @@ class Node:
 
     Attributes:
         path: keys that identify the node; empty for the root.
-        parts: lists that together contain the ids of the node's groups. Each list is sorted. `parts` is empty in a node
-            with child nodes, except in the root.
+        parts: the group ids in sorted lists; empty in a node with child nodes, except the root.
         count: number of groups under the node and its child nodes.
     """
 
@@ -99,10 +95,7 @@ class TreeNodes:
 
 
 def type_label(group_type: str | None, protocol: str) -> str:
-    """Return a label such as `classic · connect` or `classic · simple`.
-
-    If there is no protocol, or if it has the same name as the type, the label is only the type, such as `consumer`.
-    """
+    """Return a label such as `classic · connect`, `classic · simple` or `consumer`."""
     name = group_type or "unknown type"
     shown = protocol or (SIMPLE if kind_of(group_type, protocol) == SIMPLE else "")
     return name if shown in ("", name) else f"{name} · {shown}"
@@ -111,7 +104,7 @@ def type_label(group_type: str | None, protocol: str) -> str:
 def path_of(snapshot: Snapshot, group: str, grouping: Grouping) -> Path | None:
     """Return the path of the node that contains a group; None if the group is not in the snapshot.
 
-    In a tree by topic, return the path of the node of the group's first topic.
+    If the tree is grouped by topic, the group's first topic counts.
     """
     listing = snapshot.groups.get(group)
     if listing is None:
@@ -133,10 +126,9 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 
 
 def family_of(group: str) -> str | None:
-    """Return the prefix of a group id up to a separator, and `*`. For `team-007.settle`, this is `team-007.*`.
+    """Return the prefix of a group id: `team-007.settle` → `team-007.*`. None if the id has no separator.
 
-    If the id contains several separators, those that come first in `FAMILY_SEPARATORS` are preferred. Return None if
-    the id contains no separator.
+    Separators that come first in `FAMILY_SEPARATORS` are preferred.
     """
     for separators in FAMILY_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
@@ -151,8 +143,8 @@ def build_nodes(
     """Put the groups of a snapshot under nodes. Yield after about every 1,000 groups.
 
     Args:
-        chosen: listing (groups with the same coordinator, type and state) → sorted ids of its groups that match the
-            filter; None if there is no filter.
+        chosen: listing (coordinator, type and state) → sorted ids of the groups that match the filter; None without a
+            filter.
     """
     lists = snapshot.by_listing if chosen is None else chosen
     if grouping in _KEYS_OF_GROUP:
@@ -188,13 +180,10 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Put the groups of one listing under nodes. The listing lacks type or state, because it is from an old broker.
-
-    The missing type and state are taken from the descriptions of the groups.
+    """Put groups of an old broker, which lists no type or state, under nodes on the basis of their descriptions.
 
     Args:
-        ids: ids of the groups.
-        buckets: path of a node → lists of group ids. The groups are added to it.
+        buckets: path of a node → lists of group ids, to which the groups are added.
     """
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):
@@ -222,9 +211,9 @@ _KEYS_OF_GROUP: Mapping[Grouping, Callable[[Snapshot, str], Sequence[str]]] = {
     "topic": _topics_of,
     "family": _families_of,
 }
-"""Grouping → function that takes a snapshot and a group id, and returns the keys of the group's nodes.
+"""Grouping → function (snapshot, group id) → keys of the group's nodes.
 
-Groupings by type, state or coordinator need no function, because the listing of a group contains these values.
+Type, state and coordinator need no function, because the list of groups contains them.
 """
 
 
@@ -298,10 +287,7 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """Return the common state of the groups under a node, such as the state of the node `consumer / Stable`.
-
-    Return None if the groups under the node can have different states.
-    """
+    """Return the common state of the groups under a node, such as `consumer / Stable`; None if states can differ."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state" and node.path:

@@ -30,11 +30,10 @@ class RowKey:
 class RowLayout:
     """The rows of the tree, numbered from 0.
 
-    To lay out 100,000 groups quickly, rows are not stored as objects. Instead, the layout stores the first row
-    number and the list of group ids of each open node.
+    Rows are not stored, so that 100,000 groups are laid out quickly.
 
     Args:
-        groups_in_order: function that returns the ids of a node's groups in display order.
+        groups_in_order: returns the ids of a node's groups in display order.
     """
 
     def __init__(
@@ -110,10 +109,7 @@ class RowLayout:
         return None if at is None else start + at
 
     def span(self, path: Path) -> tuple[int, Sequence[str]] | None:
-        """Return (row number of a node's first group, ids of all its groups in display order).
-
-        Return None if the groups are hidden, for example because the node is closed.
-        """
+        """Return (row number of a node's first group, all its group ids in display order); None if they are hidden."""
         index = self._groups_at.get(path)
         if index is None:
             return None
@@ -129,10 +125,7 @@ class RowLayout:
 
 
 def position(ids: Sequence[str], group: str) -> int | None:
-    """Return the index of a group in a list of group ids; None if the list does not contain the group.
-
-    A binary search, which is fast, finds the group if the list is sorted. Otherwise, the whole list is searched.
-    """
+    """Return the index of a group in a list of group ids; None if it is not in the list. Fast for a sorted list."""
     at = index_of(ids, group)
     if at is not None:
         return at

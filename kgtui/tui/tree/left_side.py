@@ -35,8 +35,8 @@ class SavedView:
     """The saved columns and order of the tree.
 
     Attributes:
-        configured: ids of the columns that `config.toml` had when the view was saved. If `config.toml` now has
-            other columns, the tree shows the columns of `config.toml` instead of `columns`.
+        configured: ids of the columns in `config.toml` at that time. If they have changed since, they replace
+            `columns`.
         columns: ids of the columns, the most important one first.
         sort: a key of `SORT_KEYS`.
         descending: whether the largest value comes first.
@@ -49,10 +49,10 @@ class SavedView:
 
 
 def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
-    """Return the view that is saved in a file; None if there is no file, or if its content cannot be used.
+    """Return the view that is saved in a file; None if the file is missing or invalid.
 
-    `configured` are the ids of the columns that `config.toml` contains now. If the saved view was made with other
-    columns in `config.toml`, the result has the columns `configured`.
+    Args:
+        configured: ids of the columns in `config.toml`. If they have changed, they replace the saved columns.
     """
     try:
         with open(open_private(path, os.O_RDONLY), "rb") as file:
@@ -77,7 +77,7 @@ class LeftSide(Vertical):
     """The tree with its heading, or the message that is shown instead of an empty tree.
 
     Args:
-        problems: the problems of all groups. The page about a node uses the same object.
+        problems: the problems of all groups.
     """
 
     BLANK = True
@@ -110,10 +110,7 @@ class LeftSide(Vertical):
         self._save_view()
 
     def set_worst_first(self, *, enabled: bool) -> None:
-        """Sort the groups by their problems, the worst first, or restore the order that was used before.
-
-        The order is not saved to the file. The tree shows it only after the caller has applied the filter.
-        """
+        """Sort the groups by their problems, the worst first, or restore the previous order. The order is not saved."""
         model = self.group_tree.model
         if enabled:
             self._order_before = model.sort, model.descending

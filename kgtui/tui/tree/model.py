@@ -1,6 +1,6 @@
 """The model of the tree: open nodes, marked groups, sort order, cursor, and the layout of the rows.
 
-For a new snapshot, only the layout is computed again. This is done in short steps that do not block the event loop.
+The layout is computed in short steps that do not block the event loop.
 """
 
 from __future__ import annotations
@@ -34,14 +34,11 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.totals import NodeTotal
 
 OPEN_ALL_UP_TO = 200
-"""If at most this many groups match a filter, all nodes are initially open.
-
-Without a filter, all nodes are initially open only if all rows fit into the height of the tree.
-"""
+"""If at most this many groups match a filter, all nodes are initially open."""
 SORTED_AT_ONCE = 3_000
 """Maximum number of groups of a node that are sorted immediately when the node is opened.
 
-The groups of a larger node are shown by name until they have been sorted in the background.
+Until more groups have been sorted in the background, they are shown by name.
 """
 
 
@@ -50,16 +47,12 @@ class TreeModel:
 
     Attributes:
         title: name of the cluster, for the first row.
-        totals: path of a node → its total lag and worst problem. The widget computes these values from time to time.
+        totals: path of a node → its total lag and worst problem.
         columns: ids of the columns, the most important one first.
         sort: a key of `SORT_KEYS`.
-        marked: ids of the marked groups.
-        cursor_key: the node or group on which the user has put the cursor. If a filter hides this node or group, the
-            cursor returns to it when the filter no longer does.
-        cursor_row: the row of the cursor. It differs from the row of `cursor_key` if that group or node is hidden or
-            deleted.
-        filter_cache: groups that matched recent filters. If the user types a longer version of such a filter,
-            only the groups that matched the shorter version are tested.
+        cursor_key: the row that the user has chosen. If it is hidden, the cursor returns to it later.
+        cursor_row: number of the row of the cursor.
+        filter_cache: groups that matched recent filters; only they are tested for a longer filter.
     """
 
     def __init__(self, snapshot: Snapshot, title: str = "") -> None:
@@ -84,11 +77,7 @@ class TreeModel:
         self.layout = self._lay_out()
 
     def is_open(self, node: Node) -> bool:
-        """Return whether a node is open.
-
-        If the user has opened or closed the node, the last choice of the user counts. If not, the result of
-        `set_initial_openness` counts.
-        """
+        """Return whether a node is open: as the user has chosen last or, by default, as in `set_initial_openness`."""
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
             return by_hand
@@ -115,13 +104,9 @@ class TreeModel:
         return True
 
     def set_initial_openness(self, nodes: TreeNodes, height: int, *, filtered: bool = False) -> None:
-        """Decide which nodes are initially open, so that the first view shows all nodes directly below the cluster.
+        """Decide which nodes are initially open, so that all nodes below the cluster are visible.
 
-        All nodes are open if all rows fit into the height, or if a filter matches at most `OPEN_ALL_UP_TO` groups.
-        Otherwise, if the rows of all nodes fit, only the nodes that contain other nodes are open.
-
-        Call this only for a new filter, grouping or order. If it were called for each snapshot, all nodes would close
-        as soon as there are too many groups.
+        Call this only for a new filter, grouping or order, because it can close nodes.
 
         Args:
             height: number of rows that the tree can show; 0 if unknown.
@@ -145,8 +130,7 @@ class TreeModel:
         """Replace the nodes, and lay out the rows again.
 
         Args:
-            order: path of an open node → ids of its groups in the selected order. If groups are sorted by name, the
-                mapping is empty.
+            order: path of an open node → sorted ids of its groups; empty if they are sorted by name.
         """
         self.nodes = nodes
         self._ordered = dict(order)
@@ -174,8 +158,7 @@ class TreeModel:
     def groups_in_order(self, node: Node) -> Sequence[str]:
         """Return the ids of a node's groups in display order.
 
-        If there are many groups and the sort key is not the name, they are in the order of their names until a
-        background task has sorted them.
+        Many groups are in the order of their names until a background task has sorted them.
         """
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != NAME:
@@ -191,8 +174,7 @@ class TreeModel:
     def group(self) -> str | None:
         """The group under the cursor; None if the cursor is on a node, or if there are no rows.
 
-        If the selected group is deleted, it stays selected until the user moves the cursor, so that a pressed key does
-        not act on a different group.
+        A deleted group stays selected until the cursor moves, so that no key acts on a different group.
         """
         row_key = self.cursor_key if self.group_deleted else self.layout.row_key(self.cursor_row)
         return None if row_key is None else row_key.group
@@ -210,9 +192,9 @@ class TreeModel:
         self.cursor_key = self.layout.row_key(self.cursor_row)
 
     def next_group(self) -> int | None:
-        """Return the row of the next group after the cursor; None if there are no groups.
+        """Return the row of the next group after the cursor, and open its node; None if there are no groups.
 
-        If the group is in a closed node, this node is opened. After the last row, the search continues at the top.
+        After the last row, the search continues at the top.
         """
         start = self.cursor_row + 1
         for row in chain(range(start, self.layout.rows), range(min(start, self.layout.rows))):
@@ -252,9 +234,9 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Find a group that is now under a different node. Return its row, and put the cursor on it.
+        """Return the row of a group that is now under a different node, and put the cursor on it.
 
-        If the new node is closed, return the row of this node. If the tree lacks this node, return None.
+        If the node is closed, return the row of the node; if it does not exist, return None.
         """
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
@@ -310,8 +292,7 @@ class TreeModel:
     def groups_under_cursor(self) -> tuple[Path, Sequence[Sequence[str]]]:
         """Return (path of the node under the cursor, sorted lists that together contain its group ids).
 
-        If the cursor is on a group, the result is about the node that contains this group. If the cursor is on the row
-        of the cluster, or if there are no rows, path and lists are empty.
+        On a group, the node is the parent. On the row of the cluster, path and lists are empty.
         """
         row_key = self.layout.row_key(self.cursor_row)
         node = None if row_key is None else self.nodes.by_path.get(row_key.path)
@@ -334,11 +315,10 @@ class PreparedLayout:
     """The result of `prepare_layout`: nodes, and the order of their groups.
 
     Attributes:
-        order: path of an open node → ids of its groups in the selected order. If groups are sorted by name, the mapping
-            is empty.
+        order: path of an open node → sorted ids of its groups; empty if they are sorted by name.
         shown: number of groups that match the filter.
-        searched: (number of groups that the filter has tested, number of groups to test). A group whose data has not
-            been read yet, such as its lag, cannot be tested. None if the filter needs only the list of groups.
+        searched: (number of groups that have been read and tested, number of groups to test); None if the filter needs
+            only the list of groups.
     """
 
     nodes: TreeNodes
@@ -351,8 +331,7 @@ async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> Prep
     """Compute the nodes and the order of the groups from the snapshot of the model.
 
     Args:
-        query: the active filter.
-        slices: runs the computation in short steps, and lets other tasks run between the steps.
+        slices: runs the computation in short steps.
 
     Raises:
         SupersededError: the user changed filter, grouping or order during the computation.

@@ -104,10 +104,9 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self._columns
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return (key of the row that stays in place when rows are added or removed, line of this row in the widget).
+        """Return (row that keeps its place when rows change, its line in the widget).
 
-        This is the first visible row or, if the cursor is visible, the row of the cursor. For the row of the cursor,
-        the key is None, because its group can be deleted before the key is used.
+        It is the row of the cursor (as None) or, if the cursor is not visible, the first visible row.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -117,7 +116,8 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def apply_layout(self, scroll_anchor: tuple[RowKey | None, int]) -> None:
         """Adjust the scroll position to a new layout. Redraw only changed lines, because some terminals are slow.
 
-        `scroll_anchor` is the value that the method `scroll_anchor` returned before the layout changed.
+        Args:
+            scroll_anchor: result of the method `scroll_anchor` before the layout changed.
         """
         nothing_yet = not self.virtual_size.height
         self.set_line_count(self.model.layout.rows)

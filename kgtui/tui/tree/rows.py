@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """The content of one row of the tree. The row is drawn again only if its content differs.
+    """The content of one row of the tree.
 
     Attributes:
-        pieces: (text, color role) of the pieces, from left to right. Together, the texts are as wide as the tree.
+        pieces: (text, color role) from left to right, together as wide as the tree.
         cursor: whether the cursor is on the row, which changes its colors.
     """
 
@@ -34,8 +34,7 @@ class TreeLine:
 def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: bool) -> TreeLine:
     """Return the line above the tree: the grouping and the titles of the columns.
 
-    The title of the column by which groups are sorted ends with `▴` (ascending) or `▾` (descending). If the groups are
-    sorted by a key without a column, the name of the key follows the grouping, as in `by state, age ▾`.
+    `▴` or `▾` marks the sort order. A sort key without a column follows the grouping, as in `by state, age ▾`.
 
     Args:
         grouping: name of the grouping, such as `by type, state`.
@@ -63,10 +62,7 @@ def node_line(
     cursor: bool,
     title: str = "",
 ) -> TreeLine:
-    """Return the row of a node.
-
-    The row shows the name of the node, the number of groups with the worst status, the number of all groups, and the
-    total lag.
+    """Return the row of a node: its name, the groups with the worst problem, the number of groups, the lag.
 
     Args:
         total: total lag of the groups; None if it has not been computed.
@@ -105,10 +101,9 @@ def node_line(
 
 
 def _state_mark(state: str | None, total: NodeTotal) -> Piece:
-    """Return (symbol, color role) for the state of a node. The symbol is in front of the node's name.
+    """Return (symbol, color role) for the state of a node.
 
-    The symbol of state Stable is a check mark, which users read as OK. So a node with Stable groups has the check mark
-    only if the lag of each group is known and no group has a problem.
+    Users read a check mark as OK. Stable therefore has it only if all lags are known and there is no problem.
     """
     mark, role = text.state_mark(state), text.state_role(state)
     if mark == text.marks().stable and (total.severity or total.unknown):

@@ -20,10 +20,7 @@ _Item = TypeVar("_Item", bound="str | tuple[float | str, int]")
 
 
 def merge_sorted(parts: Sequence[Sequence[_Item]]) -> Generator[None, None, Sequence[_Item]]:
-    """Merge sorted lists into one sorted list in several steps, and yield after each step.
-
-    The first step merges the smallest items of all lists, the second step the next larger items, and so on.
-    """
+    """Merge sorted lists into one sorted list, and yield after every few thousand items."""
     if len(parts) == 1:
         return parts[0]
     longest = max(parts, key=len, default=())
@@ -54,8 +51,8 @@ def sort_groups(
     if sort == NAME:
         return ids[::-1] if descending else ids
     value = SORT_KEYS[sort].reader(snapshot)
-    # For a descending order, the ascending list of (value, index) is reversed at the end. Negative indexes have the
-    # effect that groups with equal values are in the order of their names after the reversal.
+    # The ascending list of (value, index) is reversed for a descending order. With negative indexes, groups with equal
+    # values are still sorted by name after the reversal.
     sign = -1 if descending else 1
     runs: list[list[tuple[float | str, int]]] = []
     unknown: list[str] = []

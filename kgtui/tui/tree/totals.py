@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Node, Path, TreeNodes
 
 GROUPS_SUMMED_PER_SECOND = 5_000
-"""Maximum number of groups whose lags are added up per second, on average. Applies to the tree and to a node's page.
+"""Maximum number of groups whose lags are added up per second, on average.
 
 With 100,000 groups, the sums are computed every 20 s.
 """
@@ -27,13 +27,12 @@ With 100,000 groups, the sums are computed every 20 s.
 
 @dataclass(frozen=True, slots=True)
 class NodeTotal:
-    """The total lag of a node's groups, the worst status of these groups, and how many groups have this status.
+    """The total lag of a node's groups, their worst problem, and how many groups have it.
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
-        unknown: number of groups whose lag is unknown, or known for only some of their partitions.
-        severity: the highest `Judgment.severity` of the groups; 0 if no group has a problem. Unused groups
-            count with the low severity of abandoned groups, so that they do not hide worse problems.
+        unknown: number of groups whose lag is unknown in at least one partition.
+        severity: the highest `Judgment.severity` of the groups; 0 without a problem.
         problems: number of groups with this severity; 0 if the severity is 0.
     """
 
@@ -60,7 +59,7 @@ def sum_nodes(
     """Return path of a node → total of its groups, for all nodes. Yield after about every 1,000 groups.
 
     Args:
-        problems: the problems of all groups. This function first updates this index with the snapshot.
+        problems: the problems of all groups, which are first updated with the snapshot.
     """
     yield from problems.steps(snapshot)
     judgments = problems.judgments

@@ -32,11 +32,7 @@ if TYPE_CHECKING:
 SLICE_SECONDS = 0.004
 """Maximum time for which the layout of a new snapshot blocks the event loop without a break, in seconds."""
 AWAITED_SLICE_SECONDS = 0.012
-"""Maximum time for which a layout that the user waits for blocks the event loop without a break, in seconds.
-
-The user waits for the layout after a change of filter, grouping or order. This time is longer than `SLICE_SECONDS`,
-because the layout is then finished sooner.
-"""
+"""Maximum time for which a layout blocks the event loop while the user waits for it, in seconds."""
 GROUPS_LAID_OUT_PER_SECOND = 80_000
 """Maximum number of groups that are laid out per second, on average.
 
@@ -52,7 +48,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     """The tree of all groups. A new snapshot does not change the cursor, the scroll position and the open nodes.
 
     Args:
-        problems: the problems of all groups. The tree keeps them current.
+        problems: the problems of all groups, which the tree keeps current.
     """
 
     class LaidOut(Message):
@@ -60,8 +56,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: (number of groups that the filter has tested, number of groups to test). A group whose data has
-                not been read yet, such as its lag, cannot be tested. None if the filter needs only the list of groups.
+            searched: (number of groups that have been read and tested, number of groups to test); None if the filter
+                needs only the list of groups.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -88,10 +84,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._group_to_reveal: str | None = None
         self._match_to_select: str | None = None
         self.match_selected = asyncio.Event()
-        """Event that is cleared when the user presses enter in the filter bar, and set when the tree shows the matches.
-
-        When it is set and only one group matches, the cursor is already on this group.
-        """
+        """Cleared when the user presses enter in the filter bar, and set when the tree shows the matching groups."""
         self.match_selected.set()
         self._shown = 0
         self._totals_due = 0.0
@@ -255,10 +248,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def select_match(self, expression: str) -> None:
-        """Put the cursor on the group whose id equals the filter `expression`, or on the only match of the filter.
+        """Put the cursor on the group with the id `expression`, or on the only group that matches this filter.
 
-        The cursor moves when the tree shows the matches. It does not move if the filter is changed before, if
-        `expression` is empty, or if no group meets one of these two conditions.
+        The cursor moves as soon as the tree shows the matching groups.
         """
         self._match_to_select = expression or None
         if not expression:
@@ -298,11 +290,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.move_to(row)
 
     def open(self) -> None:
-        """Open or close the node under the cursor.
-
-        On a group or on the row of the cluster, post `GroupOpened`, so that the screen focuses the panes of the group
-        or the page of the cluster.
-        """
+        """Open or close the node under the cursor. On a group or the row of the cluster, post `GroupOpened`."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None:
             return

@@ -9,5 +9,5 @@
 | `empty_state` | the text that is shown instead of an empty tree |
 | `footer` | the most important keys |
 | `tabs` | base class: a line with the titles of tabs |
-| `line` | base class: a widget with one line of text, which redraws only changed cells |
+| `line` | base class: a widget with one line of text |
 """

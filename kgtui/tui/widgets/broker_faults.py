@@ -49,10 +49,9 @@ def _height(lines: list[str], width: int) -> int:
 
 
 def fault_lines(snapshot: Snapshot) -> list[str]:
-    """Return one line per broker with an error, and one line per error of the whole cluster.
+    """Return one line per error of a broker or of the whole cluster, at most `MAX_LINES`.
 
-    The brokers that have not responded for the longest time come first. If there are more than `MAX_LINES` errors, the
-    last line shows the number of the remaining errors.
+    The brokers that have not responded for the longest time come first.
     """
     failing = [status for status in snapshot.brokers.values() if status.fault is not None]
     failing.sort(key=lambda status: (status.answered_at or 0.0, status.node))
@@ -69,13 +68,12 @@ def fault_lines(snapshot: Snapshot) -> list[str]:
 
 
 def broker_line(status: BrokerStatus, groups: int) -> str:
-    """Return the line about an error of a broker; empty if the broker has no error.
+    """Return for example `! broker 4 has not responded for 12 s; its 218 groups are as of 10:04:11`.
 
-    An example is `! broker 4 has not responded for 12 s; its 218 groups are as of 10:04:11`.
+    The line is empty if the broker has no error.
 
     Args:
-        groups: number of groups whose newest list entry comes from this broker. A group that a different broker has
-            listed since then is not counted, because its data is current.
+        groups: number of groups that no other broker has listed since.
     """
     fault = status.fault
     if fault is None:

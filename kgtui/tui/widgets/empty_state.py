@@ -50,7 +50,7 @@ class EmptyState(Static):
         """Posted when kgtui has found out why no group matches the filter.
 
         Attributes:
-            meant: the filter that the user probably meant; empty if kgtui has no suggestion.
+            meant: the filter that the user probably meant; empty if there is no suggestion.
         """
 
         def __init__(self, meant: str) -> None:
@@ -127,8 +127,7 @@ def empty_state(
         query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
         why: why no group matches the filter; None if this is not known yet.
-        gone_at: time of the first recorded poll at which the group named in the filter no longer existed, in seconds
-            since the epoch; None if unknown.
+        gone_at: time of the first recorded poll without the group in the filter, in epoch seconds; None if unknown.
     """
     if snapshot.groups:
         return None if query is None else _filtered_out(snapshot, query, why, gone_at)

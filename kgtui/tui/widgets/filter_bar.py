@@ -31,10 +31,7 @@ SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 
 
 class Expression(CompletingInput, NoRelayout):
-    """The input field of the filter. It completes the typed text to a preset (saved filter).
-
-    Unlike Textual's `Input`, this field does not make Textual lay out the screen again on each keystroke.
-    """
+    """The input field of the filter. It completes the typed text to a preset (saved filter)."""
 
     def on_resize(self) -> None:
         """Choose the hint that the empty field shows: the longer one if it fits, otherwise the shorter one."""
@@ -77,10 +74,10 @@ class FilterBar(Vertical):
             self.text = text
 
     class Done(Message):
-        """Posted when the user leaves the filter bar. The screen then focuses the tree.
+        """Posted when the user leaves the filter bar. The screen should focus the tree.
 
         Attributes:
-            accepted: the active filter if the user pressed enter; empty if the user pressed escape, down or tab.
+            accepted: the active filter after Enter; empty after Escape, Down or Tab.
         """
 
         def __init__(self, accepted: str = "") -> None:
@@ -125,16 +122,12 @@ class FilterBar(Vertical):
         return True
 
     def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool, unobserved: int = 0) -> None:
-        """Update the note beside the filter.
-
-        The note shows the name of the preset (saved filter), `only problems`, and how many groups have been searched.
+        """Update the note beside the filter, such as `only problems (z), searched: 40% so far`.
 
         Args:
-            searched: (number of groups that the filter has tested, number of groups to test), as in
-                `GroupTree.LaidOut`; None if this is not to be shown, for example without a filter.
+            searched: (number of groups that have been tested, number of groups to test); None to omit it.
             only_problems: whether only groups with a problem are shown (key `z`).
-            unobserved: number of groups with a possible problem that kgtui does not read in full, because there are too
-                many of them. The note shows this number only if `only_problems` is true.
+            unobserved: number of groups with a possible problem that kgtui does not read in full.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
@@ -182,7 +175,7 @@ class FilterBar(Vertical):
     def on_key(self, event: events.Key) -> None:
         """Leave the filter bar for escape, down and tab. Insert the next preset (saved filter) for up.
 
-        Escape also restores the filter that was active before the user began to type.
+        Escape also restores the previous filter.
         """
         if event.key == "escape":
             event.stop()

@@ -40,8 +40,7 @@ class ActionFooter(LineWidget):
 
     Args:
         items: the keys from left to right.
-        why_unavailable: function that takes the id of an action, and returns why the action is unavailable; None if it
-            is available.
+        why_unavailable: action id → why the action is unavailable; None if it is available.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"footer--key", "footer--name", "footer--off"}
@@ -71,7 +70,7 @@ class ActionFooter(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the text of the footer: the keys that fit into the width, and the names of their actions.
 
-        If not all keys fit, help and quit, the last two keys, are left out last.
+        If space is short, help and quit (the last two keys) stay longest.
         """
         pieces: list[Piece] = []
         self._ends = []

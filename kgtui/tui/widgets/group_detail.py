@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FILL_DELAY = 0.3
 """Delay between the first drawing of the groups and the creation of the hidden panes, in seconds.
 
-Without the delay, the groups would appear on the screen later, because it takes time to create the panes.
+Without it, the groups would appear later.
 """
 
 
@@ -71,11 +71,7 @@ class GroupTitle(LineWidget):
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the title for a line of `width` terminal cells.
-
-        If the line is too narrow, the last texts on the right are left out. If it is still too narrow, the group id is
-        cut.
-        """
+        """Return the title of the group. If it is too wide, texts on the right and parts of the id are left out."""
         snapshot, group = self._snapshot, self._group
         if snapshot is None or group is None:
             return []
@@ -118,14 +114,10 @@ class PaneTabs(LineTabs):
 
 
 class GroupDetail(Vertical):
-    """Title and panes of the selected group.
-
-    Hidden panes are not drawn. A pane is created when it is first brought to the front, or by `create_remaining_panes`.
+    """Title and panes of the selected group. Hidden panes are not drawn.
 
     Args:
-        snapshot: the snapshot to show first.
-        command_config: path of the client properties file. Kafka commands that a pane shows contain it as
-            `--command-config`. None if there is no such file.
+        command_config: file for `--command-config` in Kafka commands that a pane shows; or None.
         series: past lags and numbers of members per group; None if there are none.
         replay_position: the displayed time in the recording; None for a live cluster.
         front: id of the pane that is in front at the start.

@@ -26,17 +26,16 @@ if TYPE_CHECKING:
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
-"""The longest texts of the three pieces of the poll status. The header reserves space for these texts.
+"""The longest texts of the three pieces of the poll status, for which the header reserves space.
 
-The pieces are the time of the last poll, its duration, and the percentage of groups whose lag has been read. The first
-text is empty, because all times have the same length, so no extra space must be reserved for them.
+The first one is empty, because all times have the same length.
 """
 
 
 class PollStatus(LineWidget):
     """Time and duration of the last poll, and how many lags have been read, in percent.
 
-    This is a separate widget, so that a new time does not redraw the rest of the header.
+    It is a separate widget, so that a new time does not redraw the rest of the header.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"header--plain", "header--quiet"}
@@ -52,8 +51,7 @@ class PollStatus(LineWidget):
     def show(self, right: list[Piece]) -> int:
         """Show these pieces of text, and return the width of the widget in terminal cells.
 
-        The widget becomes narrower only if the number of pieces changes, because each change of the width makes Textual
-        lay out the screen again.
+        The width changes rarely, because each change makes Textual lay out the screen again.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
@@ -147,7 +145,6 @@ class ClusterHeader(LineWidget):
         Args:
             problems: problem → number of groups.
             matching: number of groups that match the filter; None without a filter.
-            marked: number of marked groups.
         """
         self._snapshot, self._matching, self._marked = snapshot, matching, marked
         self._problems = problem_counts(problems, rebalancing=groups_in_rebalance(snapshot))
@@ -156,8 +153,7 @@ class ClusterHeader(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the left part of the header, and update `PollStatus` in the right part.
 
-        If the line is too narrow, these parts are left out, in this order: the poll status; the number of brokers (if
-        all brokers respond) together with the number of groups; the least severe problems.
+        If the line is too narrow, the poll status is left out first, and the most severe problems last.
         """
         left, right = self._left([problem.piece for problem in self._problems]), self._right()
         while right and _width(left) + _reserved_width(right) + 2 > width:
@@ -174,8 +170,9 @@ class ClusterHeader(LineWidget):
     def _left(self, problems: Sequence[Piece] = (), *, brief: bool = False) -> list[Piece]:
         """Return the left part of the header.
 
-        `problems` are the texts about the problems. If `brief` is true, leave out the numbers of brokers and groups,
-        unless a broker does not respond.
+        Args:
+            problems: the texts about the problems.
+            brief: whether to omit the numbers of brokers and groups if all brokers respond.
         """
         snapshot, target = self._snapshot, self._target
         name = text.plain(target.name, 32, cut="middle")
@@ -259,7 +256,8 @@ class ProblemCount(NamedTuple):
 def problem_counts(problems: Mapping[Problem, int], *, rebalancing: int = 0) -> list[ProblemCount]:
     """Return the kinds of problems with at least one group, the most severe first.
 
-    `rebalancing` is the number of all groups that are rebalancing, even if the rebalance is too short to be a problem.
+    Args:
+        rebalancing: number of groups that are rebalancing, even if this is not a problem yet.
     """
     marks = text.marks()
     counts = {**problems, Problem.REBALANCING: max(rebalancing, problems.get(Problem.REBALANCING, 0))}
@@ -286,10 +284,7 @@ def _after_dots(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _fitting(problems: Sequence[ProblemCount], width: int) -> list[Piece]:
-    """Return the texts of the problems that fit into `width` cells, and the number of groups with the omitted problems.
-
-    If not even the first problem fits, return the symbol of this problem and the number of all groups with a problem.
-    """
+    """Return the texts of the problems that fit into `width` cells, such as `2 stopped` and `5 more`."""
     for shown in range(len(problems), 0, -1):
         hidden = sum(problem.groups for problem in problems[shown:])
         more = [(f"{text.short(hidden)} more", "header--warn")] if hidden else []
@@ -307,7 +302,7 @@ def _with_blanks(right: list[Piece]) -> list[Piece]:
 def _reserved_width(right: Sequence[Piece]) -> int:
     """Return the width to reserve for the poll status, in terminal cells.
 
-    Space is reserved for the longest numbers, so that a longer number does not make Textual lay out the screen again.
+    A longer number within this width does not make Textual lay out the screen again.
     """
     spare = (max(0, cell_len(widest) - cell_len(piece)) for (piece, _), widest in zip(right, _WIDEST, strict=False))
     return _width(right) + sum(spare)

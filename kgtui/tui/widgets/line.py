@@ -73,7 +73,7 @@ class LineWidget(StyleCache):
 def spread(left: Iterable[Piece], right: Iterable[Piece], width: int) -> list[Piece]:
     """Return the pieces of a line with `left` at its left end, `right` at its right end, and blanks between them.
 
-    If the pieces do not fit into `width` terminal cells, the last pieces of `left` are cut or left out.
+    If space is short, the last pieces of `left` are cut or left out.
     """
     left, right = list(left), list(right)
     free = max(width - sum(cell_len(piece) for piece, _ in right), 0)
@@ -97,11 +97,7 @@ def _cells(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
 
 
 def _changed_cells(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tuple[int, int]:
-    """Return the range of cells to redraw as (first cell, cell after the last one); (0, 0) if nothing differs.
-
-    A single range is returned even if it contains unchanged cells, because Textual would write the start of the line
-    again for each further range.
-    """
+    """Return the range of cells to redraw as (first cell, cell after the last one); (0, 0) if nothing differs."""
     length = max(len(old), len(new))
     differ = [index for index in range(length) if old[index : index + 1] != new[index : index + 1]]
     return (differ[0], differ[-1] + 1) if differ else (0, 0)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class LineTabs(LineWidget):
     """The line with the titles of tabs. A click brings a tab to the front. Subclasses override `titles`.
 
-    Textual's own tabs consist of a dozen widgets, which would make the drawing of each frame slower.
+    Textual's own tabs consist of a dozen widgets, and are slower.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"tabs--front", "tabs--behind"}
@@ -58,7 +58,8 @@ class LineTabs(LineWidget):
     def titles(self, width: int) -> Mapping[str, str]:
         """Return tab id → title, from left to right. Subclasses must override this method.
 
-        `width` is the number of terminal cells that are available for the titles and one blank after each title.
+        Args:
+            width: number of terminal cells for the titles and one blank after each title.
         """
         raise NotImplementedError
 
