@@ -1,24 +1,23 @@
-"""Record what happens to the groups of a cluster, and replay any recorded point in time.
+"""Record the groups of a cluster over time, and replay any recorded moment.
 
-This package imports the packages `lake`, `monitor` and `model`, and the interfaces of package `admin`. deltalake and
-pyarrow are imported only when a lake is opened.
+deltalake and pyarrow are imported only when a lake is opened.
 
 | module | contents |
 |---|---|
 | `recorder` | `Recorder`: polls all groups and records the changes |
 | `options` | options and status of the recorder |
-| `changes` | compares two polls, and finds the rows that have changed |
-| `rows` | converts objects of the model to rows of the recorded tables, and back |
-| `flushing` | writes recorded polls to the lake on a separate thread |
+| `changes` | finds the rows that changed between two polls |
+| `rows` | converts between model objects and table rows |
+| `flushing` | writes polls to the lake on a separate thread |
 | `recording_reader` | `RecordingReader`: polls, states and changes in a recording |
-| `poll_index` | all polls of a recording, with the gap before each poll |
-| `keyframe` | the state of a recorded table at any poll, computed from the last keyframe (a poll with all rows) |
-| `point_in_time` | the recorded state of a cluster at one time; comparison of two states |
-| `poll_reader` | reads descriptions and offsets at consecutive polls, as input of the health rules |
+| `poll_index` | list of all polls, with the gaps between them |
+| `keyframe` | rows of a table at any poll, computed from the last poll with all rows |
+| `point_in_time` | state of the cluster at one poll; comparison of two polls |
+| `poll_reader` | descriptions and offsets at consecutive polls, for the health rules |
 | `group_timeline` | lag, rates, members and changes of one group over time |
-| `state_times` | when the current states of all groups began |
+| `state_times` | since when each group has been in its current state |
 | `recorded_events` | finds the events in a recording |
-| `recorded_access` | stores the permissions of the recorder's user in the lake |
+| `recorded_access` | stores the permissions of the recorder's user |
 | `replay` | `ReplayAdmin`: a read-only `GroupAdmin` on a recording |
 """
 

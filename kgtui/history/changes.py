@@ -1,7 +1,6 @@
-"""Compare a poll with the previous one, and find the rows that have changed.
+"""Find the rows that changed between two polls.
 
-The values of a group, member or partition are kept as a tuple that `kgtui.history.rows` has returned. Tuples are used
-because they are compared quickly, and a poll of a large cluster compares 100,000 partitions.
+Groups, members and partitions are kept as tuples (see `kgtui.history.rows`), because tuples are fast to compare.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 FaultKey = tuple[str, int | None, str | None, str]
-"""Key of a row of table `faults`: scope (what could not be read), broker id, group id and error name.
+"""Key of a fault: what could not be read (such as `offsets`), broker id, group id and error name.
 
-The broker id or the group id is None if the fault does not concern a single broker or group.
+The broker id or group id is None if the fault does not concern one broker or one group.
 """
 
 
@@ -37,15 +36,13 @@ class PollResult:
     """The values that one poll read from the cluster.
 
     Attributes:
-        listings: group → listing, for all groups. For a broker that did not respond, these are the listings of the last
-            list that it returned.
+        listings: group → listing, for all groups, also of brokers that did not respond.
         descriptions: group → description, for the groups that this poll described.
-        committed: group → committed offsets, for groups of all types except share groups.
+        committed: group → committed offsets, except share groups.
         share: share group → share-partition start offsets.
         bounds: partition → log start and log end offset.
-        hidden: ids of groups for which brokers might have left out offsets, because kgtui's user lacks permissions;
-            None if the permissions are unknown.
-        faults: pairs (scope, fault). The scope is a value of column `scope` of table `faults`, such as `offsets`.
+        hidden: groups whose offsets may be incomplete (missing permissions); None if unknown.
+        faults: pairs (what could not be read, such as `offsets`; fault).
     """
 
     listings: Mapping[str, Listing]
@@ -65,10 +62,7 @@ class PollResult:
 
 
 class ChangeTracker:
-    """Keeps the state of all groups at the latest poll in memory, and finds the rows that change at the next poll.
-
-    The state includes changes that have not been written to the lake yet.
-    """
+    """Keeps the state of all groups in memory, and finds the rows that the next poll changes."""
 
     def __init__(self) -> None:
         self._groups: dict[str, RowValues] = {}
@@ -96,7 +90,6 @@ class ChangeTracker:
         """Update the state of some groups from a poll, and append the changed rows to `out`.
 
         Args:
-            result: the values that the poll read.
             groups: ids of the groups to update.
             at: time of the poll, in milliseconds since the epoch.
             out: table name → list of rows.
@@ -153,12 +146,10 @@ class ChangeTracker:
         return out
 
     def _may_lack_topics(self, group: str, result: PollResult, refused: Set[TopicPartition]) -> bool | None:
-        """Return whether brokers might have left out offsets of a group, because kgtui's user lacks permissions.
-
-        The result is None if this is unknown.
+        """Return whether a group's offsets may be incomplete, because permissions are missing; None if unknown.
 
         Args:
-            refused: partitions whose log start and log end offsets were not read, because permissions are missing.
+            refused: partitions whose log offsets kgtui's user may not read.
         """
         offsets = result.committed.get(group, result.share.get(group))
         if offsets is None:

@@ -26,30 +26,25 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_WAITING_ROWS = 1_000_000
-"""Maximum number of rows that wait in memory while the lake cannot be written.
+"""If more rows wait in memory, because the lake cannot be written, all of them are dropped.
 
-If there are more rows, all waiting rows are dropped.
-
-Example: if every poll adds 17,000 changed rows, and polls are ten seconds apart, the limit is reached after about ten
-minutes.
+Example: at 17,000 rows per poll and one poll every ten seconds, this happens after about ten minutes.
 """
 
 _log = logging.getLogger(__name__)
 
 
 class Flusher:
-    """Collects the rows of polls in memory, and writes them to the lake at regular intervals.
+    """Collects rows of polls in memory, and writes them to the lake at regular intervals.
 
-    Create the flusher inside a running event loop. Call `begin` first and `end` last.
+    Create it inside a running event loop. Call `begin` first and `end` last.
 
     Args:
         notify: called with a message for the user when a problem begins or ends.
-        now: returns seconds since the epoch.
         elapsed: returns seconds of a monotonic clock.
 
     Attributes:
-        lost: whether rows were dropped. If it is true, the recorder stores all rows at its next poll, and then sets
-            `lost` to False.
+        lost: whether rows were dropped. If so, the recorder stores all rows at its next poll.
     """
 
     def __init__(
@@ -90,9 +85,9 @@ class Flusher:
         return self._writer.waiting
 
     async def begin(self) -> int | None:
-        """Create the lake if it does not exist, lock it, and return the time of its newest poll.
+        """Create the lake if needed, lock it, and return the time of its newest poll.
 
-        The time is in milliseconds since the epoch. It is None if the lake has no polls.
+        The time is in milliseconds since the epoch; None if there are no polls.
 
         Raises:
             LakeError: the folder cannot be written, or is not a lake.
@@ -116,9 +111,10 @@ class Flusher:
             raise self._unwritable(error) from error
 
     async def claim(self, cluster_id: str | None) -> None:
-        """Store the id of the recorded cluster in the lake, unless the lake already has a cluster id.
+        """Store the cluster id in the lake, unless the lake already has one.
 
-        Raises `LakeError` if the lake has the recording of a different cluster, or cannot be written.
+        Raises:
+            LakeError: the lake belongs to a different cluster, or cannot be written.
         """
         await self._off_loop(self._claim, cluster_id)
 
@@ -132,11 +128,10 @@ class Flusher:
         return LakeError(f"{self._folder.path} cannot be written: {reason_of(error)}")
 
     def add(self, at: int, keyframe: int, rows: RowsByTable, poll_row: RowValues) -> None:
-        """Queue the rows of one poll for the next flush.
+        """Queue the rows of one poll for the next write.
 
         Args:
-            at, keyframe: times of the poll and its keyframe (the last poll with all rows), in milliseconds since the
-                epoch.
+            at, keyframe: times of this poll and of the last poll with all rows, in milliseconds since the epoch.
             rows: table name → rows, for all tables except `polls`.
             poll_row: values for table `polls`, starting with column `taken_at`.
         """
@@ -145,9 +140,9 @@ class Flusher:
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Start writing the waiting rows if they must be written before the next poll. Call this after each poll.
+        """Start writing the waiting rows if the next poll would be too late. Call this after each poll.
 
-        They must be written when the oldest of them have waited for `RecorderOptions.flush` seconds.
+        A row waits at most `RecorderOptions.flush` seconds.
 
         Raises:
             RefusedError: another process has taken the lock of the lake.

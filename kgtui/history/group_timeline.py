@@ -37,13 +37,13 @@ def group_timeline(
     since: float,
     until: float,
 ) -> GroupTimeline:
-    """Compute the timeline of one group: its lag, rates and number of members at each poll, and its changes.
+    """Compute a group's lag, rates and number of members at each poll, and its changes.
 
     Args:
-        groups, members, partitions: all rows of the group in table `groups`, `members` or `partitions`.
-        faults: rows of table `faults` with the id of the group, or without a group id.
-        recorded_polls: consecutive polls, oldest first. The first poll must be a keyframe (a poll with all rows).
-        since, until: seconds since the epoch. Polls before `since` are used only to compute the state at `since`.
+        groups, members, partitions: all rows of the group in these tables.
+        faults: rows of table `faults` for this group, or without a group.
+        recorded_polls: consecutive polls, oldest first. The first one must be a keyframe (a poll with all rows).
+        since, until: seconds since the epoch. Earlier polls only serve to find the state at `since`.
     """
     polls = poll_changes(partitions, recorded_polls)
     group_rows = _rows(groups)
@@ -66,9 +66,9 @@ def _may_lack_topics(groups: Mapping[int, list[dict[str, Any]]], since: float) -
 
 
 def faults_of(faults: pa.Table, group: str) -> pa.Table:
-    """Return the rows of faults that can be the reason why a poll did not read the offsets of a group.
+    """Return the faults that may explain why a poll did not read a group's offsets.
 
-    These are faults of this group, faults of any broker, and faults of the whole cluster.
+    These are faults of this group, of any broker, and of the whole cluster.
 
     Args:
         faults: rows of table `faults`.
@@ -94,11 +94,9 @@ def _columns(
     recorded_polls: Sequence[RecordedPoll],
     unread: Set[int],
 ) -> list[array[float]]:
-    """Return five columns with one value per poll.
+    """Return five columns with one value per poll; NaN if unknown.
 
-    They are the time in seconds since the epoch, the lag in records, the number of members, and the rates at which
-    records were written and were read by the group, in records/s. Unknown values are NaN. If a poll could not read the
-    offsets, the rates at this poll and at the next one are unknown.
+    They are time (seconds since the epoch), lag (records), number of members, records written/s and records read/s.
 
     Args:
         unread: times of the polls that could not read the offsets, in milliseconds since the epoch.
@@ -118,7 +116,7 @@ def _columns(
         if now is not None and now.listed:
             seconds = None if before is None or poll.gap else (poll.ms - before.ms) / 1000
             if before is not None and not unread.isdisjoint((before.ms, poll.ms)):
-                seconds = None
+                seconds = None  # the rates are unknown at a poll without offsets, and at the next one
             row[0] = sums.lag % INT64_RANGE if sums.known_lags else math.nan
             row[1] = math.nan if now.members is None else now.members
             row[2] = change.written / seconds if seconds and sums.known_ends else math.nan
@@ -225,27 +223,25 @@ If Arrow's sum of lags overflows, the result differs from the real sum by a mult
 """
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
-"""Names of the attributes of `PollChange` that contain the change of a total, such as the total lag.
+"""Attributes of `PollChange` that are changes of a total, such as the lag.
 
-At a keyframe (a poll with all rows), such an attribute contains the total itself. At any other poll, the total is the
-sum of the attribute's values from the keyframe up to this poll.
+At a keyframe (a poll with all rows), they contain the total itself. Adding the later changes gives the total at any
+later poll.
 """
 
 
 class PollChange(NamedTuple):
-    """The changes between a poll and the previous poll, summed over the partitions of a group.
+    """The changes since the previous poll, summed over the partitions of a group.
 
-    At a keyframe (a poll with all rows), the attributes in `SUMS` contain totals instead of changes. A position is a
-    committed offset or a share-partition start offset (SPSO).
+    At a keyframe (a poll with all rows), `lag` and the attributes `known_…` are totals. A position is a committed
+    offset or a share-partition start offset.
 
     Attributes:
         lag: change of the lag, in records.
-        known_lags, known_ends, known_positions: change of the number of partitions with a known lag, log end offset or
-            position.
-        written: number of records by which log end offsets increased.
-        read: number of records by which positions moved forward.
-        rewound: number of records by which positions moved backward.
-        reassigned: number of partitions whose owner differs from their last known owner.
+        known_lags, known_ends, known_positions: change of the number of partitions for which this is known.
+        written, read: how far log end offsets and positions moved forward, in records.
+        rewound: how far positions moved backward, in records.
+        reassigned: number of partitions that got a different owner.
     """
 
     lag: int = 0
@@ -259,10 +255,10 @@ class PollChange(NamedTuple):
 
 
 def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict[int, PollChange]:
-    """Return a dict from the time of each poll, in milliseconds since the epoch, to the changes at this poll.
+    """Return a dict: time of a poll, in milliseconds since the epoch → changes at this poll.
 
     Args:
-        rows: rows of one group in table `partitions`. Polls that are not in `recorded_polls` are ignored.
+        rows: rows of one group in table `partitions`. Rows of polls that are not in `recorded_polls` are ignored.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -286,12 +282,9 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 
 
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return a dict from each name in `SUMS` to a column, whose values add up to the group's totals.
+    """Return for each name in `SUMS` the difference between each row and the previous row of the same partition.
 
-    The column has one value for each row of `columns`, which describes one partition at one poll. The value is the
-    difference from the partition's previous row. In the partition's first row since each keyframe (a poll with all
-    rows), it is the whole value of the partition instead, because totals are computed from the newest keyframe.
-    `columns` must be sorted by topic, partition and poll.
+    At a keyframe (a poll with all rows), it is the value itself. Rows must be sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -309,15 +302,13 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return a dict from the names `written`, `read` and `rewound` to columns with numbers of records.
+    """Return how far the offsets of each row moved since the previous row of the same partition, in records.
 
-    Each row of `columns` describes one partition at one poll, and is compared with the partition's previous row:
+    - `written`: how far the log end offset moved forward
+    - `read`: how far the position (committed offset) moved forward
+    - `rewound`: how far the position moved backward
 
-    - `written`: number of records by which the log end offset has increased
-    - `read`: number of records by which the position has moved forward
-    - `rewound`: number of records by which the position has moved backward
-
-    A number is null if it is unknown or would be negative. `columns` must be sorted by topic, partition and poll.
+    Unknown or negative values are null. Rows must be sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -354,8 +345,7 @@ def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Arr
 def _owner_changes(columns: Mapping[str, pa.Array], first_poll: int) -> dict[int, int]:
     """Return a dict: time of a poll, in milliseconds since the epoch → number of partitions that got a different owner.
 
-    The poll at time `first_poll` is left out, because earlier owners are unknown. `columns` must be sorted by topic,
-    partition and poll.
+    The first poll is left out, because earlier owners are unknown. Rows must be sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

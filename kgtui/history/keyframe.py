@@ -18,23 +18,19 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Limits for the conversion of Arrow rows to Python objects: a number of groups, and a fraction of all loaded groups.
+"""Arrow rows are converted to Python one group at a time for at most 16 groups, or 2 % of the loaded groups.
 
-Rows are converted one group at a time until the number of requested groups exceeds both limits. Then all loaded rows
-are converted in one step, because that is faster.
+When more groups are requested, all loaded rows are converted in one step, which is faster.
 """
 
 
 class Keyframe:
-    """The rows of one keyframe and of the polls until the next keyframe, read from disk on demand.
-
-    A keyframe is a poll for which all rows are stored. For the polls after it, only changed rows are stored.
+    """The rows of a keyframe (a poll with all rows) and of the polls until the next one, read from disk on demand.
 
     Args:
-        load: function that returns the rows of the table with a given name. It is called once per table.
-        polls: times of the keyframe and of the polls until the next keyframe, in milliseconds since the epoch. Rows of
-            other polls are ignored, because they come from interrupted writes.
-        reading: function that returns a context manager. While it is active, read errors are converted to `LakeError`.
+        load: returns the rows of the table with a given name. It is called once per table.
+        polls: times of these polls, in milliseconds since the epoch. Other rows come from interrupted writes.
+        reading: returns a context manager that converts read errors to `LakeError`.
     """
 
     def __init__(
@@ -50,7 +46,7 @@ class Keyframe:
         self._lock = threading.Lock()
 
     def at(self, name: str, poll: int) -> TableState:
-        """Return the rows of a table that describe the state of the cluster at a poll.
+        """Return the state of the cluster at a poll, as rows of one table.
 
         Args:
             name: name of the table.
@@ -63,9 +59,9 @@ class Keyframe:
 
 
 class KeyframeTable:
-    """The rows of one table for a keyframe and the polls until the next keyframe.
+    """The rows of one table for a keyframe (a poll with all rows) and the polls until the next keyframe.
 
-    The rows are divided into blocks, which are read from disk separately. All rows of a group are in the same block.
+    Rows are read from disk in blocks. All rows of a group are in the same block.
     """
 
     def __init__(
@@ -125,10 +121,7 @@ class _KeyframeRows:
         self._last = _last_of_each(self._rows, key)
 
     def after(self, poll: int) -> pa.Table:
-        """Return the rows that describe the state at a poll: the newest row of each key up to this poll.
-
-        A group, member or partition is left out if `gone` is true in its newest row, because it no longer exists.
-        """
+        """Return the newest row of each key up to a poll. Objects that no longer existed are left out."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -193,9 +186,6 @@ class TableState:
 class BlockState:
     """The state of some groups at one poll, as rows of one recorded table.
 
-    It contains the groups of all blocks that were read from disk in one step. Arrow rows are converted to Python
-    objects on demand.
-
     Args:
         rows: one row per object that existed at the poll (such as a member), sorted by group.
     """
@@ -251,9 +241,9 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def _spans(column: pa.ChunkedArray) -> dict[str, tuple[int, int]]:
-    """Return a dict: value of the column → pair (index of the first row with this value, index after the last one).
+    """Return a dict: value → pair (index of the first row with this value, index after the last one).
 
-    For null, the key is an empty string. Rows with equal values must be adjacent.
+    Example: `a a b` → `{"a": (0, 2), "b": (2, 3)}`. Null becomes an empty string. Equal values must be adjacent.
     """
     import pyarrow.compute as pc
 

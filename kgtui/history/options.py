@@ -12,13 +12,11 @@ class RecorderOptions:
     """Options of the recorder. All times are in seconds.
 
     Attributes:
-        interval: time from the start of a poll to the start of the next poll.
-        flush: maximum time for which rows wait in memory before they are written to the lake. If the recorder crashes,
-            only the rows that are waiting are lost.
-        keyframe: time between two keyframes. At a keyframe, all rows are written, and at other polls, only the changed
-            rows.
-        describe: maximum time between two reads of the same group's description.
-        keep_days: age at which polls are deleted from the lake, in full days; None to keep all polls.
+        interval: time between the starts of two polls.
+        flush: maximum time that rows wait in memory. A crash loses only waiting rows.
+        keyframe: time between two polls that write all rows. Other polls write only changed rows.
+        describe: maximum time between two reads of a group's description.
+        keep_days: age at which polls are deleted, in full days; None to keep all polls.
     """
 
     interval: float = RECORD_INTERVAL
@@ -33,9 +31,9 @@ class RecorderStatus:
     """Status of the recorder.
 
     Attributes:
-        polls, rows: number of polls and of rows that this recorder has written to the lake.
-        last: time of the newest written poll, in seconds since the epoch; None if no poll has been written.
-        waiting: number of rows that wait in memory to be written.
+        polls, rows: numbers of polls and rows that this recorder has written.
+        last: time of the newest written poll, in seconds since the epoch; None if there is none.
+        waiting: number of rows that wait in memory.
         error: why nothing can be recorded now; empty if there is no problem.
     """
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class PointInTime:
-    """The state of a cluster at one recorded poll. Tables are read from disk on demand.
+    """The state of a cluster at one recorded poll.
 
     Attributes:
-        answered: number of brokers that returned their list of groups at this poll.
+        answered: number of brokers that returned their groups.
         interval: configured time between two polls, in seconds.
     """
 
@@ -54,11 +54,8 @@ class PointInTime:
 
     @cached_property
     def listings(self) -> Mapping[str, Listing]:
-        """Group id → listing (type, protocol type, state and coordinator), for all groups that existed at this poll.
-
-        Groups with equal values share one `Listing`, which saves memory.
-        """
-        seen_rows: dict[RowValues, Listing] = {}
+        """Group id → listing (type, protocol type, state and coordinator), for all groups that existed at this poll."""
+        seen_rows: dict[RowValues, Listing] = {}  # groups with equal values share one `Listing`, which saves memory
         result: dict[str, Listing] = {}
         for group, row in self._groups.all("type", "protocol", "state", "coordinator"):
             result[group] = seen_rows.get(row) or seen_rows.setdefault(row, rows.listing_of_row(row))
@@ -66,9 +63,9 @@ class PointInTime:
 
     @cached_property
     def hidden(self) -> Mapping[str, bool]:
-        """Group id → whether brokers might have hidden offsets because the recorder's user lacked permissions.
+        """Group id → whether offsets may be missing, because the recorder's user lacked permissions.
 
-        Groups for which the recorder did not know this are missing.
+        Groups for which this is unknown are left out.
         """
         found = self._groups.all("offsets_may_be_hidden")
         return {group: hidden is True for group, (hidden,) in found if hidden is not None}
@@ -89,9 +86,9 @@ class PointInTime:
         return {(scope, fault.group): fault for scope, fault in self.faults if fault.group is not None}
 
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
-        """Read the data of some groups from disk in one step.
+        """Read the data of several groups from disk in one step.
 
-        Without this call, `description`, `members` and `offsets` read from disk separately for each group.
+        Without this call, each group is read from disk separately.
 
         Args:
             offsets: True to read the offsets; False to read the descriptions and members.
@@ -117,9 +114,9 @@ class PointInTime:
         return None
 
     def described_at(self, group: str) -> float | None:
-        """Return the time at which the group's description at this poll was first read, in seconds since the epoch.
+        """Return when the group's description was first read with these values, in seconds since the epoch.
 
-        The result is None if the group was not described yet.
+        None if the group was not described yet.
         """
         for row in self._groups.of(group):
             return None if row[4] is None else row[4] / 1000
@@ -142,7 +139,7 @@ class PointInTime:
     def bounds(self, tp: TopicPartition) -> PartitionBounds | None:
         """Return the log start and log end offset of a partition; None if they were not recorded.
 
-        They are recorded only for a partition in which a group has an offset, or which a member owns.
+        They are recorded if a group has an offset in the partition, or a member owns it.
         """
         return self._logs.get(tp) or self._every_log.get(tp)
 
@@ -154,8 +151,8 @@ class PointInTime:
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
                     other = result.get((topic, partition))
-                    # The rows of several groups can have different log end offsets for the same partition, because a
-                    # group whose offsets cannot be read keeps its old rows. The highest offset is the newest.
+                    # Several groups can have rows for the same partition. Some rows may be old, because a group whose
+                    # offsets cannot be read keeps its last rows. The highest log end offset is the newest.
                     if other is None or (log.log_end or -1) > (other.log_end or -1):
                         result[topic, partition] = log
         return result
@@ -179,9 +176,8 @@ class LagChange(NamedTuple):
     """The lag of one group at two polls.
 
     Attributes:
-        before, after: the lag at the earlier and at the later poll, in records; None if unknown.
-        hidden_before, hidden_after: whether brokers might have left out topics at the earlier and at the later poll. If
-            so, the real lag at that poll can be higher.
+        before, after: lag at the earlier and later poll, in records; None if unknown.
+        hidden_before, hidden_after: whether topics may be missing, so that the real lag can be higher.
     """
 
     group: str
@@ -192,10 +188,9 @@ class LagChange(NamedTuple):
 
     @property
     def by(self) -> int:
-        """Increase of the lag in records; negative if the lag decreased.
+        """Increase of the lag in records; negative if the lag decreased; 0 if it cannot be computed.
 
-        The value is 0 if one of the two lags is unknown. It is also 0 if brokers might have left out topics in one poll
-        but not in the other, because the lags are then not comparable.
+        If topics may be missing at only one of the two polls, the lags are not comparable, so the value is 0.
         """
         if self.before is None or self.after is None or self.hidden_before is not self.hidden_after:
             return 0
@@ -209,11 +204,9 @@ class Comparison:
     Members, owners and lags are compared only in groups that exist at both polls.
 
     Attributes:
-        joined: groups that exist only at the later poll.
-        left: groups that exist only at the earlier poll.
-        relisted: tuples (group id, earlier listing, later listing), for groups whose listings differ.
-        members_joined, members_left: pairs (group id, member id), for members that exist only at the later poll
-            (joined) or only at the earlier poll (left).
+        joined, left: groups that exist only at the later or only at the earlier poll.
+        relisted: tuples (group id, earlier listing, later listing), if the listings differ.
+        members_joined, members_left: pairs (group id, member id).
         moved: partitions whose owners differ.
         lags: groups whose lags differ, largest increase first.
     """

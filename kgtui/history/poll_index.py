@@ -20,8 +20,7 @@ class RecordedPoll:
 
     Attributes:
         ms: time of the poll, in milliseconds since the epoch.
-        keyframe: time of the last poll for which all rows were stored, in milliseconds since the epoch. It equals `ms`
-            if this poll is a keyframe itself.
+        keyframe: time of the last poll with all rows, in milliseconds since the epoch; `ms` if it is this poll.
         gap: why polls are missing directly before this poll; empty if none are missing.
     """
 
@@ -72,9 +71,9 @@ class PollIndex:
         return [self[position] for position in range(start, stop)]
 
     def newest(self, until: float | None = None) -> RecordedPoll | None:
-        """Return the newest poll at or before `until`, in seconds since the epoch; None if there is no such poll.
+        """Return the newest poll at or before `until`, in seconds since the epoch; None if there is none.
 
-        If `until` is None, return the newest poll of the recording.
+        Without `until`, return the newest poll of the recording.
         """
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
         return self[stop - 1] if stop else None

@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Values of column `scope` of table `faults` that are used for faults of whole brokers.
+"""Kinds of faults that concern all groups of a broker, if they have no group id.
 
-If a fault has one of these scopes and no group id, it concerns all groups of its broker. If it has no broker id either,
-it concerns all groups of the cluster.
+Without a broker id, they concern all groups of the cluster.
 """
 
 
@@ -37,9 +36,9 @@ class GroupRead(NamedTuple):
     """The description and the offsets of one group at one poll.
 
     Attributes:
-        description: None if the group had not been described yet, or if this poll could not read the description.
-        offsets: None if this poll could not read the offsets, or if groups of this type have no offsets.
-        fault: why the description or the offsets could not be read; None if there was no fault.
+        description: None if it is not known yet, or could not be read.
+        offsets: None if they could not be read, or if the group's type has none.
+        fault: why something could not be read.
     """
 
     description: GroupDescription | None
@@ -49,11 +48,11 @@ class GroupRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PollRead:
-    """The data that one poll has read for the requested groups.
+    """What one poll read for the requested groups.
 
     Attributes:
-        groups: group id → description and offsets, for the requested groups that existed at this poll.
-        faults: faults that concern a broker or the whole cluster.
+        groups: group id → description and offsets, for requested groups that existed.
+        faults: faults of a broker or of the whole cluster.
     """
 
     poll: RecordedPoll
@@ -66,11 +65,10 @@ def read_polls(
 ) -> Iterator[PollRead]:
     """Yield the descriptions and offsets of some groups at consecutive polls, oldest first.
 
-    To save memory, only the rows of one keyframe and of the polls until the next keyframe are loaded at a time.
-
     Raises:
         LakeError: rows cannot be read.
     """
+    # To save memory, only the polls of one keyframe (a poll with all rows) are loaded at a time.
     for keyframe, polls_ in groupby(polls, lambda poll: poll.keyframe):
         polls_of_keyframe = list(polls_)
         states = _GroupStates(recording, groups, keyframe, polls_of_keyframe[-1].ms)
@@ -83,7 +81,7 @@ def read_polls(
 class _GroupStates:
     """The recorded state of some groups at one poll.
 
-    Call `go_to` for a keyframe (a poll with all rows) first, and then for each of the following polls in order.
+    Call `go_to` first for a keyframe (a poll with all rows), and next for each later poll in order.
     """
 
     def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
@@ -149,11 +147,10 @@ class _GroupStates:
         return rows.offsets_of_rows(positions, hidden=rows.hidden_of_row(self._listed[group]))
 
     def read_at(self, poll: RecordedPoll) -> PollRead:
-        """Return the description and offsets of each group at the poll of the last call of `go_to`.
+        """Return the description and offsets of each group at the current poll.
 
-        If the poll could not read the description or the offsets of a group, they are None in the result. The result
-        for the next poll without this fault contains them again. If that poll recorded no new values, because nothing
-        had changed, the result contains the last known values.
+        They are None while they cannot be read. Afterwards, the last known values are returned, unless new ones were
+        recorded.
         """
         reads = dict(self._reads)
         for scope, fault in self._faults.values():
@@ -176,8 +173,8 @@ class RowsByPoll:
     """The rows of one table by poll. To save memory, they are converted to Python one poll at a time.
 
     Args:
-        table: the rows of all polls, with column `poll`.
-        groups: ids of the groups whose rows are kept, with lone surrogates escaped; None for all groups.
+        table: rows of all polls, with column `poll`.
+        groups: ids of the groups to keep, with lone surrogates escaped; None for all groups.
     """
 
     def __init__(self, table: pa.Table, groups: Sequence[str] | None) -> None:

@@ -23,10 +23,9 @@ _log = logging.getLogger(__name__)
 
 
 def load_access(folder: LakeFolder) -> Access:
-    """Return the permissions of the recorder's user that are stored in the lake.
+    """Return the stored permissions of the recorder's user.
 
-    If the lake has no readable file with permissions, the result is full permissions, because older recorders did not
-    write this file.
+    Without a readable file, return full permissions, because older recorders did not write this file.
     """
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
@@ -50,10 +49,9 @@ class AccessRecorder:
         self._stored: Access | None = None
 
     async def record(self, *, timeout: float) -> Access | None:
-        """Read the permissions from the cluster, store them if they have changed, and return them.
+        """Read the permissions from the cluster, store them if they changed, and return them.
 
-        Errors are only logged. If the permissions cannot be read, return those of the last successful read; None if no
-        read was successful.
+        If they cannot be read, log the error and return the last known permissions; None if there are none.
         """
         try:
             self._last = access = await self._admin.access(max_age=ACCESS_MAX_AGE, timeout=timeout)

@@ -37,10 +37,9 @@ if TYPE_CHECKING:
 
 Positions = dict["TopicPartition", int]
 PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
-"""Dict: time of a poll, in milliseconds since the epoch → group id → pair (positions before, positions after the poll).
+"""Time of a poll, in milliseconds since the epoch → group id → pair (positions before, positions after the poll).
 
-A position is a committed offset or a share-partition start offset. Only those changes of positions are included that
-can be events.
+A position is a committed offset or a share-partition start offset. Only changes that can be events are included.
 """
 
 _POSITION_COLUMNS = ("poll", "group", "topic", "partition", "gone", "committed", "spso", "owner")
@@ -54,12 +53,10 @@ def recorded_events(
 ) -> Iterator[Event]:
     """Yield the events of a recording, oldest first. Events of the same poll are sorted by group.
 
-    At each keyframe (a poll with all rows), the members and owners from earlier polls are forgotten. As a result, the
-    same events are found at a poll, whatever the value of `since` is.
+    The events of a poll do not depend on `since`.
 
     Args:
-        since, until: only events after `since` and up to `until` are returned, in seconds since the epoch; None for no
-            limit. The first poll of the recording has no events.
+        since, until: seconds since the epoch; events after `since` and up to `until`. None for no limit.
         groups: ids of the groups; None for all groups and brokers.
 
     Raises:
@@ -74,7 +71,7 @@ def recorded_events(
 
 
 class _RecordedState:
-    """The state of groups and brokers at one poll, which is compared with the state at the next poll.
+    """The state of groups and brokers at one poll, which is compared with the next poll to find events.
 
     Args:
         groups: ids of the groups to compare; None for all groups and brokers.
@@ -91,11 +88,11 @@ class _RecordedState:
         self._begun = False
 
     def read_keyframe(self, keyframe: int, polls: Sequence[RecordedPoll]) -> Iterator[tuple[RecordedPoll, list[Event]]]:
-        """Yield pairs (poll, events at this poll), for a keyframe and for the polls after it.
+        """Yield pairs (poll, events at this poll), for a keyframe (a poll with all rows) and the polls after it.
 
         Args:
             keyframe: time of the keyframe, in milliseconds since the epoch.
-            polls: the keyframe and later polls before the next keyframe, oldest first.
+            polls: the keyframe and later polls, oldest first.
         """
         tables = {table.name: self._read(table, keyframe, polls[-1].ms) for table in (GROUPS, MEMBERS, FAULTS)}
         moved = self._read_positions(keyframe, polls[-1].ms, self._memberless_groups(tables[GROUPS.name]))
@@ -133,12 +130,11 @@ class _RecordedState:
         *,
         whole: bool,
     ) -> list[Event]:
-        """Apply the changes of a poll to the rows of all groups, and return the events of the groups.
+        """Apply the changes of a poll to all groups, and return their events.
 
         Args:
-            moved: group id → pair (positions before, positions after the poll), for the groups with changes that can be
-                events. Positions are committed offsets or share-partition start offsets.
-            whole: whether the poll is a keyframe.
+            moved: group id → pair (offsets before, offsets after the poll), if the change can be an event.
+            whole: whether all rows are stored for this poll.
         """
         listed_before, members_before = self._advance(poll, tables, whole=whole)
         events: list[Event] = []
@@ -163,11 +159,10 @@ class _RecordedState:
     def _advance(
         self, poll: RecordedPoll, tables: Mapping[str, RowsByPoll], *, whole: bool
     ) -> tuple[dict[str, RowValues | None], dict[str, dict[str, RowValues]]]:
-        """Apply the changes of a poll to the rows of groups and members.
+        """Apply the changes of a poll to groups and members.
 
         Returns:
-            The earlier rows of all changed groups, in two dicts: group id → earlier row (None for a new group), and
-            group id → member id → earlier row of the member.
+            Earlier rows of changed groups and members: group id → row or None, and group id → member id → row.
         """
         listed, members = ({}, defaultdict(dict)) if whole else (self._listed, self._members)
         listed_before: dict[str, RowValues | None] = {}
@@ -203,10 +198,7 @@ class _RecordedState:
     def _last_description(
         self, group: str, before: RowValues | None, members: Mapping[str, RowValues]
     ) -> LastDescription:
-        """Return the last description of a group before a poll.
-
-        If no description is in memory, it is computed from the group's rows before this poll.
-        """
+        """Return the last description of a group before a poll."""
         last = self._descriptions.get(group)
         if last is None:
             last = self._descriptions[group] = LastDescription(appeared=before is None and self._begun)
@@ -246,13 +238,11 @@ class _RecordedState:
         return pc.unique(groups["group"].cast("string").filter(empty))
 
     def _read_positions(self, keyframe: int, until: int, memberless: pa.Array) -> PositionChanges:
-        """Find all positions that moved backward and, for the groups in `memberless`, all positions that changed.
-
-        Arrow is used, because a recording can have millions of positions.
+        """Return all offsets that moved backward and, in groups that were Empty at some time, all offsets that changed.
 
         Args:
-            keyframe, until: times of the first and last poll, in milliseconds since the epoch.
-            memberless: ids of groups that were Empty at some time, with lone surrogates escaped.
+            keyframe, until: first and last poll, in milliseconds since the epoch.
+            memberless: groups that were Empty at some time, with lone surrogates escaped.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -279,11 +269,10 @@ def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> 
     The result has columns `poll`, `group`, `topic`, `partition`, `before` and `after`.
 
     Args:
-        table: rows of table `partitions` in one chunk, sorted by key and poll. Rows from before the keyframe are
-            compared only with rows of the keyframe.
-        keyframe: time of the keyframe, in milliseconds since the epoch.
-        memberless: ids of groups that were Empty at some time. In these groups, even an increase of an offset can be an
-            event, because an offset of a group without members is only changed by hand.
+        table: rows of table `partitions` in one chunk, sorted by key and poll.
+        keyframe: time of the first poll to report, in milliseconds since the epoch.
+        memberless: groups that were Empty at some time. Somebody may have changed their offsets by hand, so an increase
+            can be an event, too.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -61,15 +61,14 @@ class Recorder:
     """Records one cluster into one lake. Create it inside a running event loop, and start `run` as a task.
 
     Args:
-        watch: the monitor, which provides the list of groups and the state of the brokers.
-        admin: reads descriptions, offsets, permissions and retention times. The recorder does not close it.
+        watch: the monitor, which provides the groups and the state of the brokers.
+        admin: reads everything else. The recorder does not close it.
         path: path or URI of the lake, which is created if it does not exist.
         notify: called with a message for the user when a problem begins or ends.
-        now: returns seconds since the epoch.
         elapsed: returns seconds of a monotonic clock.
-        wait: called with the seconds until the next poll. It replaces the sleep between polls in a simulation.
-        alone: whether no terminal UI runs on this event loop. If it is true, Python's garbage collector is paused
-            during each poll. This saves time, but the collection after the poll blocks the event loop.
+        wait: replaces the sleep between polls in a simulation. Called with a number of seconds.
+        alone: whether no terminal UI runs on this event loop. If so, garbage collection is paused during polls. It
+            blocks the event loop afterwards.
     """
 
     def __init__(
@@ -113,10 +112,10 @@ class Recorder:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Record until `stop` is called or the task is cancelled. Before it ends, all waiting rows are written.
+        """Record until `stop` is called or the task is cancelled, and write all waiting rows at the end.
 
         Raises:
-            LakeError: the folder cannot be written, is not a lake, or has the recording of a different cluster.
+            LakeError: the folder cannot be written, is not a lake, or belongs to a different cluster.
             RefusedError: another process is recording into this lake.
         """
         try:
@@ -132,12 +131,10 @@ class Recorder:
             await self._lake.end()
 
     async def _wait_for_first_lists(self, before: int | None) -> None:
-        """Wait until each broker has listed its groups or failed, at most `RECORD_FIRST_LISTS` seconds.
-
-        Then store the id of the cluster in the lake, and the reason for the gap before the first poll in memory.
+        """Wait until each broker has listed its groups or failed, and store the cluster id in the lake.
 
         Args:
-            before: time of the newest poll in the lake, in ms since the epoch; None if the lake has no polls.
+            before: time of the newest poll in the lake, in ms since the epoch; None if there are no polls.
         """
         end = time.monotonic() + RECORD_FIRST_LISTS
         while not self._stopping.is_set() and time.monotonic() < end and not _all_brokers_listed(self._watch.snapshot):
@@ -146,12 +143,10 @@ class Recorder:
         await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
 
     def _gap_after_restart(self, before: int | None) -> str:
-        """Return why polls are missing before this recorder's first poll, as text for the column `gap`.
-
-        If the previous recorder crashed, also notify the user.
+        """Return why polls are missing before this recorder's first poll. Notify the user after a crash.
 
         Args:
-            before: time of the newest poll in the lake, in ms since the epoch; None if the lake has no polls.
+            before: time of the newest poll in the lake, in ms since the epoch; None if there are no polls.
         """
         if before is None:
             return "the recording begins"
@@ -161,8 +156,8 @@ class Recorder:
             return "recorder stopped"
         last_poll = rfc3339(before / 1000, "seconds")
         self._notify(
-            f"the previous recorder ({holder}) crashed. The lake contains all polls until {last_poll}. Later polls of "
-            "that recorder are lost. They cover at most one flush interval."
+            f"the previous recorder ({holder}) crashed. The lake contains all polls until {last_poll}. Later polls are "
+            "lost, at most those of one flush interval."
         )
         return "recorder killed"
 
@@ -184,7 +179,7 @@ class Recorder:
             self._lost = "a poll failed"
 
     async def _start_keyframe(self, gap: str) -> None:
-        """Make the next poll a keyframe (a poll with all rows), because earlier changes might be missing in the lake.
+        """Make the next poll store all rows, because earlier changes might be missing in the lake.
 
         Args:
             gap: why changes might be missing, as text for the column `gap`.
@@ -218,12 +213,12 @@ class Recorder:
         await asyncio.to_thread(result.release)
 
     async def _compare(self, result: PollResult, at: int) -> tuple[RowsByTable, int]:
-        """Compare a poll with the previous one. Return a pair: the changed rows, and the time of the poll's keyframe.
+        """Return the rows to store for a poll, and the time of the last poll with all rows, in ms since the epoch.
 
-        The keyframe is the last poll for which all rows were stored. If the poll becomes a keyframe itself, all rows
-        are returned. The comparison runs in a thread, because comparing 100,000 partitions takes half a second.
+        Only changed rows are stored, except every `RecorderOptions.keyframe` seconds and at the first poll of a day.
         """
         rows, changes = new_rows(), self._changes
+        # In a thread, because comparing 100,000 partitions takes half a second.
         await asyncio.to_thread(_compare, changes, result, at, rows)
         old = self._keyframe
         if old is None or at - old >= self._options.keyframe * 1000 or day_of(at) != day_of(old):
@@ -286,7 +281,7 @@ def _all_brokers_listed(snapshot: Snapshot) -> bool:
 class RetentionRefresher:
     """Reads the retention of topics at regular intervals, and stores it in the lake.
 
-    The retention of a topic stays unknown if the recorder's user has no permission to read the topic's configs.
+    A topic's retention stays unknown if the recorder's user may not read the topic's configs.
     """
 
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
@@ -295,12 +290,10 @@ class RetentionRefresher:
         self._asked: float | None = None
 
     def due(self, now: float) -> bool:
-        """Return whether the retention must be read now.
-
-        This is the case if it has not been read yet, or if the last read was at least `RETENTION_MAX_AGE` seconds ago.
+        """Return whether no read of the retention began in the last `RETENTION_MAX_AGE` seconds.
 
         Args:
-            now: current time in seconds, by the same clock as for `refresh`.
+            now: seconds, by the same clock as for `refresh`.
         """
         return self._asked is None or now - self._asked >= RETENTION_MAX_AGE
 
@@ -321,16 +314,11 @@ class RetentionRefresher:
 class Poller:
     """Reads all groups of a cluster for one poll of the recorder.
 
-    - The offsets of all groups are read here. They cannot be taken from the monitor, which has only a summary for most
-      groups.
-    - The groups of each coordinator are read in separate batches, so that a coordinator that does not respond delays
-      only its own groups.
-    - Loops over all groups run in threads, so that they do not block a terminal UI on the same event loop.
+    A coordinator that does not respond delays only its own groups.
 
     Args:
-        describe_every: maximum time between two reads of the same group's description, in seconds. The description is
-            read again after this time even if the group's listing is unchanged, because a listing does not show which
-            members a group has.
+        describe_every: maximum seconds between two reads of a group's description. A listing does not show when members
+            change.
     """
 
     def __init__(self, admin: GroupAdmin, *, describe_every: float) -> None:
@@ -347,15 +335,16 @@ class Poller:
         now: float,
         timeout: float,
     ) -> PollResult:
-        """Read the descriptions and offsets of all groups that a snapshot lists.
+        """Read the descriptions and offsets of all groups in a snapshot.
 
         Args:
-            owned: partitions that members own. The log start and log end offsets of these partitions are always read.
+            owned: partitions whose log start and log end offsets are always read.
             access: permissions of kgtui's user; None if unknown.
-            now: current time in seconds, by any clock that is the same for all calls.
+            now: seconds, by the same clock for all calls.
             timeout: maximum seconds for all reads together.
         """
         deadline = Deadline(timeout)
+        # In a thread, because a loop over all groups would block a terminal UI on the same event loop.
         due, brokers = await asyncio.to_thread(self._plan, snapshot.groups, now)
         read = await read_by_coordinator(
             self._admin,

@@ -52,11 +52,10 @@ _CACHED_DAYS = 64
 
 
 class RecordingReader:
-    """Reads a recording. Methods block while they read from disk. Several threads can use the same reader.
+    """Reads a recording. Methods block while they read from disk. Several threads can share one reader.
 
     Raises:
-        LakeError: the folder is not a lake, has no polls or has a newer format, or the Python package deltalake is not
-            installed.
+        LakeError: the folder is no lake, has no polls or has a newer format, or deltalake is not installed.
     """
 
     def __init__(self, path: LakePath | str) -> None:
@@ -109,9 +108,10 @@ class RecordingReader:
         return self._polls.step(poll, by)
 
     def poll_at(self, time: float | None = None) -> RecordedPoll:
-        """Return the newest poll at or before `time`, in seconds since the epoch. None selects the newest poll of all.
+        """Return the newest poll at or before `time`, in seconds since the epoch; None selects the newest of all.
 
-        Raises `LakeError` if the recording starts after `time`.
+        Raises:
+            LakeError: the recording starts after `time`.
         """
         found = self._polls.newest(time)
         if found is None:
@@ -123,8 +123,7 @@ class RecordingReader:
         """Return the state of the cluster at a poll.
 
         Args:
-            time: a poll; or seconds since the epoch, for the newest poll at or before this time; or None, for the
-                newest poll.
+            time: a poll, or seconds since the epoch (newest poll up to this time); None for the newest poll.
 
         Raises:
             LakeError: the recording starts after `time`, or cannot be read.
@@ -138,10 +137,10 @@ class RecordingReader:
         return PointInTime(poll, keyframe, cluster_of_text(cluster_id, text), answered, interval / 1000)
 
     def rows_of(self, table: Table, columns: Sequence[str], keyframe: int, until: int) -> pa.Table:
-        """Return the rows of a table for a keyframe and for the polls after it, up to and including the poll `until`.
+        """Return the rows of a table from a keyframe (a poll with all rows) to a poll before the next keyframe.
 
         Args:
-            keyframe, until: times of the first and last poll, in milliseconds since the epoch.
+            keyframe, until: times of these polls, in milliseconds since the epoch.
 
         Raises:
             LakeError: the table cannot be read.
@@ -156,12 +155,10 @@ class RecordingReader:
         return self._polls.keyframes(until.ms)
 
     def rows_since(self, table: Table, columns: Sequence[str], keyframe: int, poll: RecordedPoll) -> pa.Table:
-        """Return the rows of a table from a keyframe up to the newest poll that belongs to the keyframe of `poll`.
-
-        All polls from one keyframe up to the next keyframe belong to the first of these two keyframes.
+        """Return the rows of a table from a keyframe (a poll with all rows) until the keyframe after `poll`, exclusive.
 
         Args:
-            columns: names of the columns to return; `poll` must be one of them.
+            columns: names of the columns, including `poll`.
             keyframe: time of the first keyframe, in milliseconds since the epoch.
 
         Raises:
@@ -215,15 +212,14 @@ class RecordingReader:
         Changes to offsets are ignored, because they happen in nearly every poll.
 
         Args:
-            after: poll at which the search starts, or seconds since the epoch. The result is never this poll.
+            after: poll or seconds since the epoch where the search starts, exclusive.
             back: whether to search backward in time.
         """
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
-        # The group can also change between the last poll of a day and the first poll of the next day. Therefore,
-        # `adjacent` is the state of the group at the end of the day that was searched before. If `back` is true, it is
-        # the state at the beginning of that day.
+        # The group can also change between the last poll of a day and the first poll of the next day. `adjacent` is
+        # the group's state on the other side of this midnight, from the day that was searched before.
         adjacent: GroupState | None = None
         first_poll = 0  # if `back` is true: time of the first poll of the day that was searched before
         for day in reversed(days) if back else days:
@@ -242,9 +238,9 @@ class RecordingReader:
         return None
 
     def disappeared_at(self, group: str) -> float | None:
-        """Return the time at which a group last disappeared: the first poll without it, in seconds since the epoch.
+        """Return when a group last disappeared: the first poll without it, in seconds since the epoch.
 
-        The result is None if the group was never recorded, or still existed at the last poll.
+        None if the group was never recorded, or still existed at the last poll.
         """
         rows = self._read_group(GROUPS, ("poll", "gone"), group, (self.first.ms, self.last.ms))
         found = sorted(zip(rows["poll"].to_pylist(), rows["gone"].to_pylist(), strict=True))
@@ -270,11 +266,10 @@ class RecordingReader:
         return cached[1]
 
     def _read_group(self, table: Table, columns: Sequence[str], group: str, span: tuple[int, int]) -> pa.Table:
-        """Read the rows of one group. The lock of this object is held only while the table is opened.
+        """Read the rows of one group.
 
         Args:
-            span: times of the first poll, which must be a keyframe, and of the last poll, in milliseconds since the
-                epoch.
+            span: times of the first and last poll, in milliseconds since the epoch. The first poll must have all rows.
         """
         recorded = self._tables[table.name]
         with self._reading():
@@ -288,7 +283,7 @@ class RecordingReader:
     def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
         """Return a group's lag, rates and number of members at each poll from `since` to `until`, and its changes.
 
-        Times are in seconds since the epoch. If there are no polls in this time, the timeline is empty.
+        Times are in seconds since the epoch. Without polls in this time, the timeline is empty.
 
         Raises:
             LakeError: rows cannot be read.
@@ -311,17 +306,13 @@ class RecordingReader:
         """Compare the groups, members, partition owners and lags at two polls.
 
         Args:
-            a, b: two polls in any order. A number of seconds since the epoch selects the newest poll at or before this
-                time.
+            a, b: polls, or seconds since the epoch (newest poll up to this time); in any order.
         """
         return compare(self.at(a), self.at(b))
 
 
 GroupState = tuple[object, frozenset[object]]
-"""State of a group: its row in table `groups` (None if the group does not exist), and a pair (id, row) for each member.
-
-The rows lack the columns that are not compared (`_NOT_COMPARED`).
-"""
+"""State of a group: its row in table `groups` (None if it does not exist), and a pair (id, row) for each member."""
 
 ABSENT: GroupState = (None, frozenset())
 
@@ -333,8 +324,8 @@ class DayOfChanges:
     """The changes to one group on one UTC day.
 
     Attributes:
-        changes: times of the polls that changed the group, oldest first, in milliseconds since the epoch.
-        first, last: state at the first and at the last poll of the day.
+        changes: polls that changed the group, oldest first, in milliseconds since the epoch.
+        first, last: state of the group at the first and last poll of the day.
     """
 
     changes: tuple[int, ...]
@@ -346,8 +337,8 @@ def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[in
     """Find the changes to a group on one UTC day.
 
     Args:
-        groups, members: rows of the group in table `groups` and table `members` on this day.
-        polls: pairs (poll, keyframe) of times in milliseconds, oldest first.
+        groups, members: the group's rows of this day in these tables.
+        polls: pairs (poll, last poll with all rows) of times in milliseconds, oldest first.
     """
     group_rows, member_rows = _by_poll(groups), _by_poll(members)
     group_row: object = None

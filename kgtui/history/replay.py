@@ -42,10 +42,8 @@ _READ_ONLY = "a recording cannot be changed"
 class ReplayAdmin:
     """A `GroupAdmin` that returns the data of one recorded poll.
 
-    `seek`, `step` and `next_change` select a different poll.
-
-    If the recorder could not read some data at this poll, the method for these data returns the fault that was
-    recorded. `delete_groups` refuses every group.
+    `seek`, `step` and `next_change` select a different poll. Data that the recorder could not read are returned as
+    faults. `delete_groups` refuses every group.
     """
 
     def __init__(self, recording: RecordingReader, point_in_time: PointInTime) -> None:
@@ -61,8 +59,7 @@ class ReplayAdmin:
         """Return an admin that shows a poll of a recording.
 
         Args:
-            at: a poll; or seconds since the epoch, for the newest poll at or before this time; or None, for the newest
-                poll.
+            at: a poll, or seconds since the epoch (newest poll up to this time); None for the newest poll.
 
         Raises:
             LakeError: the recording starts after `at`, or cannot be read.
@@ -90,11 +87,10 @@ class ReplayAdmin:
         """Select the poll that is shown, and return it.
 
         Args:
-            at: a poll; or seconds since the epoch, for the newest poll at or before this time; or None, for the newest
-                poll.
+            at: a poll, or seconds since the epoch (newest poll up to this time); None for the newest poll.
 
         Raises:
-            LakeError: the recording starts after `at`, or cannot be read. The current poll then stays selected.
+            LakeError: the recording starts after `at`, or cannot be read. The current poll stays selected.
         """
         self._point_in_time = await asyncio.to_thread(self.recording.at, at)
         self._since = time.monotonic()
@@ -108,10 +104,9 @@ class ReplayAdmin:
         return await self._go(lambda: self.recording.step(self.poll, by))
 
     async def next_change(self, group: str, *, back: bool = False) -> RecordedPoll | None:
-        """Show and return the next poll at which a group changed, after the poll that is shown.
+        """Show and return the next poll at which a group changed, or the previous one if `back` is true.
 
-        If `back` is true, search for the nearest earlier poll instead. If there is no such poll, keep the current poll
-        and return None.
+        If there is none, keep the current poll and return None.
         """
         return await self._go(lambda: self.recording.next_change(group, self.poll, back=back))
 
@@ -218,18 +213,17 @@ class ReplayAdmin:
         return Answer(Retention(found, stored.offsets))
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the permissions of the recorder's user that the recorder stored last.
+        """Return the permissions of the recorder's user that were stored last.
 
-        Only the permission to see topics (DESCRIBE on all topics) is taken from the poll that is shown. The user lacked
-        it at this poll if brokers might have hidden offsets of every group. Recordings of an older kgtui do not contain
-        this for each poll. For them, all stored permissions are returned unchanged.
+        Only the permission to see topics (DESCRIBE) is taken from the shown poll, if the recording contains it.
         """
         return await asyncio.to_thread(self._access)
 
     def _access(self) -> Access:
         state, stored = self._point_in_time, load_access(LakeFolder.of(self.recording.path))
-        if not state.hidden:
+        if not state.hidden:  # recorded by an older kgtui
             return stored
+        # The user could not see topics at this poll if the offsets of every group may be incomplete.
         hides = all(state.hidden.values())
         if hides is stored.hides_topics:
             return stored
@@ -238,10 +232,10 @@ class ReplayAdmin:
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
     ) -> Answer[Mapping[str, T]]:
-        """Call `read` for each group, and return an `Answer` with the results, and faults for groups without a result.
+        """Call `read` for each group. Return the results, and a fault for each group without a result.
 
-        A group gets a fault instead of a result if `read` returns None, or if a fault with this `scope` was recorded
-        for the group. A scope is the kind of data that could not be read, such as `offsets`.
+        Args:
+            scope: kind of the data, such as `offsets`. A recorded fault of this kind is returned instead of a result.
         """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 
@@ -281,14 +275,13 @@ class ReplayFeed:
         self._poll: RecordedPoll | None = None
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """Compare the broker's list of groups at the poll that is shown with the list at the previous call.
+        """Compare the broker's groups at the shown poll with its groups at the previous call.
 
         Returns:
-            The groups that were added, removed or changed; none of these if the same poll is still shown
+            The groups that were added, removed or changed
 
         Raises:
-            ClientError: the recorder could not read the broker's list at the poll that is shown. This error is raised
-                only if the recorded list is the same as at the previous call.
+            ClientError: nothing changed, and the recorder could not read the broker's groups at the shown poll.
         """
         state, began = self._admin.point_in_time, time.monotonic()
         if state.poll == self._poll:

@@ -1,7 +1,7 @@
 """Convert objects of the model to rows of the recorded tables, and back.
 
-A row is a tuple with the values of a table's columns, without the key columns, `day`, `keyframe`, `poll` and `gone`.
-Nested values are stored as JSON, in which lone surrogates are escaped.
+A row is a tuple of column values, without the key columns, `day`, `keyframe`, `poll` and `gone`. Nested values are
+stored as JSON.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ RowValues = tuple[Any, ...]
 COMMIT, SHARE, OWNED = "commit", "share", "owned"
 """Values of column `kind` of table `partitions`.
 
-`COMMIT` means that the group has a committed offset in the partition, and `SHARE` that it has a share-partition start
-offset. `OWNED` means that a member owns the partition, but the group has no offset in it.
+- `COMMIT`: the group has a committed offset in the partition.
+- `SHARE`: the group has a share-partition start offset.
+- `OWNED`: a member owns the partition, but the group has no offset in it.
 """
 
 _MEMBER_COLUMNS = ("client_id", "host", "instance_id", "rack", "epoch", "protocol")
@@ -136,8 +137,8 @@ def member_of_row(member_id: str, row: RowValues) -> Member:
     return _typed({"member_id": member_id, **columns, **json.loads(text)}, Member)
 
 
-# Table `partitions` has these columns: kind, committed, spso (share-partition start offset), lag, leader_epoch,
-# metadata, error, message, log_start, log_end, log_error, owner.
+# Columns of table `partitions`: kind, committed, spso (share-partition start offset), lag, leader_epoch, metadata,
+# error, message, log_start, log_end, log_error, owner.
 
 
 def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
@@ -159,7 +160,7 @@ def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | N
 
     Args:
         bounds: log start and log end offset; None if unknown.
-        owner: id of one of the members that read the partition; None if unknown.
+        owner: id of a member that reads the partition; None if unknown.
     """
     start, end, error = (bounds.log_start, bounds.log_end, bounds.error) if bounds else (None, None, None)
     return (
@@ -200,8 +201,8 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues], *, hidden: bo
     """Convert one group's rows of table `partitions` to the group's offsets.
 
     Args:
-        positions: partition → its row of table `partitions`.
-        hidden: whether brokers might have left out offsets of the group; None if unknown.
+        positions: partition → row of table `partitions`.
+        hidden: whether offsets may be missing; None if unknown.
     """
     committed: list[CommittedOffset] = []
     share: list[ShareOffset] = []
@@ -244,7 +245,7 @@ def cluster_of_text(cluster_id: str | None, text: str | None) -> ClusterInfo:
     """Convert columns `cluster_id` and `cluster` of table `polls` to a cluster.
 
     Args:
-        text: JSON from `cluster_text`; None if only the id of the cluster is known.
+        text: JSON from `cluster_text`; None if only the cluster id is known.
     """
     cluster = json.loads(text or "{}")
     brokers = {row["node"]: Broker(**row) for row in cluster.get("brokers", ())}

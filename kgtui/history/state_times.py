@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from kgtui.history.recording_reader import RecordingReader
 
 MOST_ROWS = 1_000_000
-"""Approximate maximum number of rows of table `groups` that are read to find the times.
+"""About this many rows of table `groups` are read to find the times.
 
-Every keyframe (a poll with all rows) has one row per group. With 100,000 groups, only the newest ten keyframes are
-therefore searched.
+Each poll with all rows has one row per group, so for 100,000 groups only the last ten of these polls are searched.
 """
 
 COLUMNS = ("poll", "keyframe", "group", "gone", "state")
@@ -31,8 +30,7 @@ class StateTimes(NamedTuple):
     """The times at which groups entered the states that they have at one recorded poll.
 
     Attributes:
-        since: group id → time at which the state of the group began, in seconds since the epoch. Groups whose state did
-            not change in the searched part of the recording are missing.
+        since: group id → seconds since the epoch. Groups without a change in the searched time are left out.
         search: the part of the recording that was searched.
     """
 
@@ -41,14 +39,11 @@ class StateTimes(NamedTuple):
 
 
 class StateChanges:
-    """The times at which groups changed their states, in a part of a recording.
-
-    A keyframe is a poll with all rows, and the polls until the next keyframe belong to it. The constructor reads the
-    times from disk. Calls of `at` are then fast for all polls that belong to the newest keyframe that was searched.
+    """Finds when groups entered their states. The constructor reads the times from disk.
 
     Args:
-        poll: a poll. The keyframe of this poll and earlier keyframes are searched, with all polls that belong to them.
-        groups: number of groups at this poll. The more groups there are, the fewer keyframes are searched.
+        poll: the search ends before the next poll with all rows.
+        groups: number of groups at this poll. The more groups, the shorter the searched time.
 
     Raises:
         LakeError: rows cannot be read.
@@ -92,10 +87,10 @@ class StateChanges:
         return rows.filter(pc.or_(differs(states, *states), pc.fill_null(absent, False)))
 
     def at(self, poll: RecordedPoll, listed: Collection[str]) -> StateTimes:
-        """Return the times at which groups entered the states that they have at a poll.
+        """Return since when each group has been in its state at a poll.
 
         Args:
-            poll: a poll that belongs to the newest searched keyframe.
+            poll: a poll for which `covers` is true.
             listed: ids of the groups that exist at this poll.
         """
         import pyarrow.compute as pc

@@ -32,12 +32,10 @@ def arrow_schema(table: Table) -> pa.Schema:
 
 
 def to_table(data: Any) -> pa.Table:
-    """Convert data from deltalake, such as the result of a query, into an Arrow table.
-
-    `pyarrow.table` would do the same, but would import pandas if it is installed, which takes more than a second.
-    """
+    """Convert data from deltalake, such as the result of a query, into an Arrow table."""
     import pyarrow as pa
 
+    # Do not use `pyarrow.table`, because it would import pandas, which takes more than a second.
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data).read_all()
     return pa.Table.from_batches([pa.record_batch(data)])
@@ -87,16 +85,13 @@ def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
 
 
 def to_values(column: pa.ChunkedArray) -> list[Any]:
-    """Convert a column into a list of Python values. Texts are returned as they were before `escape_surrogates`.
-
-    Timestamps become datetimes in UTC. For timestamps, `to_pylist` is not used, because it would import pandas, which
-    takes more than a second.
-    """
+    """Convert a column into a list of Python values, with the original lone surrogates and with UTC datetimes."""
     import pyarrow as pa
 
     if column.null_count == len(column):
         return [None] * len(column)
     if pa.types.is_timestamp(column.type):
+        # `to_pylist` would import pandas for timestamps, which takes more than a second.
         micros = column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64()).to_pylist()
         times = {micro: None if micro is None else _EPOCH + timedelta(microseconds=micro) for micro in set(micros)}
         return [times[micro] for micro in micros]
@@ -173,10 +168,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
 
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace each text of a dictionary-encoded column with its rank among all texts of its dictionary.
-
-    The column is then sorted faster, because numbers are compared faster than texts.
-    """
+    """Replace each text of a dictionary-encoded column with its rank, because numbers are sorted faster than texts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -193,11 +185,10 @@ _ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 
 
 def escape_surrogates(text: str) -> str:
-    """Replace lone surrogates in a text, because Arrow and Delta tables cannot store them.
+    """Replace lone surrogates, which Arrow and Delta tables cannot store.
 
-    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). Each surrogate becomes U+FDD0, a code point that
-    Unicode reserves for internal use, and four hexadecimal digits. U+FDD0 itself is replaced too, so that different
-    texts stay different.
+    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). Example: U+DCFF → U+FDD0 and `dcff`. U+FDD0 itself
+    is replaced too, so that different texts stay different.
     """
     return text if text.isascii() else _STRANGE.sub(lambda match: f"{_MARK}{ord(match[0]):04x}", text)
 

@@ -1,4 +1,4 @@
-"""Compact a table that Spark writes: merge its small files, and sort the rows of gold tables by group.
+"""Merge the small files of tables that Spark writes, and sort the rows of gold tables by group.
 
 Recorded tables are compacted by `RecordedTable.compact` in `kgtui.lake.delta`.
 """
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 COMPACTION = "kgtui.compaction"
-"""Key in the metadata of a Delta commit. It marks a commit that rewrote files without changing rows.
+"""Key in the metadata of a Delta commit that only rewrote files.
 
-Without this key, the commit would look like one that added rows, because its operation is WRITE.
+Without it, the commit would seem to have added rows, because its operation is WRITE.
 """
 
 _GROUP = "group"
@@ -37,16 +37,10 @@ _FILE_SIZE = 128 * 1024 * 1024
 
 
 def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> tuple[int, int]:
-    """Merge the small files of each day.
+    """Merge the small files of each day. Rows of gold tables are sorted by group, so that reading one group is fast.
 
-    Rows of gold tables are sorted by group, so that a query about one group reads only a few files, and only a few
-    pages of each file. Files of a table with a `file_span` are merged only with files of the same time span.
-
-    Older versions of kgtui wrote INT96 timestamps with Spark. Days with such timestamps are rewritten with
-    timestamps in microseconds, which need half of the space.
-
-    The Delta commits have `dataChange` false, so that streams that read the table do not read the rows again.
-    If a table has a `file_span`, a commit can have `dataChange` true, but no stream reads such tables.
+    Streams do not read the merged rows again, because the Delta commits have `dataChange` false. Tables with a
+    `file_span` are an exception, but no stream reads them.
 
     Args:
         path: folder of the table.
@@ -59,6 +53,7 @@ def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> t
     names = [field.name for field in delta.schema().fields if field.name != PARTITION]
     order = [_GROUP] if _GROUP in names else names[:2]
     with owner_only():
+        # Older versions of kgtui wrote INT96 timestamps. Rewrite them, because they need twice the space.
         sorted_days = _days_with_int96(delta, path)
         spans = [table.file_span for table in (*GOLD, *GOLD_STATE) if (table.layer, table.name) == (layer, name)]
         span = next((span for span in spans if span is not None and span[0] in names), None)
@@ -80,8 +75,6 @@ def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> t
 
 def _fragmented_spans(delta: DeltaTable, column: str, seconds: int) -> list[tuple[datetime, datetime, int]]:
     """Return the time spans of a table whose rows are in several small files (see `Table.file_span`).
-
-    A span with more than `_FILE_SIZE` bytes is left out. A file whose rows belong to several spans is not counted.
 
     Args:
         column: column with the times of the rows.
@@ -114,7 +107,7 @@ def _merge_span(
         files: number of files of the span.
 
     Returns:
-        The number of files that were removed and added, as in the result of Delta's own compaction.
+        Numbers of removed and added files, with the same keys as in Delta's own compaction.
     """
     import pyarrow.dataset as ds
 
@@ -135,9 +128,7 @@ def _merge_span(
 
 
 def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, str, str]] | None]:
-    """Return one partition filter for each day that has files with INT96 timestamps.
-
-    If the table is not partitioned by day, the list is `[None]` (the whole table) or empty.
+    """Return one partition filter for each day with INT96 timestamps; `[None]` means a whole table without days.
 
     Args:
         path: folder of the table.
@@ -158,10 +149,9 @@ def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, 
 
 
 def _days_with_small_files(delta: DeltaTable) -> list[list[tuple[str, str, str]] | None]:
-    """Return one partition filter for each day that has at least two files smaller than half of `_FILE_SIZE`.
+    """Return one partition filter for each day with at least two files smaller than half of `_FILE_SIZE`.
 
-    Compaction merges and sorts the files of such a day. Afterwards, at most one of its files is that small. Therefore,
-    the day is not compacted again until new files are added.
+    Compaction leaves at most one small file, so a day is not compacted again until files are added.
     """
     small = Counter(file.get(DAY) for file in data_files(delta) if file["size_bytes"] < _FILE_SIZE / 2)
     return [[(PARTITION, "=", str(day))] for day, count in small.items() if day is not None and count > 1]

@@ -147,15 +147,14 @@ class RecordedTable:
     ) -> pa.Table:
         """Return the rows that match all conditions; empty if the table does not exist.
 
-        Text columns are dictionary-encoded. Files whose statistics show no matching rows are not opened. A poll is
-        given by its time in milliseconds since the epoch. A keyframe is a poll that wrote the complete state.
+        Polls are given by their time in milliseconds since the epoch. Text columns are dictionary-encoded.
 
         Args:
             columns: names of the columns to read; not `day`.
-            after: return only rows of polls after this poll.
+            after: return only rows of later polls.
             day: return only rows of this day.
-            span: pair (keyframe, poll); return only rows from the keyframe to the poll, both included.
-            equal: column name → value; return only rows that have these values.
+            span: pair (keyframe, poll) that limits the rows, both included. A keyframe is a poll with all rows.
+            equal: column name → value; return only rows with these values.
         """
         import pyarrow.dataset as ds
 
@@ -195,14 +194,12 @@ class RecordedTable:
     ) -> pa.Table:
         """Return the rows of one group in undefined order. Text columns are dictionary-encoded.
 
-        SQL is twice as fast here as reading the files one by one (see tests/bench/README.md).
-
         Args:
             query: result of the method `query`. If it is None, no rows are returned.
             columns: names of the columns to read; not `day`.
             group: group id with escaped surrogates.
-            span: pair (keyframe, poll) of times in milliseconds since the epoch; return only rows from the keyframe (a
-                poll that wrote the complete state) to the poll, both included.
+            span: pair (keyframe, poll) that limits the rows, both included, in milliseconds since the epoch. A keyframe
+                is a poll with all rows.
         """
         import pyarrow as pa
 
@@ -213,6 +210,7 @@ class RecordedTable:
         # Name only columns that the table has, because the query would fail otherwise. Old tables can lack columns.
         names = ", ".join(f'"{name}"' for name in columns if name in stored)
         literal = group.replace("'", "''")
+        # SQL is twice as fast here as reading the files one by one (see tests/bench/README.md).
         rows = to_table(
             session.execute(
                 f'SELECT {names} FROM "{self.table.name}" '  # noqa: S608 - deltalake has no parameters; quotes are doubled
@@ -226,20 +224,17 @@ class RecordedTable:
         return to_one_chunk(select_columns(rows, self.table, columns))
 
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
-        """Return all rows of a keyframe and of the polls until the next keyframe.
-
-        If a compacted file contains exactly these rows, they are read only when `RowBlocks.read` is called. Otherwise,
-        this method reads them into memory.
+        """Return all rows of a keyframe (a poll with all rows) and of the polls until the next keyframe.
 
         Args:
             day: UTC day of the keyframe.
-            keyframe: time of a poll that wrote the complete state, in milliseconds since the epoch.
+            keyframe: time of the keyframe, in milliseconds since the epoch.
         """
         import pyarrow.dataset as ds
 
         files = [file for file in self.files(day) if file["min.keyframe"] <= keyframe <= file["max.keyframe"]]
         if len(files) == 1 and is_compacted(files[0]) and files[0]["min.keyframe"] == files[0]["max.keyframe"]:
-            return CompactedFile(self.path / files[0]["path"], self.table)
+            return CompactedFile(self.path / files[0]["path"], self.table)  # read on demand
         names = [name for name in self.table.names if name not in (PARTITION, "keyframe")]
         return RowsInMemory(
             sort_by_key(to_one_chunk(self._read(files, names, ds.field("keyframe") == keyframe)), self.table)
@@ -253,7 +248,7 @@ class RecordedTable:
     def create(self) -> DeltaTable:
         """Return the table, after creating it or adding missing columns.
 
-        Added columns are nullable even if the schema forbids nulls, because existing rows have no values in them.
+        Added columns are always nullable, because existing rows have no values in them.
         """
         delta = self.open()
         if delta is None:
@@ -283,7 +278,7 @@ class RecordedTable:
         Args:
             rows: lists of rows, with at least one row in total.
             day: UTC day of all rows.
-            serial: number of the batch, larger than the number of the previous batch.
+            serial: number of the batch; must increase.
         """
         import pyarrow as pa
 
@@ -301,13 +296,11 @@ class RecordedTable:
         self._delta = self._listed = None
 
     def compact(self, files: Sequence[Mapping[str, Any]], polls: Collection[int]) -> None:
-        """Replace files of one day with one file whose rows are sorted by key and poll.
-
-        The Delta commit has `dataChange` false, so that streams do not read the rows again.
+        """Replace files of one day with one file, sorted by key and poll. Streams do not read the rows again.
 
         Args:
-            files: the files to replace, as returned by the method `files`.
-            polls: polls whose rows are kept. Rows of other polls come from interrupted flushes, and are dropped.
+            files: files to replace, from the method `files`.
+            polls: polls to keep. Rows of other polls come from interrupted writes, and are dropped.
         """
         rows = merge_files([self.path / file["path"] for file in files], self.table, polls)
         self._replace(files, rows, files[0][DAY])
@@ -332,7 +325,7 @@ class RecordedTable:
         """Write a data file, and return the Delta action that adds it to the table.
 
         Args:
-            compact: whether the file only replaces other files. The action then has `dataChange` false.
+            compact: whether the rows were in the table before, so that `dataChange` is false.
         """
         from deltalake.transaction import AddAction
 

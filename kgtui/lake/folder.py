@@ -1,8 +1,8 @@
-"""The folder of a lake, with its marker file and its retention file. Uses the standard library only.
+"""The folder of a lake, with its small JSON files. Uses the standard library only.
 
 | file | contents |
 |---|---|
-| `lake.json` | the marker of a lake: format version and cluster id |
+| `lake.json` | marks a lake: format version and cluster id |
 | `<layer>/<table>` | a table |
 | `recorder.lock` | host and process id of the recorder |
 | `retention.json` | retention of topics and of committed offsets |
@@ -56,10 +56,10 @@ class LakeFolder:
 
     @classmethod
     def of(cls, path: str | LakePath) -> Self:
-        """Return the lake at a path or URI. A leading `~` is replaced with the home folder.
+        """Return the lake at a path or URI. A leading `~` becomes the home folder.
 
         Raises:
-            LakeError: the URI or its scheme is not valid, or the home folder is unknown.
+            LakeError: the URI is not valid, or the home folder is unknown.
         """
         try:
             return cls(lake_path(path))
@@ -121,7 +121,7 @@ class LakeFolder:
         self._check()
 
     def prepare(self) -> None:
-        """Create the lake if it does not exist, with permissions for its owner only.
+        """Create the lake if it does not exist. Only its owner can access it.
 
         Raises:
             LakeError: the folder has files but is not a lake, or a newer kgtui wrote the lake.
@@ -135,13 +135,13 @@ class LakeFolder:
             self._write_marker({"format": _FORMAT, "version": VERSION, "created": rfc3339(time.time(), "seconds")})
 
     def claim(self, cluster_id: str | None) -> None:
-        """Bind the lake to a cluster, because a lake holds the recording of only one cluster.
+        """Bind the lake to one cluster, and refuse a different one.
 
         Args:
-            cluster_id: id of the cluster that is being recorded. If it is None, nothing is checked or stored.
+            cluster_id: id of the cluster that is recorded; None changes nothing.
 
         Raises:
-            LakeError: the lake has the recording of a different cluster.
+            LakeError: the lake belongs to a different cluster.
             OSError: the folder cannot be written.
         """
         with self._explained("written"):
@@ -161,13 +161,12 @@ class LakeFolder:
         self._write_marker(content | {_CLUSTER: cluster_id})
 
     def claim_topic(self, topic_id: str | None) -> None:
-        """Bind the lake to the `__consumer_offsets` topic that has this id, and refuse records of any other topic.
+        """Bind the lake to one `__consumer_offsets` topic, and refuse a different one.
 
-        If the topic was deleted and created again, the lake would mix different records with the same offsets.
+        If the topic was deleted and created again, its offsets restart, so the records would be mixed up.
 
         Args:
-            topic_id: id of the topic, which changes if the topic is deleted and created again. If it is None, as with
-                brokers before 2.8, nothing is checked or stored.
+            topic_id: id of the topic. None (brokers before 2.8) changes nothing.
 
         Raises:
             LakeError: the lake has the records of a different topic.
@@ -199,7 +198,7 @@ class LakeFolder:
         """Convert an `OSError` in the `with` block to `LakeError`, if the lake is in a store.
 
         Args:
-            action: what cannot be done with the lake, for the message: `read` or `written`.
+            action: `read` or `written`, for the message.
         """
         try:
             yield
@@ -275,11 +274,11 @@ def load_retention(folder: LakeFolder) -> Retention:
 
 
 def update_retention(folder: LakeFolder, answer: Retention, requested: Container[str]) -> None:
-    """Update the retention file of the lake. Stored topics that the arguments do not mention are kept.
+    """Update the retention file of the lake. Other topics keep their stored retention.
 
     Args:
         answer: retention that the cluster returned.
-        requested: topics whose stored retention is removed if `answer` lacks them.
+        requested: topics to remove if `answer` lacks them.
 
     Raises:
         OSError: the file cannot be written.

@@ -47,9 +47,9 @@ class TableAge:
     """The age of a gold table. Times are in seconds since the epoch.
 
     Attributes:
-        table: name of the table as `layer/name`.
+        table: `layer/name`.
         covered_to: end of the time that the newest rows cover; None without rows.
-        written: time of the last write; None if the table is missing or has an error.
+        written: time of the last write; None if the table cannot be read.
         error: why the table cannot be read; empty if it can be read.
     """
 
@@ -67,11 +67,6 @@ class TableAge:
 class Gold:
     """Reader for the gold tables of one lake. Calls block while they read from disk.
 
-    The rows are read with SQL (DataFusion), which is fast if only few rows match the conditions of a query. This is the
-    usual case: of 100,000 groups, for example, nearly all are healthy, and queries ask for the few others. DataFusion
-    skips files, and pages of files, whose statistics show that no row matches. Columns that do not occur in the
-    conditions are read only for matching rows.
-
     Args:
         path: path or URI of the lake.
 
@@ -79,6 +74,8 @@ class Gold:
         LakeError: the folder is not a lake, a newer kgtui wrote it, or deltalake is not installed.
     """
 
+    # Rows are read with SQL (DataFusion), which skips files and pages without matching rows. Usually, only few of
+    # 100,000 groups match.
     def __init__(self, path: LakePath | str) -> None:
         load_deltalake()
         self.folder = LakeFolder.of(path)
@@ -120,7 +117,7 @@ class Gold:
         groups: Collection[str] | None = None,
         where: str = "",
     ) -> list[GoldRow]:
-        """Return the rows with the newest value in a time column, such as all rows of the newest hour.
+        """Return the rows with the newest time, such as all rows of the newest hour.
 
         Args:
             column: name of the time column.
@@ -146,10 +143,10 @@ class Gold:
 
         Args:
             columns: names of the columns to read; None for all columns.
-            since, until: return only rows whose time is in this interval, both ends included. None for no limit.
-            time: name of the time column to which `since` and `until` apply.
+            since, until: limits for the time of a row, both included; None for no limit.
+            time: name of the time column for `since` and `until`.
             groups: return only rows of these groups; None for all groups.
-            where: additional condition in SQL, which is applied while the files are read.
+            where: additional SQL condition.
 
         Raises:
             LakeError: the table cannot be read.
@@ -174,7 +171,7 @@ class Gold:
     ) -> dict[str, LagHistory]:
         """Return a dict: group id → history of the group's total lag, with one value per minute.
 
-        Groups that have no rows in table `lag` in the given interval are left out.
+        Groups without rows in the given time are left out.
 
         Raises:
             LakeError: the table cannot be read.
@@ -198,7 +195,7 @@ class Gold:
     def last(self, table: Table, column: str) -> datetime | date | None:
         """Return the newest value of a time or day column; None if the table does not exist or is empty.
 
-        The value comes from the statistics in the Delta log. Rows are read only if a file has no statistics.
+        Rows are read only if a file has no statistics in the Delta log.
         """
         delta = self._delta(table)
         if delta is None:
@@ -215,7 +212,7 @@ class Gold:
 
         Args:
             columns: the columns, as in SQL after SELECT.
-            conditions: the conditions in SQL.
+            conditions: SQL conditions.
         """
         with self._reading(table):
             delta = self._delta(table)
@@ -236,11 +233,9 @@ class Gold:
 
 
 def _last_write(delta: DeltaTable) -> float:
-    """Return the time of the newest Delta commit that was not maintenance (such as compaction).
+    """Return the time of the newest Delta commit that changed rows, in seconds since the epoch.
 
-    The time is in seconds since the epoch.
-
-    If the newest 50 commits are all maintenance, return the time of the oldest of these 50.
+    Maintenance such as compaction does not count. At most 50 commits are searched.
     """
     history = delta.history(_COMMITS)
     writes = [
@@ -252,11 +247,10 @@ def _last_write(delta: DeltaTable) -> float:
 
 
 def _last_in_statistics(delta: DeltaTable, column: str) -> tuple[bool, datetime | date | None]:
-    """Find the largest value of a column in the statistics of the files of a table.
+    """Return the largest value of a column according to the statistics of the files.
 
     Returns:
-        Pair (whether the largest value is known, the largest value). It is not known if a file has no statistics. It is
-        None if there are no rows.
+        Pair (whether the value is known, the value). It is unknown if a file has no statistics, and None without rows.
     """
     actions = to_table(delta.get_add_actions(flatten=True))
     last_name = DAY if column == PARTITION else f"max.{column}"
@@ -284,8 +278,7 @@ def _literal(value: str | datetime | date) -> str:
 def _first_day(moment: datetime | date) -> date:
     """Return the earliest day whose partition can have rows with the given time.
 
-    For a datetime, this is the previous day, because a row is in the partition of the day on which its period starts,
-    while the time in the row may already be on the next day.
+    A datetime gives the previous day, because a row belongs to the day on which its period starts.
     """
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 

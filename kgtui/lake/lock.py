@@ -1,8 +1,7 @@
 """The lock file of a lake on a local disk, so that only one process records into the lake.
 
-The holder of the lock is the process that records. On the machine of the holder, the kernel's file lock shows whether
-the holder is alive. On other machines, the modification time of the lock file shows this, because the holder keeps
-updating it. If the lock file exists but no living process holds it, the last recorder has crashed.
+If the lock file exists but no living process holds it, the last recorder has crashed. On the same machine, the kernel's
+file lock shows whether the holder is alive. On other machines, the age of the lock file shows it.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ _LONGEST = 4_096
 
 
 class RecorderLock:
-    """The lock of one lake on a local disk. This process holds the lock from `take` to `release`.
+    """The lock of one lake on a local disk. This process holds it from `take` to `release`.
 
     Attributes:
-        crashed_holder: the previous holder, if it ended without releasing the lock; None if it released the lock.
+        crashed_holder: previous holder, if it crashed; otherwise None.
         enforced: whether only one process can hold the lock; always true on a local disk.
     """
 
@@ -89,8 +88,7 @@ class RecorderLock:
         """Release the lock.
 
         Args:
-            clean: whether to remove the lock file. If the file is not removed, the next process that takes the lock
-                reports that this process has crashed.
+            clean: whether to remove the lock file. If it stays, the next process reports a crash.
         """
         if self._file is not None:
             if clean:
@@ -100,10 +98,9 @@ class RecorderLock:
             self._file = None
 
     def hand_back(self) -> None:
-        """Release the lock and restore the content that the lock file had before `take`.
+        """Release the lock and restore the old content of the lock file.
 
-        Maintenance (compaction and deletion of old rows) releases the lock in this way. If a recorder had crashed
-        before the maintenance, its entry stays in the lock file, and the next recorder can still report this crash.
+        Maintenance uses this, so that the next recorder can still report that an earlier recorder crashed.
         """
         if self._file is not None and self.crashed_holder is not None:
             _write(self._file, self.crashed_holder)
@@ -112,11 +109,8 @@ class RecorderLock:
             self.release()
 
     def _refuse_living(self, file: int, before: Holder | None) -> None:
-        """Raise `RefusedError` if `before`, the holder in the lock file, is alive on another machine.
-
-        The kernel's file lock does not always work between machines. Therefore, a holder on another machine counts as
-        alive if it has updated the modification time of the lock file less than `STALE` seconds ago.
-        """
+        """Raise `RefusedError` if `before` is on another machine and renewed the lock in the last `STALE` seconds."""
+        # The kernel's file lock does not always work between machines.
         foreign = before is not None and not before.is_local
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:
             raise RefusedError(held_by(self._path, before))
@@ -133,7 +127,7 @@ def held(lock: AnyLock, on_lost: Callable[[str], None]) -> Iterator[None]:
     """Hold a lock until the end of the `with` block. A thread renews the lock.
 
     Args:
-        on_lost: the thread calls it with a message for the user if another process has taken the lock.
+        on_lost: called in the thread with a message for the user if another process takes the lock.
 
     Raises:
         RefusedError: another process holds the lock.
@@ -163,13 +157,10 @@ def held(lock: AnyLock, on_lost: Callable[[str], None]) -> Iterator[None]:
 
 
 def current_holder(path: LakePath) -> Holder | None:
-    """Return the living process that holds a lock, without changing the lock file.
+    """Return the living process that holds a lock; None if there is none, or if the lock file cannot be read.
 
     Args:
         path: the lock file.
-
-    Returns:
-        None if no living process holds the lock, or if the lock file cannot be read.
     """
     if isinstance(path, StorePath):
         from kgtui.lake.store_lock import current_store_holder

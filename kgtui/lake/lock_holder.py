@@ -24,7 +24,7 @@ STALE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process that holds a lock of a lake, or held it when it wrote the lock file.
+    """A process that a lock file names.
 
     Attributes:
         host, pid: name of the machine and id of the process.
@@ -48,11 +48,11 @@ class Holder:
         return json.dumps(asdict(self)).encode()
 
     def is_alive(self, age: float) -> bool:
-        """Return whether the process still holds the lock.
+        """Return whether the process is running.
 
         Args:
-            age: seconds since the last renewal of the lock. It is used only if the process is on another machine. Such
-                a process counts as alive if `age` is less than `STALE`.
+            age: seconds since the last renewal of the lock. A process on another machine is alive if it is below
+                `STALE`.
         """
         return is_running(self.pid) if self.is_local else age < STALE
 

@@ -1,6 +1,6 @@
 """Maintain the tables of a lake: report their size, compact small files, and delete old days.
 
-While a recorder is running, it maintains the recorded tables itself, so `optimize` skips them.
+A running recorder maintains the recorded tables itself, so `optimize` skips them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LakeStatus:
     """The status of a lake.
 
     Attributes:
-        disk: bytes of all files in the folder of the lake.
+        disk: bytes of all files in the lake.
         recorder: the process that records into the lake; None if there is none.
     """
 
@@ -72,8 +72,8 @@ class MaintenanceResult:
 
     Attributes:
         table: `layer/name`, or only the layer for all recorded tables together.
-        what: text for the user that says what was done.
-        freed: number of bytes that were freed on disk; negative if the folder grew.
+        what: what was done, for the user.
+        freed: bytes freed on disk; negative if the folder grew.
         error: why maintenance failed; empty if it succeeded.
     """
 
@@ -88,8 +88,8 @@ class KeepRules:
     """For how many days tables keep their rows; None means forever.
 
     Attributes:
-        default: days for tables without a rule in `by_name`.
-        by_name: pairs (layer or `layer/table`, days). The rule of a table overrides the rule of its layer.
+        default: days for tables without a rule.
+        by_name: pairs (layer or `layer/table`, days). A rule for a table overrides the rule for its layer.
     """
 
     default: int | None
@@ -111,8 +111,7 @@ def status(path: str | LakePath) -> LakeStatus:
 def optimize(path: str | LakePath) -> Iterator[MaintenanceResult]:
     """Compact small files of each table, write a checkpoint of its log, and remove unused files.
 
-    The work is done while the results are iterated over. The iterator yields one result for all recorded tables, then
-    one result for each table of the other layers.
+    The work is done during the iteration. All recorded tables together yield one result; each other table yields one.
 
     Raises:
         LakeError: the folder is not a lake.
@@ -129,10 +128,9 @@ def optimize(path: str | LakePath) -> Iterator[MaintenanceResult]:
 def prune(
     path: str | LakePath, keep: KeepRules, *, dry_run: bool = False, now: float | None = None
 ) -> Iterator[MaintenanceResult]:
-    """Delete the rows of days that are older than the rules allow, and remove unused files.
+    """Delete the rows of old days, and remove unused files.
 
-    The work is done while the results are iterated over. There is one result for each table whose rows are not
-    kept forever.
+    The work is done during the iteration. Tables that keep their rows forever yield no result.
 
     Args:
         keep: for how many days each table keeps its rows.
@@ -140,7 +138,7 @@ def prune(
         now: seconds since the epoch; None for the clock of this machine.
 
     Raises:
-        LakeError: the folder is not a lake, or a rule names a table that is not in it.
+        LakeError: the folder is not a lake, or a rule names a table that does not exist.
     """
     folder = _folder(path)
     stored = list(tables(folder))
@@ -193,8 +191,7 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # `maintain` compacts only the files of keyframes that are earlier than its first argument. With
-            # `newest + 1`, it compacts all files. This is safe, because no recorder adds polls while this process holds
+            # `newest + 1` compacts all files. This is safe, because no recorder adds polls while this process holds
             # the lock.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:

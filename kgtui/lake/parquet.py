@@ -1,9 +1,7 @@
-"""Read and write the Parquet files of recorded tables, so that the rows of one group are found quickly.
+"""Read and write the Parquet files of recorded tables.
 
-In a file that compaction wrote, the rows are sorted by key, and all rows of a Kafka group are in the same Parquet row
-group. The statistics of a row group contain its first and its last Kafka group, so that a reader of one Kafka group
-reads only the row group with this Kafka group. A file that the recorder wrote and that was not compacted yet is read as
-a whole. Columns that are missing in old files are null.
+Compacted files are sorted by key. All rows of a Kafka group are in the same Parquet row group, so that one Kafka group
+is read quickly. Other files are read as a whole. Columns that are missing in old files are null.
 """
 
 from __future__ import annotations
@@ -37,16 +35,14 @@ _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
 _MAX_ROW_GROUP = 4_000_000
 """Maximum number of rows in a Parquet row group.
 
-It is so large that each call of `write_table` writes exactly one row group. The caller can thus decide where a row
-group ends.
+It is so large that each call of `write_table` writes exactly one row group.
 """
 
 
 class RowBlocks(Protocol):
-    """Rows of one table for a keyframe and the polls until the next keyframe, sorted by key and poll.
+    """Rows of one table for a keyframe (a poll with all rows) and the polls until the next keyframe.
 
-    A keyframe is a poll that wrote the complete state. The rows are in blocks that can be read separately. All rows of
-    a group are in the same block.
+    They are sorted by key and poll, and divided into blocks. All rows of a group are in the same block.
     """
 
     def __len__(self) -> int:
@@ -62,7 +58,7 @@ class RowBlocks(Protocol):
         ...
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        """Return all rows of some blocks as a table with one chunk, in which text columns are dictionary-encoded.
+        """Return all rows of some blocks as a table with one chunk. Text columns are dictionary-encoded.
 
         Args:
             blocks: indices of the blocks.
@@ -90,8 +86,7 @@ class RowsInMemory:
 class CompactedFile:
     """A file that compaction wrote. It stays open, so that it can be read even after it was deleted.
 
-    The constructor raises `FileNotFoundError` if the file does not exist. The methods raise one of
-    `kgtui.lake.delta.storage_errors`.
+    The constructor raises `FileNotFoundError`; the methods raise `kgtui.lake.delta.storage_errors`.
     """
 
     def __init__(self, path: LakePath, table: Table) -> None:
@@ -126,7 +121,7 @@ class _Block(NamedTuple):
 
     Attributes:
         first, last: smallest and largest group id in the block.
-        row_groups: indices of the Parquet row groups.
+        row_groups: indices of the row groups.
     """
 
     first: str
@@ -135,9 +130,9 @@ class _Block(NamedTuple):
 
 
 def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
-    """Return the blocks of a file; None if a Parquet row group has no statistics of the column `group`.
+    """Return the blocks of a file; None if statistics of column `group` are missing.
 
-    Successive row groups form one block if their ranges of Kafka group ids overlap.
+    Parquet row groups form one block if their ranges of group ids overlap.
     """
     blocks: list[_Block] = []
     column = metadata.schema.names.index(_GROUP)
@@ -157,14 +152,13 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
 def read_rows(paths: Sequence[LakePath], table: Table, columns: Sequence[str], where: Any) -> pa.Table:
     """Return the rows of some files that match a filter expression. Text columns are dictionary-encoded.
 
-    The files are read with pyarrow, because deltalake needs ten milliseconds per file.
-
     Args:
         columns: names of the columns to return.
         where: filter expression of `pyarrow.dataset`.
     """
     import pyarrow.dataset as ds
 
+    # Use pyarrow, because deltalake needs ten milliseconds per file.
     form = ds.ParquetFileFormat(dictionary_columns=set(text_columns(table)))
     schema = dictionary_schema(table)
     # Pass a schema. Otherwise, pyarrow would use only the columns of the first file, and later files can have more.
@@ -177,9 +171,9 @@ def read_rows(paths: Sequence[LakePath], table: Table, columns: Sequence[str], w
 
 
 def merge_files(paths: Iterable[LakePath], table: Table, polls: Collection[int]) -> pa.Table:
-    """Return the rows of the given polls in several files of one table, sorted by key and poll.
+    """Return the rows of the given polls in several files, sorted by key and poll.
 
-    The result has all columns of the files, including columns that a newer kgtui added.
+    Columns that a newer kgtui added are kept.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -200,11 +194,11 @@ def _open(path: LakePath, table: Table) -> pq.ParquetFile:
 
 
 def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
-    """Write a Parquet file, and return its statistics for the log of the Delta table.
+    """Write a Parquet file, and return its statistics for the Delta log.
 
     Args:
         rows: sorted by key if `compact` is true.
-        compact: whether to compress more, and to keep the rows of each Kafka group in one Parquet row group.
+        compact: whether to compress more, and to keep each Kafka group in one Parquet row group.
     """
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -242,7 +236,7 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
 
 
 def _cuts(rows: pa.Table) -> Iterator[tuple[int, int]]:
-    """Divide sorted rows into Parquet row groups. The rows of one Kafka group are never divided.
+    """Divide sorted rows into Parquet row groups, without dividing the rows of one Kafka group.
 
     Yields:
         Pairs (index of the first row of a row group, index after its last row)

@@ -1,7 +1,6 @@
-"""Find the time from which gold tables must be recomputed, because their source tables have new rows.
+"""Find the days whose gold tables must be recomputed, because recorded or silver tables have new rows.
 
-The source tables are the recorded tables and the silver tables. A run of the pipeline stores the versions of the source
-tables in the lake. For newer versions, the Delta log shows the earliest time of the rows that they have added.
+Each run of the pipeline stores the versions of these tables. The Delta log shows which rows newer versions added.
 """
 
 from __future__ import annotations
@@ -30,10 +29,9 @@ _TIMES = {
     GROUP_EVENTS.title: "record_time",
     REBALANCES.title: "start",
 }
-"""Title of a source table → name of its column with the times of the rows.
+"""Recorded or silver table → name of its time column.
 
-Of the recorded tables, only `polls` is listed, because a new row in any of them belongs to a poll, and each poll has a
-row in `polls`.
+`polls` stands for all recorded tables, because it has a row for each poll.
 """
 
 _DAY_MS = 86_400_000
@@ -45,16 +43,12 @@ class PendingDays:
     """The days whose gold tables must be recomputed.
 
     Attributes:
-        days: all days with gold rows that must be recomputed, in order.
-        since: time from which gold rows must be recomputed, in milliseconds since the epoch. It is a time on the first
-            of `days`. Rows before this time on the same day stay valid.
-        sources: title of each source table → state of the table when `days` was determined. The keys of a state are
-            `version`, `newest` (newest time of a row) and `modified` (newest time at which a file was written). Times
-            are in milliseconds since the epoch, and None if there are no rows or files.
-        last: tomorrow (UTC), the last day for which gold rows are computed. Rows of later days come from a broker whose
-            clock is wrong. If they counted, the newest time in the lake could be years in the future, and all groups
-            would seem to have been unused for years.
-        future: days after `last` that have rows in a source table.
+        days: days to recompute, in order.
+        since: rows before this time stay valid, in milliseconds since the epoch. It is on the first of `days`.
+        sources: table → `version`, `newest` (newest time of a row) and `modified` (newest time of a file). Times are in
+            milliseconds since the epoch; None if there are none.
+        last: tomorrow (UTC). Later rows are ignored, because they come from a broker with a wrong clock.
+        future: later days that have rows.
     """
 
     folder: LakeFolder
@@ -65,11 +59,8 @@ class PendingDays:
     future: tuple[date, ...]
 
     def mark_done(self) -> None:
-        """Store the versions of the source tables in the lake, so that `days` are no longer pending.
-
-        The ids of the gold tables are stored too, so that the next run notices if a gold table was removed and created
-        again. If all these values are already stored, nothing is written.
-        """
+        """Store the versions of the tables in the lake, so that `days` are no longer pending."""
+        # The ids of the gold tables show whether a table was created again before the next run.
         path, state = _state_file(self.folder), {"sources": self.sources, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):
             path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -77,18 +68,16 @@ class PendingDays:
 
 
 def pending_days(folder: LakeFolder) -> PendingDays:
-    """Return the days whose gold tables must be recomputed; none if the source tables have no new rows.
+    """Return the days whose gold tables must be recomputed; none if there are no new rows.
 
-    All days are returned if a gold table or one of its columns is missing, if a gold table was created again, or if no
-    complete run has stored the versions of the source tables.
+    All days are returned before the first complete run, and if a gold table or column is missing or was created again.
 
     Raises:
         LakeError: a table cannot be read.
     """
     try:
         existing = _existing_tables(folder, *_SOURCES)
-        # Read the versions and the times of files before the days. If rows are added in between, it is not certain that
-        # this run uses them. The next run uses them, because they are in a newer version than the stored one.
+        # Read the versions first. Rows that are added afterwards belong to a newer version, so the next run uses them.
         sources: dict[str, dict[str, int | None]] = {
             table.title: {"modified": table.modified(), "version": newest_version(table.path)} for table in existing
         }
@@ -116,13 +105,10 @@ def _start(day: date) -> int:
 
 
 def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> int | None:
-    """Return the earliest time of the rows added to a source table since an earlier run; None without new rows.
-
-    For new polls or commits, the result is not later than the newest poll or commit of the earlier run. The reason is
-    that the earlier run computed its last gold rows from an incomplete time slot, and these rows must be recomputed.
+    """Return the time from which rows must be recomputed, in milliseconds since the epoch; None without new rows.
 
     Args:
-        before: what the earlier run stored about the table (see `PendingDays.sources`); None if it stored nothing.
+        before: what the earlier run stored about the table (see `PendingDays.sources`); None if nothing.
     """
     before = before or {}
     version, newest = before.get("version"), before.get("newest")
@@ -131,19 +117,16 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
         changed = _changed_without_log(table, newest, before.get("modified"))
     if changed is None or newest is None or table.title not in (POLLS.title, COMMITS.title):
         return changed
+    # The earlier run computed its last gold rows from an incomplete time slot, so recompute them too.
     return min(changed, newest)
 
 
 def _changed_without_log(table: StoredTable, newest: int | None, modified: int | None) -> int | None:
-    """Return the earliest time of the rows added to a source table since an earlier run; None without new rows.
-
-    This function does not use the Delta log. Log files are deleted after a day. The log therefore lacks versions if the
-    earlier run was more than a day ago.
+    """Do the same as `_changed_since` without the Delta log, whose files are deleted after a day.
 
     Args:
-        newest: newest time of the rows in the earlier run, in milliseconds since the epoch; None if unknown.
-        modified: newest time at which a file was written before the earlier run, in milliseconds since the epoch; None
-            if unknown.
+        newest: newest time of a row in the earlier run, in milliseconds since the epoch; None if unknown.
+        modified: newest time of a file in the earlier run, in milliseconds since the epoch; None if unknown.
     """
     if table.title == POLLS.title and newest is not None:
         # Polls after `newest` are the only changes, because the recorder only appends polls.
@@ -152,10 +135,9 @@ def _changed_without_log(table: StoredTable, newest: int | None, modified: int |
 
 
 def _table_ids(folder: LakeFolder) -> dict[str, str]:
-    """Return a dict: name of a gold table → id of its Delta table.
+    """Return a dict: name of a gold table → id of its Delta table, which changes when the table is created again.
 
-    The id changes when a table is removed and created again. A table that lacks columns is left out, so that these
-    columns are computed for all days.
+    Tables that lack columns are left out, so that these columns are computed for all days.
     """
     columns = {table.name: table.names for table in (*GOLD, *GOLD_STATE)}
     found = {table.name: table.identity(columns[table.name]) for table in _existing_tables(folder, *GOLD, *GOLD_STATE)}
@@ -168,9 +150,9 @@ def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
 
 
 def _load_state(folder: LakeFolder) -> dict[str, Any]:
-    """Return the JSON object that the last complete run of the pipeline stored in the lake; empty if there is none.
+    """Return what the last complete run stored: `sources` (see `PendingDays`) and `tables` (see `_table_ids`).
 
-    Its key `sources` contains `PendingDays.sources`, and its key `tables` contains the result of `_table_ids`.
+    The result is empty without such a run.
     """
     try:
         state = json.loads(_state_file(folder).read_text(encoding="utf-8"))

@@ -30,16 +30,11 @@ SCHEMES = ("s3a", "s3", "abfss", "abfs", "gs", "hdfs")
 DEFAULT_OPTIONS = {"connect_timeout": "5s", "timeout": "20s", "max_retries": "3", "retry_timeout": "20s"}
 """Storage options that the configuration can replace.
 
-With these values, a program waits at most about 40 s for a store that does not respond. With deltalake's own defaults,
-it would wait several minutes.
+A program waits at most about 40 s for a store that does not respond, instead of several minutes.
 """
 
 configured_options: Callable[[], Mapping[str, Mapping[str, str]]] = dict
-"""Function that returns a dict: beginning of a URI → storage options for lakes whose URIs begin like this.
-
-By default, the dict is empty. The command line replaces this function with one that reads `[storage]` of
-`config.toml`. The function is called only for lakes in stores.
-"""
+"""Returns a dict: beginning of a URI → storage options. The command line sets it to `[storage]` of `config.toml`."""
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):(/?)")
 _OTHER_SCHEMES = ("adl", "dbfs", "gcs", "http", "https", "oss", "s3n", "viewfs", "wasb", "wasbs", "webhdfs")
@@ -54,8 +49,8 @@ class StorePath:
     Methods raise `OSError`, which `store_errors.reason_of` explains.
 
     Attributes:
-        root: the URI without its path, such as `s3a://bucket`.
-        key: the path in the store, without a slash at its beginning or end; empty for the whole bucket.
+        root: URI without the path, such as `s3a://bucket`.
+        key: path in the store, such as `team/lake`; empty for the whole bucket.
     """
 
     root: str
@@ -167,9 +162,9 @@ def _file_system(root: str, options: tuple[tuple[str, str], ...]) -> Any:
 
 
 def lake_path(text: str | LakePath) -> LakePath:
-    """Convert a text to a `StorePath` if it is the URI of a store, otherwise to a local path.
+    """Convert the URI of a store to a `StorePath`, and other texts to a local path.
 
-    A leading `~` of a local path is replaced with the home folder.
+    A leading `~` becomes the home folder.
 
     Raises:
         LakeError: the URI is not valid or has an unknown scheme or no bucket, or the home folder is unknown.
@@ -211,10 +206,9 @@ def _local_path(uri: str, parts: SplitResult) -> Path:
 
 
 def options_for(path: LakePath) -> dict[str, str]:
-    """Return the storage options to pass to deltalake for a path; empty for a local path.
+    """Return the storage options for deltalake; empty for a local path.
 
-    An option in `config.toml` is left out if an environment variable has the same name. deltalake reads the environment
-    itself, and environment variables take precedence over `config.toml`.
+    Environment variables take precedence over `config.toml`, and deltalake reads them itself.
     """
     if not isinstance(path, StorePath):
         return {}

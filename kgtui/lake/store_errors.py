@@ -1,7 +1,6 @@
-"""Explain to the user why a lake cannot be read or written, for example because an object store refuses access.
+"""Explain to the user why a lake cannot be read or written, for example because a store refuses access.
 
-The module recognizes errors by their texts. It does not import deltalake and obstore, which raise these errors, because
-they are optional dependencies.
+Errors are recognized by their texts, because deltalake and obstore are optional dependencies.
 """
 
 from __future__ import annotations
@@ -61,12 +60,7 @@ _EXPLANATIONS: Sequence[tuple[str, str]] = (
 
 
 def reason_of(error: BaseException) -> str:
-    """Return why a lake cannot be read or written.
-
-    Returns:
-        An explanation with advice if the error is a known error of an object store; otherwise the error's own text,
-        which is shortened if it comes from an object store
-    """
+    """Return why a lake cannot be read or written, with advice for known errors of stores."""
     text = " ".join(_COLORS.sub("", str(error).partition(_DEBUG)[0]).split())
     if _FROM_STORE.search(text):
         for pattern, explanation in _EXPLANATIONS:

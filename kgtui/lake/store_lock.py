@@ -1,12 +1,9 @@
 """The lock file of a lake in a store such as S3, enforced by the store's conditional writes.
 
-To take the lock, a process creates the lock file, on condition that no lock file exists. If there is the lock file of a
-dead holder, the process replaces it, on condition that nobody has changed the file since it was read. The holder renews
-the lock: it writes the file again, on condition that the file is still its own. A holder that has not renewed the lock
-for `STALE` seconds counts as dead.
+A process creates the lock file on condition that it does not exist. The holder keeps rewriting the file. If it does not
+do so for `STALE` seconds, it counts as dead, and another process may replace the file.
 
-Some stores lack conditional writes, or ignore the conditions. In these stores, the lock file shows who holds the lock,
-but two processes can take the lock at the same time.
+Some stores lack conditional writes. There, two processes can take the lock at the same time.
 """
 
 from __future__ import annotations
@@ -46,8 +43,8 @@ class StoreLock:
     """The lock of one lake in a store, with the methods of `kgtui.lake.lock.RecorderLock`.
 
     Attributes:
-        crashed_holder: the previous holder, if it ended without releasing the lock; None if it released the lock.
-        enforced: whether the store enforces the lock. The value is only known after `take`; until then, it is true.
+        crashed_holder: previous holder, if it crashed; otherwise None.
+        enforced: whether the store enforces the lock; known after `take`.
     """
 
     def __init__(self, path: StorePath) -> None:
@@ -63,7 +60,7 @@ class StoreLock:
 
         Raises:
             RefusedError: another process holds the lock.
-            LakeError: the Python package obstore is not installed.
+            LakeError: obstore is not installed.
             OSError: the store cannot be written.
         """
         self._file = file = _conditional_file(self._path)
@@ -87,7 +84,7 @@ class StoreLock:
                 return
 
     def renew(self) -> None:
-        """Write the lock file again, with a new modification time, to show other processes that the holder is alive.
+        """Write the lock file again, to show that the holder is alive.
 
         Raises:
             RefusedError: another process has taken the lock, after `STALE` seconds without a renewal.
@@ -114,8 +111,7 @@ class StoreLock:
         """Release the lock.
 
         Args:
-            clean: whether to remove the lock file. If the file is not removed, the next process that takes the lock
-                reports that this process has crashed.
+            clean: whether to remove the lock file. If it stays, the next process reports a crash.
         """
         if self._held is not None and clean:
             with suppress(OSError, RefusedError):
@@ -124,10 +120,7 @@ class StoreLock:
         self._held = None
 
     def hand_back(self) -> None:
-        """Release the lock and restore the content that the lock file had before `take`.
-
-        If the lock file named a recorder that had crashed, the next recorder can thus still report this crash.
-        """
+        """Release the lock and restore the old content of the lock file, so that an earlier crash is still reported."""
         if self._held is not None and self.crashed_holder is not None:
             with suppress(OSError):
                 self._path.write_bytes(self.crashed_holder.encode())
@@ -168,9 +161,9 @@ class LockFile(NamedTuple):
     """The content of a lock file.
 
     Attributes:
-        renewed: time of the last renewal by the clock of the store, in seconds since the epoch.
+        renewed: time of the last renewal by the store's clock, in seconds since the epoch.
         tag: the ETag, which changes with every write.
-        is_own: whether the `ConditionalFile` that has read the file also wrote it.
+        is_own: whether the reading `ConditionalFile` also wrote it.
     """
 
     holder: Holder
@@ -218,14 +211,11 @@ class ConditionalFile:
         )
 
     def write(self, holder: Holder, tag: str | None) -> str | None:
-        """Write the lock file on condition that its tag is `tag`. Return the new tag; None if the condition fails.
-
-        A file that this object wrote is replaced whatever its tag is. The reason is that the response with its tag may
-        have been lost.
+        """Write the lock file if its tag is `tag`, or if this object wrote it. Return the new tag; None if refused.
 
         Args:
             holder: the process that the lock file will name.
-            tag: the tag that the file must have; None if the file must not exist.
+            tag: expected tag; None if the file must not exist.
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError, NotFoundError, PreconditionError
@@ -237,6 +227,7 @@ class ConditionalFile:
             try:
                 return str(obstore.put(self._store, self._path.key, json.dumps(content).encode(), mode=mode)["e_tag"])
             except (AlreadyExistsError, PreconditionError, NotFoundError, FileNotFoundError):
+                # The file may be our own, with a tag that we do not know because a response was lost.
                 found = self.read()
                 if found is None or not found.is_own:
                     return None
@@ -244,13 +235,11 @@ class ConditionalFile:
         return None
 
     def test(self) -> float | None:
-        """Return the store's time in seconds since the epoch; None if the store does not enforce conditional writes.
-
-        A test file is written twice, on condition that it does not exist. The second write must fail.
-        """
+        """Return the store's time in seconds since the epoch; None if the store does not enforce conditional writes."""
         import obstore
         from obstore.exceptions import AlreadyExistsError, GenericError, NotSupportedError, PreconditionError
 
+        # Write a test file twice, on condition that it does not exist. The second write must fail.
         key = f"{self._path.key}.test-{uuid.uuid4().hex}"
         try:
             obstore.put(self._store, key, b"", mode="create")

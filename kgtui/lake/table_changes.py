@@ -21,9 +21,9 @@ It is the time 0, because rows of any time may have changed.
 """
 
 CHANGED_FROM = "kgtui.changedFrom"
-"""Key in the `userMetadata` of a Delta commit. Its value is the earliest time of the rows that the commit changed, in
-milliseconds since the epoch. Commits that rewrite files have this key, because rewritten files also contain
-unchanged rows.
+"""Key in the metadata of a Delta commit: earliest time of the changed rows, in milliseconds since the epoch.
+
+It is needed because rewritten files also contain older rows that did not change.
 """
 
 
@@ -35,15 +35,14 @@ def newest_version(path: LakePath) -> int | None:
 def earliest_change(path: LakePath, after: int, column: str) -> int | None:
     """Return the earliest time of the rows that a table's versions after `after` have added or changed.
 
-    Versions that only delete rows, or only rewrite files as compaction does, are ignored.
+    Deletions and compactions do not count.
 
     Args:
         after: version of the table.
-        column: column with the times of the rows: a timestamp, or milliseconds since the epoch.
+        column: time column: timestamps, or milliseconds since the epoch.
 
     Returns:
-        Milliseconds since the epoch; None if no rows were added or changed; `UNKNOWN` if the log no longer has the file
-        of a version, or has no statistics about added rows.
+        Milliseconds since the epoch; None without changes; `UNKNOWN` if the Delta log does not show it.
     """
     versions = _versions(path)
     newest = max(versions, default=after)

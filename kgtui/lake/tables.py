@@ -37,7 +37,7 @@ class TableContents:
     Attributes:
         rows: number of rows; None if a file has no statistics.
         bytes: size of all files of this version.
-        first, last: first and last day with rows; None if the table is empty or has no days.
+        first, last: first and last day with rows; None without days.
         written: when this version was written, in seconds since the epoch; None if unknown.
     """
 
@@ -107,10 +107,8 @@ class StoredTable:
     def newest(self, column: str, last: date) -> int | None:
         """Return the newest time in a column, in milliseconds since the epoch; None without rows.
 
-        The time comes from the statistics in the Delta log.
-
         Args:
-            column: column with timestamps, or with milliseconds since the epoch.
+            column: time column: timestamps, or milliseconds since the epoch.
             last: last day whose rows are considered.
         """
         files = [file for file in data_files(self._open()) if (_day(file) or date.min) <= last]
@@ -124,18 +122,16 @@ class StoredTable:
         return max(times, default=None)
 
     def earliest(self, column: str, after: int) -> int | None:
-        """Return the earliest time in a column, considering only files that were written after a given time.
+        """Return the earliest time in files that were written after a given time.
 
-        These files include files that compaction has written. Therefore, the result may be earlier than the time of the
-        earliest new row.
+        Compaction rewrites old rows too, so the result may be earlier than the earliest new row.
 
         Args:
-            column: column with timestamps, or with milliseconds since the epoch.
-            after: given time, in milliseconds since the epoch.
+            column: time column: timestamps, or milliseconds since the epoch.
+            after: time in milliseconds since the epoch.
 
         Returns:
-            Milliseconds since the epoch; None if no file was written after `after`; `UNKNOWN` if one of these files has
-            no statistics.
+            Milliseconds since the epoch; None without such files; `UNKNOWN` if one of them has no statistics.
         """
         files = [file for file in data_files(self._open()) if to_milliseconds(file["modification_time"]) > after]
         found = [file.get(f"min.{column}") for file in files if file["num_records"] != 0]
@@ -146,7 +142,7 @@ class StoredTable:
         """Return the size of all days before `day`; None if the table is not partitioned by day.
 
         Returns:
-            Tuple (number of files, bytes, number of rows). The number of rows is None if a file has no statistics.
+            Tuple (number of files, bytes, number of rows). The number of rows is None if unknown.
         """
         delta = self._open()
         if PARTITION not in delta.metadata().partition_columns:

@@ -1,7 +1,7 @@
 """Write polls into the recorded tables of a lake, and maintain these tables while recording.
 
-A flush appends one file to each table. Table `polls` is written last, because readers ignore rows whose poll is not in
-`polls`. Writes block, so run them on a separate thread. Rows that cannot be written stay in memory for the next flush.
+Table `polls` is written last, because readers ignore rows whose poll is not in it. Rows that cannot be written stay in
+memory for the next write.
 """
 
 from __future__ import annotations
@@ -35,11 +35,9 @@ class Batch:
     """The rows of some successive polls, which are appended together.
 
     Attributes:
-        keyframe: time of the newest poll with the complete state, in milliseconds since the epoch. All polls of the
-            batch have the same keyframe.
-        last: time of the newest poll, in milliseconds since the epoch. It is also the serial number of the batch.
-        parts: name of a table → list with one pair ((day, keyframe, poll), rows) per poll. The rows lack the three
-            columns `day`, `keyframe` and `poll`.
+        keyframe: time of the last poll with all rows, in milliseconds since the epoch.
+        last: time of the newest poll, in milliseconds since the epoch.
+        parts: table name → one pair ((day, keyframe, poll), rows without these columns) per poll.
         done: names of the tables to which this batch was already appended.
     """
 
@@ -74,8 +72,7 @@ class Batch:
 class LakeWriter:
     """Writes into one lake. The caller must hold the lock of the lake.
 
-    `add`, `seal`, `discard` and `waiting` do not block, and are used on the event loop. The other methods access the
-    lake, and run on a separate thread.
+    `add`, `seal`, `discard` and `waiting` do not block. Call the other methods on a separate thread.
     """
 
     def __init__(self, folder: LakeFolder) -> None:
@@ -103,7 +100,7 @@ class LakeWriter:
         """Add the rows of one poll to the current batch, without writing.
 
         Args:
-            poll, keyframe: times of the poll and its keyframe, in milliseconds since the epoch.
+            poll, keyframe: times of this poll and of the last poll with all rows, in milliseconds since the epoch.
             rows: rows of all tables except `polls`, without columns `day`, `keyframe` and `poll`.
             poll_row: row of table `polls`, beginning with column `taken_at`.
         """
@@ -122,9 +119,9 @@ class LakeWriter:
             self._open = None
 
     def flush(self) -> tuple[int, int]:
-        """Append all sealed batches to the tables. Return a pair: number of appended polls, number of appended rows.
+        """Append all sealed batches to the tables. Return the numbers of appended polls and rows.
 
-        Raises one of `storage_errors` if a batch cannot be written. The next flush then writes the remaining rows.
+        If it raises one of `storage_errors`, the next call writes the remaining rows.
         """
         polls = rows = 0
         with owner_only():
@@ -140,11 +137,8 @@ class LakeWriter:
         return polls, rows
 
     def discard(self) -> list[Batch]:
-        """Drop all batches that were not completely written, and return them.
-
-        Some rows of these batches may already be in the lake. They do no harm, because readers ignore rows whose poll
-        is not in table `polls`.
-        """
+        """Drop all batches that were not completely written, and return them."""
+        # Rows that are already in the lake do no harm, because readers ignore rows whose poll is not in table `polls`.
         self.seal()
         dropped, self._sealed = self._sealed, []
         for table in self._tables.values():
@@ -152,14 +146,12 @@ class LakeWriter:
         return dropped
 
     def maintain(self, keyframe: int, keep_days: int | None, now: float) -> None:
-        """Compact the files of all earlier keyframes, delete old days, and remove unused files.
-
-        Raises one of `storage_errors`.
+        """Compact files, delete old days, and remove unused files. Raises one of `storage_errors`.
 
         Args:
-            keyframe: current keyframe, in milliseconds since the epoch. Its files are not compacted, because more polls
-                may follow.
-            keep_days: number of full days after which rows are deleted; None keeps all rows.
+            keyframe: time of the last poll with all rows, in milliseconds since the epoch. Only older files are
+                compacted.
+            keep_days: full days after which rows are deleted; None keeps all rows.
             now: seconds since the epoch.
         """
         with owner_only():
@@ -194,9 +186,10 @@ class LakeWriter:
         return set(read["poll"].to_pylist())
 
     def _compact_polls(self, keyframe: int) -> None:
-        """Merge the files of table `polls` that have only polls before the current keyframe into one file per day.
+        """Merge the files of table `polls` into one file per day, because all of them are read when a lake is opened.
 
-        A lake is then opened faster, because all files of `polls` are read when a lake is opened.
+        Args:
+            keyframe: files with polls from this time on are left out, in milliseconds since the epoch.
         """
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}

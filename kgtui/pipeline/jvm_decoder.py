@@ -1,10 +1,7 @@
 """The SQL function `kgtui.decode(key, value)`, which decodes a record of `__consumer_offsets` inside the JVM.
 
-Without this function, kgtui decodes records with Spark expressions and Python, which needs about twice as much CPU
-time. Class `KeptRecords` uses a second SQL function, which decodes only offset commits.
-
-`decoder_jar` compiles the Java source in the folder `jvm` with Janino, a Java compiler that is part of Spark and needs
-no JDK. The name of the jar contains a hash of the source, so that a changed decoder is compiled again.
+It needs about half the CPU time of decoding with Spark expressions and Python. Janino, which is part of Spark, compiles
+the Java source in the folder `jvm`, so no JDK is needed.
 """
 
 from __future__ import annotations
@@ -44,21 +41,14 @@ if TYPE_CHECKING:
 
 
 def decoder_tables() -> str:
-    """Return the text file from which the Java decoder reads the fields of all records of `__consumer_offsets`.
+    """Return the text file that tells the Java decoder the fields of all records of `__consumer_offsets`.
 
-    Each line describes one thing, in cells that are separated by tabs. The first cell says what the line describes, and
-    a truth value is 0 or 1. These are the other cells:
+    Each line has cells separated by tabs. The first cell says what the line describes. Truth values are 0 or 1.
 
-    - `result`, the result of the SQL function: its schema, as JSON
-    - `type`, a type of records: its number; name and newest version of the message in the record's value; the values
-      that rows about such records have in the columns `type`, `record` and `about` of `group_events`
-    - `message`, one version of a message. The message is the key or the value of the records in the last `type` line,
-      or a member's assignment: `key`, `value` or `assignment`; label for error messages; version; whether the version
-      is flexible; whether invalid UTF-8 and bytes after the message are errors
-    - `field`, a field of the message in the last `message` line: number of structs around the field; name; name in
-      JSON; type; whether it is an array; whether it is nullable; tag, or -1; whether the version has the field; minimum
-      bytes of an array element; whether the default is null; bytes of a fixed-size type, or 0; whether the type is a
-      struct, whose fields follow in the next lines; default, or an empty cell
+    - `result`: schema of the SQL function's result, as JSON
+    - `type`: a record type
+    - `message`: one version of a key, a value or a member's assignment
+    - `field`: a field of the last `message`
     """
     rows: list[tuple[object, ...]] = [("result", DECODED.json())]
     for schema in RECORD_SCHEMAS.values():
@@ -71,6 +61,7 @@ def _record_type(schema: RecordSchema) -> Iterator[tuple[object, ...]]:
     newest = value_message(schema.type, -1)
     group_type, about = type_and_about(schema.type)
     record = schema.type.name.title().replace("_", "")
+    # The last three cells are values of the columns `type`, `record` and `about` of `group_events`.
     yield "type", schema.type.value, newest.name, newest.high, group_type, record, about
     yield from _message("key", schema.key, KEY_VERSION)
     for version in range(newest.high + 1):
@@ -79,6 +70,7 @@ def _record_type(schema: RecordSchema) -> Iterator[tuple[object, ...]]:
 
 def _message(part: str, message: Message, version: int) -> Iterator[tuple[object, ...]]:
     flexible = message.is_flexible(version)
+    # A strict message must not have invalid UTF-8, or bytes after its end.
     yield "message", part, message.label(version), version, int(flexible), int(message.strict)
     yield from _fields(message.struct, version, 0, flexible=flexible)
 
@@ -95,10 +87,10 @@ def _fields(struct: Struct, version: int, depth: int, *, flexible: bool) -> Iter
             int(field.nullable.has(version)),
             -1 if field.tag is None else field.tag,
             int(field.versions.has(version)),
-            least_element_size(field, version, flexible=flexible),
+            least_element_size(field, version, flexible=flexible),  # minimum bytes of an array element
             int(field.null_by_default),
             SIZES.get(field.type, 0),
-            int(field.struct is not None),
+            int(field.struct is not None),  # the fields of a struct follow in the next lines
             _default(field),
         )
         if field.struct is not None:
@@ -118,7 +110,7 @@ _FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 
 
 def decoder_jar() -> Path:
-    """Return the path of the jar with the decoder. If the jar is not in the jar cache, compile the decoder first.
+    """Return the path of the jar with the decoder. Compile it first if it is not in the jar cache.
 
     Raises:
         SparkError: the decoder cannot be compiled, or the jar cannot be written.
@@ -126,6 +118,7 @@ def decoder_jar() -> Path:
 
     sources = sorted(_SOURCES.glob("*.java"))
     tables = decoder_tables().encode()
+    # The name of the jar contains a hash of its sources, so that a changed decoder is compiled again.
     digest = hashlib.sha256(PYSPARK.encode())
     for content in (tables, *(source.read_bytes() for source in sources)):
         digest.update(hashlib.sha256(content).digest())
@@ -185,8 +178,8 @@ _CATALOG_CLASS = "kgtui.spark.DecoderCatalog"
 def enable_decoder(spark: SparkSession) -> bool:
     """Make the SQL function `kgtui.decode` available in a session, and return whether this succeeded.
 
-    A Spark Connect server has the function only if kgtui started the server, or if the decoder's jar was added to the
-    server. The jar can be from a different kgtui version. Its function is not used if it returns different fields.
+    A Spark Connect server that kgtui did not start needs the decoder's jar. A jar of a different kgtui version is not
+    used if its function returns different fields.
     """
     spark.conf.set(_CATALOG, _CATALOG_CLASS)
     try:
@@ -206,10 +199,9 @@ def has_decoder(spark: SparkSession) -> bool:
 
 
 class KeptRecords:
-    """Decodes the offset commits of one batch, and keeps all other records of the batch in the driver's memory.
+    """Decodes the offset commits of one batch, and keeps the other records in the driver's memory.
 
-    The other records are decoded in a second step. They are kept so that Spark need not read the batch again for this
-    step. If they are larger than 32 MB in total, none of them is kept.
+    Spark thus need not read the batch again to decode these records. Above 32 MB in total, nothing is kept.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -224,9 +216,9 @@ class KeptRecords:
         return cls(spark) if getattr(spark, "_jvm", None) is not None and has_decoder(spark) else None
 
     def decode_commits(self, records: DataFrame) -> DataFrame:
-        """Decode bronze rows into rows of silver `commits`. All records that are not valid commits are kept in memory.
+        """Decode bronze rows into rows of silver `commits`, and keep all records that are not valid commits.
 
-        Spark must compute the returned DataFrame exactly once, because each computation keeps the records again.
+        Spark must compute the result exactly once, because each computation keeps the records again.
         """
         decode = f"kgtui.decode_keeping_{self._id}(day, record_partition, record_offset, record_time, key, value)"
         decoded = with_positions(records).withColumn("commit", F.expr(decode))
@@ -239,8 +231,7 @@ class KeptRecords:
             expected: number of records that must have been kept.
 
         Returns:
-            None if `expected` is None or not the number of kept records, for example because the records were too large
-            to be kept
+            None if the number of kept records is not `expected`, for example because they were too large
         """
         kept = self._java.take(self._id, self._spark._jsparkSession, -1 if expected is None else expected)
         if kept is None:

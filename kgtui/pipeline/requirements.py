@@ -1,8 +1,7 @@
-"""Check PySpark, Java and the Spark Connect server before Spark is used, and find or download jars for Spark.
+"""Check PySpark, Java and the Spark Connect server, and find or download jars for Spark.
 
-The checks run before a JVM is started, because the JVM's errors do not say what is missing. Jars are not downloaded
-with Spark's option `spark.jars.packages`, because this option works only if a Maven repository can be
-reached. At module level, only the standard library is imported.
+The checks run before a JVM is started, because the JVM's errors do not say what is missing. At module level, only the
+standard library is imported.
 """
 
 from __future__ import annotations
@@ -76,10 +75,7 @@ def check_pyspark() -> None:
 
 
 def find_java() -> str | None:
-    """Return the path of the program `java` that Spark uses; None if there is none.
-
-    It is in the folder `JAVA_HOME` if this variable is set. Otherwise, it is searched on the PATH.
-    """
+    """Return the path of `java` in `JAVA_HOME` or, if this variable is not set, on the PATH; None if there is none."""
     home = os.environ.get("JAVA_HOME")
     return str(Path(home) / "bin" / "java") if home else shutil.which("java")
 
@@ -112,20 +108,16 @@ def check_java() -> None:
 
 
 def _first_output_line(output: str) -> str:
-    """Return the first line of a JVM's output that is not empty and does not begin with "Picked up".
+    """Return the first line of a JVM's output that is not empty.
 
-    A JVM prints such a line for options from environment variables. The line is not shown to users, because the options
-    can contain secrets.
+    Lines that begin with "Picked up" are skipped, because they show options that can contain secrets.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("Picked up ")]
     return lines[0] if lines else "nothing"
 
 
 def check_spark_home() -> None:
-    """Check the version of the Spark in the folder `SPARK_HOME`, if this variable is set. Raises `SparkError`.
-
-    PySpark starts the Spark in this folder instead of the Spark that is part of PySpark.
-    """
+    """Check the version of the Spark in `SPARK_HOME`, which PySpark starts instead of its own. Raises `SparkError`."""
     home = os.environ.get("SPARK_HOME")
     if not home:
         return
@@ -254,14 +246,15 @@ def jar_cache() -> Path:
 
 
 def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[Jar, ...] = ()) -> tuple[Path, ...]:
-    """Return the paths of all `JARS` and of the jars in `further`. Jars that are not on this machine are downloaded.
+    """Return the paths of all `JARS` and of the jars in `further`. Missing jars are downloaded.
 
     Args:
         on_progress: called with a message for the user before a download.
 
     Raises:
-        SparkError: some jars cannot be downloaded. The message names the missing jars, and the folder for them.
+        SparkError: some jars cannot be downloaded.
     """
+    # Spark's own option `spark.jars.packages` is not used, because it always needs a Maven repository.
     folders = _jar_folders()
     found = {jar: _find_in(folders, jar) for jar in (*JARS, *further)}
     missing = [jar for jar, path in found.items() if path is None]

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 _JARS_FILE = Path(__file__).with_name("s3_jars.txt")
 """File with the group, artifact, version and SHA-256 of one jar per line.
 
-The jars are Hadoop's S3 connector and those parts of the AWS SDK that the connector uses. The whole SDK is not used,
-because its size is 600 MB.
+The jars are Hadoop's S3 connector and the needed parts of the AWS SDK, because the whole SDK has 600 MB.
 """
 
 _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
@@ -52,7 +51,7 @@ def s3_options(lake: LakePath) -> dict[str, str]:
 def export_credentials(lake: LakePath) -> None:
     """Set environment variables for Spark's JVM to the credentials in a lake's storage options.
 
-    The credentials are not passed as Spark options, because all users of the machine can see the JVM's command line.
+    They are not passed as Spark options, because other users of the machine could see these.
     """
     found = _storage_options(lake)
     for name in _CREDENTIALS:

@@ -29,16 +29,12 @@ if TYPE_CHECKING:
 SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|private|kafka[.](sasl|ssl)[.]"
 """Regular expression for options whose values Spark hides in query plans, in its web UI and in logs.
 
-Spark hides the value of an option if the expression matches the name or the value. The names of all SASL and TLS
-options of Kafka match, because any of them may contain a secret.
+It is compared with the name and the value of an option. All SASL and TLS options of Kafka match.
 """
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Maximum time to wait when a session is stopped, in seconds.
-
-The limit applies separately to the call that stops the session, and to the exit of the JVM after this call.
-"""
+"""Maximum time to wait for the end of a session, in seconds, and again for the exit of the JVM."""
 
 _IN_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 """Environment variable that is only set in programs that `spark-submit` runs."""
@@ -47,9 +43,9 @@ _NOISE = re.compile(
     rb"(?m)^(?:WARNING: Using incubator modules: "
     rb"|Streaming ForeachBatch worker (?:is starting|Started|Completed) )[^\n]*(?:\n|\Z)"
 )
-"""Matches lines of the JVM's standard error that are not shown to users.
+"""Matches lines of the JVM's standard error that are hidden from users.
 
-Spark Connect prints the lines about ForeachBatch. They contain the secret token of the server.
+The lines about ForeachBatch contain the secret token of the Spark Connect server.
 """
 
 _NOISE_PREFIXES = (b"WARNING: Using", b"Streaming ForeachBatch")
@@ -60,7 +56,7 @@ def local_options(folder: str | None = None) -> dict[str, str]:
     """Return the configuration of sessions whose JVM is started by this process.
 
     Args:
-        folder: folder for Spark's temporary files; None for the system's temporary folder.
+        folder: for Spark's temporary files; None for the system's temporary folder.
     """
     options = {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -76,8 +72,8 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Size of a memory page. Each table in a join needs at least one page. The size is set here, because Spark's
         # default can be 64 MB.
         "spark.buffer.pageSize": "2m",
-        # A gold job generates several hundred classes. By default, Spark keeps only 100 of them, so that the next gold
-        # job of the same session would compile nearly all of them again.
+        # A gold job generates several hundred classes. Spark keeps only 100 by default, and the next gold job would
+        # compile the others again.
         "spark.sql.codegen.cache.maxEntries": "1000",
         # Without this option, Spark would note the line of Python code for each expression, to show it in errors. This
         # needs five JVM calls per expression.
@@ -99,7 +95,7 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     """Return the configuration that all sessions have, on this machine and on clusters.
 
     Args:
-        partitions: number of partitions of a shuffle; None for Spark's default.
+        partitions: number of shuffle partitions; None for Spark's default.
     """
     options = {
         "spark.sql.session.timeZone": "UTC",
@@ -143,12 +139,9 @@ def start(
     """Start a session on this machine or on a cluster, or connect to a Spark Connect server.
 
     Args:
-        master: Spark's master URL; None for `local[*]` or, in a program that `spark-submit` runs, the master that
-            `spark-submit` has set.
-        remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` to start such a server on this machine; None
-            for a session without Spark Connect.
-        lake: the lake that the session uses. If it is in S3, Spark gets the jars, address and credentials for S3. A
-            Spark Connect server must have them already.
+        master: Spark's master URL; None for `local[*]`, or for the master that `spark-submit` has set.
+        remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` to start one here; None for no Spark Connect.
+        lake: if it is in S3, Spark gets the jars and credentials for S3. A Spark Connect server must have them already.
         options: configuration that overrides the defaults.
         on_progress: called with a message for the user before each slow step.
 
@@ -161,8 +154,7 @@ def start(
         return _start_submitted(session_options() | dict(options or {}), on_progress)
     target = remote or master or "local[*]"
     if target.startswith("local"):
-        # Spark's workers on this machine run the same Python interpreter as kgtui. On the machines of a cluster, this
-        # interpreter may not exist. There, Spark searches `python3` on the PATH.
+        # Use kgtui's Python interpreter on this machine only. On other machines, Spark searches `python3` on the PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = session_options(_local_threads(target))
     if remote is not None and not remote.startswith("local"):
@@ -293,12 +285,9 @@ def stop(spark: SparkSession) -> None:
 
 
 def call_in_thread(work: Callable[[], object]) -> None:
-    """Run `work`, which calls the JVM, in a new thread. Ignore its errors, and wait at most 10 seconds for its end.
+    """Run `work`, which calls the JVM, in a new thread, for at most 10 seconds. Ignore its errors."""
 
-    A new thread has its own Py4J connection. The connection of the current thread cannot be used if a call was
-    interrupted, because the response to that call may still arrive on it.
-    """
-
+    # A new thread has its own Py4J connection. An interrupted call may have left a late response on the current one.
     def ignore_errors() -> None:
         with suppress(Exception):  # `work` fails if the JVM has exited already
             work()
@@ -309,9 +298,9 @@ def call_in_thread(work: Callable[[], object]) -> None:
 
 
 def silence_py4j_logging() -> None:
-    """Hide all log messages of Py4J. No error is lost, because Py4J also raises the errors of its calls.
+    """Hide all log messages of Py4J, which also raises its errors.
 
-    Without this, a background thread of Py4J would log stack traces if the JVM exits before kgtui.
+    Otherwise, one of its threads would log stack traces if the JVM exits before kgtui.
     """
     logging.getLogger("py4j").addHandler(logging.NullHandler())
     logging.getLogger().addFilter(_is_not_from_py4j)  # Py4J also logs stack traces to the root logger; drop them

@@ -1,8 +1,7 @@
 """Sources of `__consumer_offsets` records: Spark's Kafka source, and folders of Parquet files.
 
-Spark's Kafka source silently returns no records of an internal topic, unless the option `useDeprecatedOffsetFetching`
-is set and the partitions are assigned by number. Therefore, the admin client lists the topic's partitions beforehand,
-and `check_read_complete` checks afterwards that Spark has read all of them.
+The Kafka source can silently miss records of internal topics. Therefore, the admin client lists the partitions, and
+`check_read_complete` checks that Spark has read all of them.
 """
 
 from __future__ import annotations
@@ -55,12 +54,12 @@ class OffsetsTopic:
     """How to connect to a cluster, and the offsets of its topic `__consumer_offsets`.
 
     Attributes:
-        seeds: addresses of the bootstrap servers, `host:port`.
+        seeds: bootstrap servers, as `host:port`.
         bounds: partition → pair (log start offset, log end offset).
-        properties: properties for a Java client; they may contain secrets.
-        cluster_id: id of the cluster; None if the cluster reports none.
-        topic_id: id of the topic, as Kafka's tools print it; None if the brokers are older than 2.8.
-        offsets_retention: seconds for which the brokers keep offsets of groups without members; None if unknown.
+        properties: properties for a Java client; may contain secrets.
+        cluster_id: None if the cluster reports none.
+        topic_id: as Kafka's tools print it; None for brokers before 2.8.
+        offsets_retention: seconds for which offsets of groups without members are kept; None if unknown.
     """
 
     seeds: tuple[str, ...]
@@ -96,9 +95,7 @@ def stream_topic(
     """Return a streaming DataFrame of the topic's records, with the columns `COLUMNS`.
 
     Args:
-        since: time before which records are skipped, in seconds since the epoch; None to read all records. It has no
-            effect if the streaming query already has a checkpoint, because the query then continues after the last
-            record that it has read.
+        since: skip earlier records, in seconds since the epoch. Ignored if the query has a checkpoint. None reads all.
         max_records: maximum number of records per batch.
     """
     reader = spark.readStream.format("kafka").options(**kafka_options(topic))
@@ -126,7 +123,7 @@ def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | No
         max_files: maximum number of files per batch; None for no limit.
 
     Raises:
-        SourceError: the folder or its Parquet files are missing, or lack columns.
+        SourceError: Parquet files are missing or lack columns.
     """
     path = records_folder(folder)
     try:
@@ -147,10 +144,7 @@ def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | No
 
 
 def security_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties for authentication, TLS and timeouts, as options for Spark's Kafka source.
-
-    Spark hides the SASL and TLS options in query plans, because their names match `session.SECRETS`.
-    """
+    """Return the properties for authentication, TLS and timeouts, as options for Spark's Kafka source."""
     return {
         f"kafka.{name}": value
         for name, value in properties.items()
@@ -159,9 +153,7 @@ def security_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows: int | None) -> None:
-    """Check that a finished read of the topic has read all partitions that the admin client listed.
-
-    Partitions with a log end offset of 0 are not checked.
+    """Check that a finished read of the topic has read all partitions that are not empty.
 
     Args:
         read_up_to: partition → offset after the last offset that was read.

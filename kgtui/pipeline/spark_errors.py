@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
 """Types of all exceptions that calls to Spark raise.
 
-PySpark converts most errors of the JVM to the first type. The other types are raised if PySpark does not convert an
-error, or if the connection to the JVM is lost.
+Most are a `PySparkException`. The others occur if PySpark does not convert an error, or loses the JVM.
 """
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)

@@ -1,6 +1,6 @@
-"""Read and write a lake's Delta tables with Spark, for the whole pipeline.
+"""Read and write a lake's Delta tables with Spark.
 
-Only SQL and options of DataFrames are used, because they also work through Spark Connect. Delta's own API is not used.
+Only SQL and options of DataFrames are used, because they also work through Spark Connect.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 MAY_REPEAT = "-anew"
-"""Suffix of the names of streaming queries that merge their rows by key instead of appending them.
+"""Suffix of the names of streaming queries that merge rows by key instead of appending them.
 
-A new query gets this suffix if its table already has rows, because the query may produce the same rows again. Merging
-by key prevents duplicates.
+A new query for a table with rows gets this suffix, because it may produce the same rows again.
 """
 
 
 _MOST_PARQUET_FILES = 32
-"""Maximum number of files that `SparkLake.read_days` reads as Parquet files.
+"""`SparkLake.read_days` reads at most this many files as Parquet files.
 
-For more paths, Spark starts a job with one task per path, which takes longer than Delta Lake's search.
+For more files, Spark would start a slow job that checks each path.
 """
 
 _COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
@@ -49,7 +48,7 @@ class SparkLake:
     """A lake with the Spark session that reads and writes its tables.
 
     Args:
-        path: path or URI of the lake. If it is a local path, the lake must have the same path on Spark's machines.
+        path: path or URI of the lake. A local path must be the same on all of Spark's machines.
 
     Raises:
         LakeError: the folder contains files but no lake, or its lake has a newer format version.
@@ -69,10 +68,8 @@ class SparkLake:
         return newest_version(self.path(table))
 
     def was_written(self, table: Table) -> bool:
-        """Return whether rows were ever written to a bronze or silver table, even if they have been deleted since.
-
-        kgtui creates these tables without rows, as version 0. Each newer version either adds columns or writes rows.
-        """
+        """Return whether rows were ever written to a bronze or silver table, even if they have been deleted since."""
+        # Version 0 has no rows. Each newer version either adds columns or writes rows.
         return any(commit.get("operation") != "ADD COLUMN" for commit in self._commits(table, 0))
 
     def read(self, table: Table) -> DataFrame:
@@ -84,27 +81,23 @@ class SparkLake:
         return self._with_all_columns(rows, table)
 
     def read_days(self, table: Table, first: date, last: date) -> DataFrame:
-        """Return the rows of the days from `first` to `last`, without rows that are written after this call.
-
-        Delta Lake searches for the files of a table in every query, which takes about 0.3 s. A gold job that updates a
-        few rows would spend a third of its time on that. Therefore, if there are few files, they are searched for only
-        once, in this call, and the result reads them as Parquet files.
-        """
+        """Return the rows of the days from `first` to `last`, without rows that are written after this call."""
         if not self.exists(table):
             return self.read(table)
         uri = self.uri(table)
         rows = self.spark.read.format("delta").load(uri).filter(F.col("day").between(F.lit(first), F.lit(last)))
+        # Read few files directly. Delta Lake would search for them in every query, which takes about 0.3 s.
         files = rows.inputFiles()
         if 0 < len(files) <= _MOST_PARQUET_FILES and self._is_plain_parquet(table):
-            # Without `basePath`, Spark would not find the column `day`, which is only in the names of folders. Without
-            # `__globPaths__`, it would treat characters such as `[` in the path of the lake as a pattern.
+            # `basePath` is needed for the column `day`, which is only in the names of folders. `__globPaths__` is
+            # needed if the path of the lake contains characters such as `[`.
             rows = self.spark.read.schema(rows.schema).options(basePath=uri, __globPaths__="false").parquet(*files)
         return self._with_all_columns(rows, table)
 
     def _is_plain_parquet(self, table: Table) -> bool:
-        """Return whether a table's rows are exactly the rows in its files, with the same names of columns.
+        """Return whether the files of a table can be read without Delta Lake.
 
-        Another program may have turned on deletion vectors or column mapping, which need a newer reader version.
+        Another program may have turned on deletion vectors or column mapping.
         """
         detail = self.spark.sql(f"DESCRIBE DETAIL {self.sql_name(table)}").select("minReaderVersion").collect()
         return bool(detail[0][0] == 1)
@@ -119,7 +112,7 @@ class SparkLake:
         """Return a streaming DataFrame of a table's rows, including rows that are added later.
 
         Args:
-            options: options of Spark's Delta source, such as `maxFilesPerTrigger`.
+            options: for Spark's Delta source, such as `maxFilesPerTrigger`.
         """
         return self.spark.readStream.format("delta").options(**options).load(self.uri(table))
 
@@ -127,12 +120,11 @@ class SparkLake:
         """Append a batch of rows. A second call with the same `app` and `batch_id` changes nothing.
 
         Args:
-            app: Delta Lake's application id (`txnAppId`), which identifies the writer.
-            batch_id: number of the batch (`txnVersion`), larger than the numbers of earlier batches.
+            app: id of the writer (Delta Lake's `txnAppId`).
+            batch_id: number of the batch (`txnVersion`); must increase.
 
         Returns:
-            Number of rows that were written; None if this call wrote nothing because an earlier call had written the
-            batch, or if the number is unknown
+            Number of written rows; None if nothing was written, or if it is unknown
         """
         attempt, before = uuid.uuid4().hex, self.version(table)
         writer = rows.transform(conform, table).write.format("delta").mode("append").option("userMetadata", attempt)
@@ -156,16 +148,12 @@ class SparkLake:
         """Merge rows into the table by key.
 
         Args:
-            rows: rows to merge. Two rows must not have the same key. Rows whose key is not in the table are inserted,
-                except with `DELETE`.
-            matched: what happens to rows of the table whose key is in `rows`. They are kept unchanged (`KEEP`),
-                replaced with the row from `rows` (`UPDATE`), or deleted (`DELETE`).
-            days: the days of all `rows`, as ISO dates. If given, Delta Lake reads only the files of these days.
-            since_day: ISO date before which no row of the table has a key of `rows`. If given, Delta Lake does not read
-                the files of earlier days.
-            changed_from: earliest time of `rows`, in milliseconds since the epoch; None to store nothing. It is stored
-                in the metadata of the Delta commit, from which the gold job learns what has changed. The new files do
-                not show this, because they also contain older rows.
+            rows: rows to merge, with different keys. New keys are inserted, except with `DELETE`.
+            matched: for keys that exist: `KEEP` the old row, `UPDATE` it, or `DELETE` it.
+            days: ISO dates of all `rows`; only files of these days are read.
+            since_day: ISO date; earlier days have none of the keys, and are not read.
+            changed_from: earliest time of `rows`, in milliseconds since the epoch, or None. It is stored in the Delta
+                commit for the gold job, because rewritten files also contain older rows.
         """
         # Run the SQL in the session of `rows`, because only this session has the temporary view. In `foreachBatch`,
         # this is not the session `self.spark`.
@@ -197,12 +185,11 @@ class SparkLake:
     def overwrite(self, table: Table, rows: DataFrame, *, since: tuple[str, int] | None = None) -> None:
         """Replace all rows of a table, or only its newest rows.
 
-        A missing table is created. Columns of `rows` that the table lacks are added to the table. They are null in rows
-        that are not replaced.
+        A missing table is created, and missing columns are added.
 
         Args:
             since: pair (name of a timestamp column or `day`, milliseconds since the epoch). Only rows from this time on
-                are replaced, and `rows` has no earlier rows. None replaces all rows.
+                are replaced. None replaces all rows.
         """
         writer = rows.transform(conform, table).write.format("delta").mode("overwrite").option("mergeSchema", "true")
         if not self.exists(table):
@@ -253,8 +240,8 @@ class SparkLake:
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
         """Return the name of the streaming query that writes a table. Its checkpoint folder has the same name.
 
-        If the name of a checkpoint folder begins with `prefix`, this name is returned, so that its query continues.
-        Otherwise, the name is new, and it ends with `MAY_REPEAT` if the table already has rows.
+        An existing name that begins with `prefix` is used again. A new name ends with `MAY_REPEAT` if the table has
+        rows.
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)
@@ -275,10 +262,10 @@ def spark_uri(path: LakePath) -> str:
 
 
 def _sql_since(table: Table, column: str, since: int) -> str:
-    """Return a condition in SQL for the rows of a table whose time is not before `since`.
+    """Return an SQL condition for the rows of a table whose time is not before `since`.
 
     Args:
-        column: name of a timestamp column, or of the column by which the table is partitioned.
+        column: a timestamp column, or the column by which the table is partitioned.
         since: milliseconds since the epoch.
     """
     at = utc_datetime(since / 1000)

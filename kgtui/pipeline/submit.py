@@ -29,10 +29,9 @@ class Submission:
     Attributes:
         master: `yarn`, or `k8s://https://HOST:PORT`.
         program: arguments of kgtui, such as `("pipeline", "run", "--lake=s3a://bucket/lake")`.
-        files: paths of local files that are copied into the working folder of the driver; only used on YARN.
-        archive: path of a packed Python environment that contains kgtui; only used on YARN.
-        image: container image with Spark, Python and kgtui; only used on Kubernetes.
-        executors: number of executors.
+        files: local files that are copied to the driver (YARN).
+        archive: packed Python environment with kgtui (YARN).
+        image: container image with Spark, Python and kgtui (Kubernetes).
         memory: memory of the driver, and of each executor, such as `4g`.
     """
 
@@ -49,7 +48,7 @@ def spark_submit_command(submission: Submission) -> list[str]:
     """Return the `spark-submit` command as a list of arguments.
 
     Raises:
-        UsageError: the master is neither YARN nor Kubernetes, or the image for Kubernetes is missing.
+        UsageError: the master is neither YARN nor Kubernetes, or the image is missing.
         SparkError: a jar for YARN cannot be downloaded or compiled.
     """
     master = submission.master

@@ -32,20 +32,18 @@ _TIMEOUT = 800.0
 class BackgroundRuns:
     """Runs the pipeline in background processes.
 
-    In a series of runs, all runs except the last are killed before they end, and the next run continues in the same
-    lake. A method that returns the result of a run or series waits until this run or series has ended.
+    In a series, all runs except the last are killed, and each run continues in the same lake. Methods that return
+    results wait for the runs.
 
     Args:
-        folder: folder in which the lakes of all runs are created.
-        recording: a lake with a recording. Each single run, and each series of runs, begins with a copy of this lake.
-        records: folder with Parquet files of `__consumer_offsets` records, which every run reads.
-        connect_url: URL of the Spark Connect server that the last run of each series uses. All other runs of a series
-            start Spark in their own JVMs, because they are killed.
+        folder: folder for the lakes of all runs.
+        recording: a lake with a recording, which is copied for each series.
+        records: folder with Parquet files of `__consumer_offsets` records.
+        connect_url: Spark Connect server for the last run of each series.
 
     Attributes:
-        cluster_python_starts: how many times the worker of the standalone cluster has started its own `python3`. This
-            number, and `cluster_executors`, are 0 until the run on the cluster has ended.
-        cluster_executors: how many executors the worker of the standalone cluster has started.
+        cluster_python_starts: how many times the cluster's worker has started its `python3`; 0 until the run has ended.
+        cluster_executors: how many executors the cluster's worker has started; 0 until the run has ended.
     """
 
     def __init__(self, folder: Path, recording: Path, records: Path, connect_url: str) -> None:
@@ -59,17 +57,15 @@ class BackgroundRuns:
     def start(self, *kills: int) -> None:
         """Start one run on a standalone cluster, and one series of runs for each number in `kills`.
 
-        The run on the cluster is not killed. Each number in `kills` says how many runs of one series are killed. One
-        more run of this series is not killed, and completes the lake.
+        The number says how many runs of the series are killed. One more run completes the lake.
         """
         self._uninterrupted = self._pool.submit(self._run_on_cluster)
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
 
     def killed(self, kills: int) -> tuple[list[Path], int]:
-        """Return the lakes of the series in which `kills` runs should be killed, and how many runs were killed.
+        """Return the lakes of a series, and how many runs were killed.
 
-        If a run ends before it is killed, its lake is complete, and the next run begins with a new lake. All returned
-        lakes are complete, because the last run in each lake was not killed.
+        There are several lakes if runs ended before they were killed. All lakes are complete.
         """
         return self._killed[kills].result()
 
@@ -88,9 +84,8 @@ class BackgroundRuns:
         random, killed = Random(kills), 0
         lakes = [self._new_lake(f"killed-{kills}")]
         for number in range(kills):
-            # Runs 0, 2, 4, … are killed before or while they read records. Runs 1, 3, 5, … are killed while they decode
-            # records or compute gold tables. Runs 1, 2, 5, 6, … use a Spark Connect server. So even if only two runs
-            # are killed, one of them decodes records through such a server.
+            # Runs 0, 2, 4, … are killed before or while they read records, the others while they decode records or
+            # compute gold tables. Runs 1, 2, 5, 6, … use a Spark Connect server.
             steps = STEPS[2:] if number % 2 else STEPS[:2]
             target = ("local[2]",) if number % 4 in (1, 2) else ()
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *target):
@@ -110,7 +105,7 @@ class BackgroundRuns:
         """Run the pipeline on a standalone cluster, and return the lake. Kill one executor when each step begins.
 
         Args:
-            steps: names of the steps, as in `STEPS`, at whose beginning an executor is killed.
+            steps: names from `STEPS`.
         """
         return self._pool.submit(self._run_with_killed_executors, steps).result()
 
@@ -135,9 +130,7 @@ class BackgroundRuns:
         return shutil.copytree(self._recording, self._folder / name)
 
     def _kill_after(self, step: str, seconds: float, lake: Path, *target: str) -> bool:
-        """Start a run; kill the run and its JVM `seconds` seconds after the run has begun the step `step`.
-
-        Return True if the run was killed, and False if it ended before it could be killed.
+        """Start a run, and kill it `seconds` seconds after the beginning of a step. Return whether it was killed.
 
         Args:
             target: argument `target` of `pipeline_program`, or nothing.

@@ -24,10 +24,9 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run all Spark tests in one xdist worker, so that all of them share one JVM.
+    """Run all Spark tests in one xdist worker, so that they share one JVM, and before other tests.
 
-    Tests that wait for background runs are moved to the end, and the other Spark tests to the beginning, so that the
-    background runs begin as early as possible.
+    Tests that wait for background runs come last.
     """
     for item in items:
         if HERE in item.path.parents:
@@ -65,10 +64,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def start_brokers_early(request: pytest.FixtureRequest) -> None:
-    """Start the brokers that the selected Spark tests need, and begin to create groups on these brokers.
-
-    This is done before the first test, so that no test has to wait for the groups.
-    """
+    """Start the brokers that the selected Spark tests need, so that no test has to wait for their groups."""
     needed = set().union(*(requested_by(item) for item in request.session.items if HERE in item.path.parents))
     if needed:
         brokers: Brokers = request.getfixturevalue("brokers")

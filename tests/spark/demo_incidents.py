@@ -25,12 +25,10 @@ class Incident:
     """A simulated problem of one group, which the demo must report as a finding.
 
     Attributes:
-        kind: kind of the finding.
-        group: id of the group.
-        begin: time in seconds since the epoch; None if the incident began before the simulated history.
-        end: time in seconds since the epoch; None if the incident continues at the end of the simulated history.
-        seconds: time from the end of the simulated history until the group has caught up (kind DRAIN) or until unread
-            records are deleted (kind AT_RISK), in seconds; None if the group will never catch up, and for other kinds.
+        begin: seconds since the epoch; None if it began before the simulated history.
+        end: seconds since the epoch; None if it continues at the end of the history.
+        seconds: time until the group has caught up (DRAIN) or loses records (AT_RISK); None if never, or for other
+            kinds.
     """
 
     kind: Kind
@@ -82,8 +80,7 @@ def _of_speeds(name: str, speeds: list[tuple[float, float]], kept: float, plan: 
 
     Args:
         name: id of the group.
-        speeds: (time, speed) of each change. The time is in seconds since the start of the history. The speed is the
-            number of records read per record written.
+        speeds: pairs (seconds since the start of the history, records read per record written).
         kept: retention time of the topic, in seconds.
     """
     if not speeds:

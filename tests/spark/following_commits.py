@@ -25,10 +25,7 @@ PARTITIONS = 3
 
 
 class FollowingCommits:
-    """Collects offset commits of the groups in a simulated `Cluster`, and writes them to the silver table `commits`.
-
-    All commits of one group are in the same partition of `__consumer_offsets`.
-    """
+    """Collects offset commits of the groups in a simulated `Cluster`, and writes them to silver `commits`."""
 
     def __init__(self, lake: SparkLake, random: Random, cluster: Cluster) -> None:
         self._lake, self._random, self._cluster = lake, random, cluster
@@ -36,15 +33,12 @@ class FollowingCommits:
         self._rows: list[dict[str, Any]] = []
 
     def add(self, at: int, step: int, *, tombstones: float = 0.01) -> None:
-        """Add 0, 1 or 3 commits of the current offset for each partition of each group.
-
-        The share group is left out, because share groups do not commit offsets. The commits are made between the
-        previous poll and the poll at `at`.
+        """Add 0, 1 or 3 commits of the current offset for each partition of each group, except the share group.
 
         Args:
-            at: time of the poll, in milliseconds since the epoch.
-            step: time between the previous poll and this poll, in milliseconds.
-            tombstones: fraction of the commits, from 0 to 1, that are replaced with tombstones.
+            at: time of the current poll, in milliseconds since the epoch.
+            step: time since the previous poll, in milliseconds. The commits are made in this time.
+            tombstones: fraction of the commits that are replaced with tombstones.
         """
         for group, (topic, partition) in self._cluster.positions:
             if group != "shared":
@@ -60,7 +54,7 @@ class FollowingCommits:
 
         Args:
             committed_at: time of the commit, in milliseconds since the epoch.
-            written_at: timestamp of the commit's record in `__consumer_offsets`, in milliseconds since the epoch.
+            written_at: time of its record in `__consumer_offsets`, in milliseconds since the epoch.
         """
         record_partition = len(group) % PARTITIONS
         written = datetime.fromtimestamp(written_at / 1000, UTC)
@@ -74,11 +68,11 @@ class FollowingCommits:
         self._offsets[record_partition] += 1
 
     def write(self, *, late: float = 0.0, group: str | None = None) -> None:
-        """Write the added rows. Some of these rows can be held back until the next call.
+        """Write the added rows, except some that are held back until the next call.
 
         Args:
-            late: fraction of the rows, from 0 to 1, that are held back. They are chosen at random.
-            group: id of a group, if the rows of all other groups should be held back; None otherwise.
+            late: fraction of the rows that are held back at random.
+            group: id of a group; if given, hold back the rows of all other groups.
         """
         held = [row for row in self._rows if self._random.random() < late or group not in (None, row["group"])]
         rows = [row for row in self._rows if row not in held]

@@ -1,6 +1,6 @@
 """Run the pipeline on a folder of records: `python -m tests.spark.pipeline_program LAKE RECORDS [TARGET]`.
 
-`background_runs` starts this program in a separate process, so that it can be killed at any time.
+This is a program of its own, so that `background_runs` can kill it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,12 @@ if TYPE_CHECKING:
 
 
 def main(lake: str, records: str, target: str = "") -> None:
-    """Run the pipeline, and print the name of each step on standard output when the step begins.
-
-    Most runs read only one file per batch, so that tests can kill them between two batches. Runs on an existing Spark
-    Connect server (`sc://`) or on a standalone cluster (`spark://`) are never killed, so their batches have no limit.
+    """Run the pipeline, and print the name of each step when it begins.
 
     Args:
         lake: folder of the lake.
         records: folder with Parquet files of `__consumer_offsets` records.
-        target: `sc://HOST:PORT`, `spark://HOST:PORT`, `local[N]` for a Spark Connect server in this run's own JVM, or
-            empty for Spark without a server.
+        target: `sc://HOST:PORT`, `spark://HOST:PORT`, `local[N]` for a Spark Connect server in this process, or empty.
     """
     if target.startswith("spark:"):
         spark = start(target, options=ON_CLUSTER)
@@ -50,12 +46,12 @@ def run(spark: SparkSession, lake: Path, records: Path, target: str) -> None:
 
     `lake`, `records` and `target` have the same meaning as in `main`.
     """
+    # One file per batch, so that tests can kill the run between two batches. Runs on servers are never killed.
     sources = Sources(records=records, max_files=None if target.startswith(("sc:", "spark:")) else 1)
     new = new_lake(spark, lake)
     run_once(new, sources, partial(update_gold, on_progress=print_step), print_step)
     if target.startswith("spark:"):
-        # Executors normally decode records in Java. Without the Java decoder, they use Python and kgtui's own code.
-        # This line checks that the executors can run kgtui's code in Python.
+        # Executors normally decode records in Java. Check that they can also run kgtui's Python code.
         assert new.read(COORDINATOR_RECORDS).limit(10).transform(decode_records).count() == 10
     print_step("done")
 

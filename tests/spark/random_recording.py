@@ -13,9 +13,9 @@ _GROUPS, _PARTITIONS = 4, 2
 
 
 def random_recording(random: Random, polls: int) -> RecordedTables:
-    """Return a recording of `polls` polls, with 20 seconds between two polls on average, and a few gaps.
+    """Return a recording with one poll every 20 seconds on average, and a few gaps.
 
-    Every tenth poll is a keyframe, which stores the state of all groups and not only changes.
+    Every tenth poll writes all rows, the others only changes.
     """
     return _Cluster(random).record(polls)
 

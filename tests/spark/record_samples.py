@@ -29,12 +29,10 @@ COMMIT_TIME = 1_795_262_400_123
 
 
 def commit(version: int, group: str = "payments", *, key_version: int = 1, **fields: Any) -> Record:
-    """Return the encoded key and the encoded value of an offset commit.
+    """Return the encoded key and value of an offset commit.
 
     Args:
-        group: id of the group that commits.
-        version: version of the record's value.
-        key_version: version of the record's key.
+        version, key_version: versions of the value and the key.
         fields: fields of the value that differ from the defaults.
     """
     defaults = {"offset": 10**12 + 3, "metadata": "", "commitTimestamp": COMMIT_TIME, "topicId": None}
@@ -50,9 +48,7 @@ def commit(version: int, group: str = "payments", *, key_version: int = 1, **fie
 def write_file(
     folder: Path, name: str, records: list[Record], first_offset: int = 0, timestamps: list[int] | None = None
 ) -> None:
-    """Write all `records` to the Parquet file `name` in `folder`, as records of partition 0.
-
-    The records have consecutive offsets from `first_offset`.
+    """Write records to a Parquet file, as records of partition 0 with consecutive offsets.
 
     Args:
         timestamps: timestamp of each record, in microseconds since the epoch; None for `NOON`.
@@ -82,8 +78,7 @@ def check_decoded(
     Args:
         position: partition and offset of the record, or only the offset.
         key, value: key and value of the record.
-        tables: maps the name of each silver table to a dict with its rows. The keys of this dict are positions in the
-            same form as `position`.
+        tables: name of a silver table → position → row.
     """
     expected = decode(key, value)
     quarantined = tables[QUARANTINE.name].get(position)

@@ -59,11 +59,11 @@ class RecordedTables:
     keyframe: int = 0
 
     def poll(self, seconds: float, *, keyframe: bool = False, gap: str | None = None) -> None:
-        """Add a row to the table `polls`. The first poll is always a keyframe.
+        """Add a row to the table `polls`.
 
         Args:
             seconds: time of the poll, in seconds after `START`.
-            keyframe: whether the poll is a keyframe, which stores all groups and not only changes.
+            keyframe: whether the poll writes all rows, not only changes. The first poll always does.
             gap: reason for the gap before this poll; None if there is no gap.
         """
         if keyframe or not self.polls:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 SMALL_JOBS = {
     "spark.sql.shuffle.partitions": "2",
-    # Adaptive execution and code generation (the next three options) are off. The tests have long query plans and few
-    # rows, so both would take longer than the queries themselves.
+    # Adaptive execution and code generation take longer than the queries, which have long plans and few rows.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -36,8 +35,8 @@ def _java_options(*flags: str) -> dict[str, str]:
     return {name: " ".join([local_options()[name], *flags])}
 
 
-# In the first minutes of a JVM, its compilers use half of the CPU time. The optimizing compiler is off, because the
-# tests are too short to profit from it. The bytecode of the 20,000 classes that Spark loads is not verified.
+# The optimizing compiler is off, because it would use half of the CPU time in the first minutes. The bytecode of
+# Spark's 20,000 classes is not verified.
 _FAST_START = (
     "-XX:TieredStopAtLevel=1",
     "-XX:ReservedCodeCacheSize=240m",
@@ -81,9 +80,7 @@ def new_lake(spark: SparkSession, path: Path) -> SparkLake:
 
 
 def compute_only(tables: Collection[Table], lake: SparkLake, patch: pytest.MonkeyPatch) -> None:
-    """Let the gold job compute only some of the gold tables, because each table takes seconds.
-
-    The other gold tables are created without rows. If a gold table were missing, each run would compute all days again.
-    """
+    """Let the gold job compute only some of the gold tables, because each table takes seconds."""
+    # The other tables are created empty. If a gold table were missing, each run would compute all days again.
     create_tables(lake.folder, [table for table in (*GOLD, *GOLD_STATE) if table not in tables])
     patch.setattr(gold, "TABLES", tuple(tables))

@@ -24,19 +24,16 @@ _TIMEOUT = 120.0
 
 
 class StandaloneCluster:
-    """A Spark master, and a worker that runs two executors with one core each. Use this class as a context manager.
+    """A Spark master, and a worker that runs two executors with one core each, as a context manager.
 
-    The worker's `python3` is a script in `folder`, so that the executors' Python has a different path than the
-    driver's Python. Whenever the script runs, it appends a line to the file `python-starts`, and then starts the
-    Python that runs the tests.
+    The worker's `python3` is a script in `folder`, which adds a line to the file `python-starts` whenever it runs.
 
     Args:
         folder: folder for the script, the logs and the files of the executors.
-        bare: if true, the worker's Python has only its standard library and PySpark (added by Spark), but neither
-            pyarrow nor kgtui.
+        bare: whether the worker's Python lacks pyarrow and kgtui.
 
     Attributes:
-        url: `spark://127.0.0.1:PORT`, the value for Spark's option `--master`.
+        url: `spark://127.0.0.1:PORT`.
     """
 
     def __init__(self, folder: Path, *, bare: bool = False) -> None:
@@ -99,7 +96,7 @@ class StandaloneCluster:
         self._processes.clear()
 
     def _start(self, main: str, *words: str, ready: str) -> re.Match[str]:
-        """Start a Spark daemon, and wait until its log matches the regular expression `ready`. Return the match.
+        """Start a Spark daemon, wait until its log matches the regular expression `ready`, and return the match.
 
         Args:
             main: class of the daemon, without the prefix `org.apache.spark.deploy.`.

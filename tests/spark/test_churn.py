@@ -1,7 +1,4 @@
-"""The gold table `churn` has rebalances per hour, computed from recordings and from `__consumer_offsets` records.
-
-Each row also says how long the group was in rebalances, and how many topic records waited during the rebalances.
-"""
+"""Gold `churn` has rebalances per hour, from recordings and from `__consumer_offsets`."""
 
 from __future__ import annotations
 
@@ -18,9 +15,7 @@ if TYPE_CHECKING:
 
 
 def record_members(tables: RecordedTables, group: str, present: str, before: str) -> None:
-    """Add rows to the table `members` for the latest poll, as the recorder does.
-
-    If the poll is a keyframe, all members are added; otherwise, only the members that joined or left.
+    """Add rows to table `members` for the latest poll: all members if it writes all rows; otherwise changes.
 
     Args:
         present: members at the latest poll. Each character is a member id.
@@ -34,7 +29,7 @@ def record_members(tables: RecordedTables, group: str, present: str, before: str
             tables.member(group, name, gone=True)
 
 
-def test_gold_table_churn_counts_rebalances_per_hour_from_polls_and_decoded_records(spark: SparkSession) -> None:
+def test_churn_counts_rebalances_from_polls_and_decoded_records(spark: SparkSession) -> None:
     tables = RecordedTables()
     states = {600: "Assigning", 900: "Reconciling", 1_200: "Stable", 3_300: "Reconciling", 3_900: "Stable"}
     members_at = {0: "ab", 900: "abc", 1_200: "bc", 1_800: "abc", 3_300: "bc"}

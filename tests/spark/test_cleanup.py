@@ -1,8 +1,4 @@
-"""The gold table `cleanup` lists unused groups, and families in which all groups are unused.
-
-A family contains all groups whose ids have the same prefix. The table is computed from polls in a recording, from
-decoded `__consumer_offsets` records, or from both.
-"""
+"""Gold `cleanup` lists unused groups, and families (ids with the same prefix) in which all groups are unused."""
 
 from __future__ import annotations
 
@@ -36,14 +32,12 @@ COLUMNS = (
 def silver_tables(
     spark: SparkSession, commits: list[tuple[Any, ...]], events: list[tuple[Any, ...]]
 ) -> tuple[DataFrame, DataFrame]:
-    """Return DataFrames of the tables `commits` and `group_events`. A row's `record_offset` is its index in the list.
-
-    All times are in days after `START`.
+    """Return DataFrames of silver `commits` and `group_events`. A row's `record_offset` is its index in the list.
 
     Args:
-        commits: tuples (group, committed offset, time). A tombstone has the committed offset None.
-        events: tuples (group, type, value of the column `about`, member id, number of members, whether the record is a
-            tombstone, time).
+        commits: tuples (group, committed offset, days after `START`). The offset of a tombstone is None.
+        events: tuples (group, type, `about`, member id, number of members, whether it is a tombstone, days after
+            `START`).
     """
 
     def place(number: int, day: float) -> dict[str, Any]:
@@ -117,10 +111,10 @@ def test_gold_table_cleanup_lists_unused_groups_and_families_of_unused_groups(sp
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_offsets_expire_a_week_after_the_last_commit_or_after_the_group_became_empty(spark: SparkSession) -> None:
-    """Polls do not show a commit of an offset that was already committed before.
+def test_offsets_expire_a_week_after_the_last_commit_or_member(spark: SparkSession) -> None:
+    """Polls do not show a commit of an unchanged offset.
 
-    If no commits were decoded from records, kgtui therefore assumes that a group committed until it became Empty.
+    Without decoded commits, kgtui therefore assumes that a group committed until it became Empty.
     """
     tables = RecordedTables()
     for day in (0.5, 1.0, 1.5, 3.5):
@@ -153,10 +147,7 @@ def test_offsets_expire_a_week_after_the_last_commit_or_after_the_group_became_e
 
 
 def test_the_cleanup_table_lists_unused_groups_that_only_decoded_records_show(spark: SparkSession) -> None:
-    """No polls were recorded, so all rows come from the decoded records of `__consumer_offsets`.
-
-    The table contains neither the group `gone`, which was deleted, nor the group `busy`, which has a member.
-    """
+    """There are no polls. Group `gone` was deleted, and group `busy` has a member, so neither is listed."""
     commits = [
         ("simple", 3, 0.0), ("left", 1, 0.0), ("left", 2, 1.0), ("busy", 1, 0.0), ("gone", 1, 0.0),
         ("gone", None, 2.0), ("empty", 5, 0.0),

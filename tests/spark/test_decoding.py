@@ -1,7 +1,4 @@
-"""Tests that Spark decodes records of `__consumer_offsets` with the same result as `kgtui.protocol`.
-
-The tests use records of all types and versions, and damaged records.
-"""
+"""Spark decodes records of all types and versions, and damaged records, like `kgtui.protocol`."""
 
 from __future__ import annotations
 
@@ -87,10 +84,7 @@ def code_generation(spark: SparkSession) -> Iterator[None]:
 
 
 def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
-    """Return `records` as rows of the bronze table `coordinator_records`.
-
-    The record with index `i` in `records` has offset `i`, and is in partition `i % 3` of `__consumer_offsets`.
-    """
+    """Return records as rows of the bronze table. Record `i` has offset `i`, and is in partition `i % 3`."""
     return spark.createDataFrame(
         [
             (NOON.date(), index % 3, index, NOON, as_bytearray(key), as_bytearray(value))
@@ -104,11 +98,11 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
     params=["java", pytest.param("java in two passes", marks=pytest.mark.full), "expressions and python"],
 )
 def decoder(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run the test once with each of the three ways in which Spark can decode records of `__consumer_offsets`.
+    """Run the test once with each way in which Spark can decode records of `__consumer_offsets`.
 
-    - `java`: The Java decoder decodes the commits of a batch, and keeps all other records in memory for a second step.
-    - `java in two passes`: The Java decoder keeps no records, so Spark reads the batch again for the second step.
-    - `expressions and python`: Spark expressions decode regular commits, and Python decodes all other records.
+    - `java`: the Java decoder decodes commits first, and keeps other records in memory
+    - `java in two passes`: the Java decoder keeps nothing, so Spark reads the records again
+    - `expressions and python`: Spark expressions decode regular commits, and Python the rest
     """
     assert has_decoder(spark)
     if request.param == "java in two passes":

@@ -82,12 +82,10 @@ def differences(incident: Incident, finding: Finding) -> list[str]:
 
 
 def forecast_of(finding: Finding, column: str) -> float | None:
-    """Return the time from the end of the history to the forecast event, in seconds; None if no event is forecast.
-
-    The forecast is in the first row of the finding's evidence. If records have been lost already, the result is 0.
+    """Return the forecast time in a finding, in seconds; 0 if records have been lost already; None without a forecast.
 
     Args:
-        column: `drain_seconds` (the group has caught up) or `loss_seconds` (records are lost).
+        column: `drain_seconds` (until caught up) or `loss_seconds` (until records are lost).
     """
     row = dict(zip(finding.evidence.columns, finding.evidence.rows[0], strict=True))
     if row.get("lost"):

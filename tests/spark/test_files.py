@@ -53,10 +53,9 @@ def test_overlapping_files_and_deleted_checkpoints_cause_no_duplicate_rows(lake:
 
 @pytest.mark.parametrize("later", [0, 86_400_000_000])
 def test_a_record_that_differs_from_the_stored_record_is_rejected(lake: SparkLake, tmp_path: Path, later: int) -> None:
-    """Two files have different records at the same offset.
+    """Two files have different records at the same offset, on the same day or on two days.
 
-    This happens if the files come from two clusters, or from a topic that was deleted and created again. The records of
-    the second file are from the same day or from the next day.
+    This happens if the topic was deleted and created again.
     """
     folder = tmp_path / "records"
     noon = 1_795_262_400_000_000

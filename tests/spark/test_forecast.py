@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 0, **values: Any) -> dict[str, Any]:
-    """Return a row of `lag` for partition 0 of `topic`, or for the whole group if `topic` is None.
+    """Return a row of gold `lag` for partition 0 of `topic`, or for the whole group.
 
     Args:
-        minute: minute of the row, counted from `START`.
-        steady: value of the column `steady_since`, in seconds after `START`.
+        minute: minutes after `START`.
+        steady: value of column `steady_since`, in seconds after `START`.
         values: values of other columns.
     """
     start = at(60 * minute)
@@ -33,8 +33,7 @@ def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 
 def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: SparkSession) -> None:
     rows = []
     for minute in range(60):
-        # Add rows for the whole group (None) and for topic `t`. The recording has a gap at minute 30. After the gap,
-        # the lag of group `drains` falls by 5 records per second.
+        # The recording has a gap at minute 30. Afterwards, the lag of group `drains` falls by 5 records per second.
         for topic in (None, "t"):
             rows.append(lag_row("drains", minute, topic, lag=60_000 - 300 * minute if minute >= 30 else 7,
                                 steady=1_800 if minute >= 30 else 0))  # fmt: skip
@@ -50,10 +49,8 @@ def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: Sp
                    "time_lag_at_least": True}  # fmt: skip
         rows.append(lag_row("stuck", minute, "t", **stuck))
         rows.append(lag_row("stuck", minute, lag=100_000 + 600 * minute, lost=0))
-        # Group `slow` has the values of `stuck`, but reads 300 records per minute. The time until the group loses
-        # records is estimated twice: from the retention time, and from the log start offset. The shorter estimate is
-        # used. For topic `k`, this is the estimate from the retention time; for topic `l`, the estimate from the log
-        # start offset.
+        # Group `slow` is like `stuck`, but reads 300 records per minute. Its loss of records is estimated from the
+        # retention time for topic `k`, and from the log start offset for topic `l`.
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
         # The time lag of group `later` grows by 0.11 s per second. It would reach the retention time (75 min) only

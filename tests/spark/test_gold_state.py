@@ -47,12 +47,12 @@ def assert_equals_a_complete_run(lake: SparkLake, tables: Iterable[Table] = gold
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(1, 12))
-def test_incremental_gold_tables_with_random_commits_equal_those_of_a_complete_run(
+def test_incremental_runs_equal_a_complete_run_for_random_commits(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
-    """The batches contain late commits, tombstones, gaps, groups that disappear for a while, and a recreated topic.
+    """The commits begin before, after or with the polls, depending on `seed`.
 
-    Depending on `seed`, the commits begin before the polls, after the polls, or at the same time as the polls.
+    There are also late commits, tombstones, gaps, groups that disappear for a while, and a recreated topic.
     """
     random, cluster = Random(seed), Cluster(seed)
     lake = new_lake(spark, tmp_path / "lake")
@@ -84,13 +84,12 @@ def test_incremental_gold_tables_with_random_commits_equal_those_of_a_complete_r
 
 
 @pytest.mark.full
-def test_a_commit_whose_record_is_written_after_the_last_poll_of_an_hour_is_not_lost(
+def test_a_commit_that_is_written_after_the_hour_is_not_lost(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A commit was made before the last poll of an hour, but its record was written only after this poll.
+    """A commit is made before the last poll of an hour, but its record is written only afterwards.
 
-    The record is decoded only after a run of the pipeline has stored the state at this poll. Only `HEALTH_TABLES` are
-    computed.
+    The pipeline decodes it only after it has stored the state of this hour.
     """
     cluster, lake = Cluster(1), new_lake(spark, tmp_path / "lake")
     compute_only(HEALTH_TABLES, lake, monkeypatch)
@@ -120,10 +119,7 @@ def test_a_commit_whose_record_is_written_after_the_last_poll_of_an_hour_is_not_
 def test_incremental_gold_tables_of_four_days_equal_those_of_a_complete_run(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """The recording has no gap. Each record is read within eight hours.
-
-    Groups commit every four hours, so that the health status is computed from commits of more than a day.
-    """
+    """Groups commit every four hours, so that the status is computed from commits of more than a day."""
     cluster, random = Cluster(1), Random(1)
     lake = new_lake(spark, tmp_path / "lake")
     recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, random, cluster)
@@ -161,11 +157,10 @@ class Interrupted(Exception):
 def test_gold_tables_are_correct_after_an_interrupted_run_and_new_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: Table, tables: tuple[Table, ...]
 ) -> None:
-    """The pipeline runs four times. The second run is interrupted after it has written the gold table `last`.
+    """The second of four runs is interrupted after it has written the gold table `last`.
 
-    Before each of the first three runs, new polls are recorded, and new commits are written to silver `commits`. Some
-    commits are written one run late. Before the fourth run, the tables with the stored states are deleted, so that this
-    run computes all rows again. Each gold table in `tables` must have the same rows after the third and the fourth run.
+    New polls and commits arrive before the first three runs, some of them one run late. The last run computes all rows
+    again, because the stored states are deleted. It must not change the rows of `tables`.
     """
     random, cluster = Random(1), Cluster(1)
     lake = new_lake(spark, tmp_path / "lake")

@@ -1,6 +1,6 @@
-"""Spark computes the status in the gold table `health` like `kgtui.model`, which the terminal UI uses.
+"""Spark computes the status in gold `health` like `kgtui.model`, which the terminal UI uses.
 
-Most tests compare both results for random commit windows, random recordings, or random rows of silver `commits`.
+Most tests compare both results for random data.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def random_history(random: Random, times: list[float], share: bool) -> Partition
     """Return the history of a random consumer that may stop, fall behind or rewind. Some log end offsets are unknown.
 
     Args:
-        times: times of the polls, in seconds after `START`.
+        times: polls, in seconds after `START`.
         share: whether the consumer belongs to a share group.
     """
     reads, end, position = [], random.randrange(50), random.randrange(20)
@@ -118,11 +118,10 @@ def random_history(random: Random, times: list[float], share: bool) -> Partition
 
 
 def record(histories: list[PartitionHistory], polls: list[tuple[float, bool, str | None]]) -> RecordedTables:
-    """Write histories to recorded tables as the recorder does: all rows at a keyframe; otherwise, only changed rows.
+    """Write histories to recorded tables, as the recorder does.
 
     Args:
-        polls: tuples of a poll's time in seconds after `START`, whether the poll is a keyframe, and the reason for the
-            gap before the poll; None if there is no gap.
+        polls: tuples (seconds after `START`, whether all rows are written, reason for the gap before it or None).
     """
     tables = RecordedTables()
     before: dict[int, PartitionLag] = {}
@@ -198,12 +197,12 @@ class Consumer:
         self.ring.log_end(self.ends[-1])
 
     def commit(self, seconds: float, number: int, *, tombstone: bool) -> None:
-        """Commit the current offset.
+        """Commit the current offset, or write a tombstone.
 
         Args:
-            seconds: time of the commit, in seconds after `START`.
+            seconds: seconds after `START`.
             number: id of the partition.
-            tombstone: if true, do not commit, but write a tombstone, which deletes the committed offset.
+            tombstone: whether to write a tombstone, which deletes the committed offset.
         """
         time, offset = at(seconds), None if tombstone else self.offset
         row = {"record_offset": len(self.commits), "record_time": time, "commit_time": None if tombstone else time}
@@ -219,8 +218,8 @@ class Consumer:
 def test_spark_and_the_model_compute_the_same_status_for_random_silver_commits(spark: SparkSession) -> None:
     random, tables, options = Random(4), RecordedTables(), Options()
     consumers = [Consumer() for _ in range(120)]
-    # One tuple per consumer: the maximum number of records that are written between two polls, the maximum number of
-    # records that the consumer reads before a commit, and the number of the poll at which the consumer stops.
+    # Per consumer: maximum records written between two polls, maximum records read before a commit, and the number of
+    # the poll at which it stops.
     habits = [(random.choice([0, 3, 20]), random.choice([0, 1, 9]), random.randrange(2, 60)) for _ in consumers]
     for poll in range(31):
         tables.poll(poll * 10, keyframe=poll == 18)

@@ -100,10 +100,7 @@ def test_gold_tables_of_random_batches_equal_the_tables_of_one_complete_run(
 
 
 def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
-    """Return a dict: number of a time span → paths of the files with the rows of this span.
-
-    The length of a span is defined in `Table.file_span`. Assert that each file has rows of only one span.
-    """
+    """Return a dict: number of a time span (see `Table.file_span`) → its files. Assert that no file has two spans."""
     assert table.file_span is not None
     column, seconds = table.file_span
     found: dict[int, set[str]] = {}
@@ -159,13 +156,10 @@ class RandomCommits:
         self._late: list[tuple[int, int]] = []
 
     def write(self, start: int, end: int) -> None:
-        """Write the rows of a time span, and the rows that the previous call held back.
-
-        In 40 % of the calls, the rows of the time span are held back until the next call.
+        """Write the rows of a time span, and rows that were held back. In 40 % of the calls, hold the new rows back.
 
         Args:
-            start: start of the time span, in milliseconds since the epoch.
-            end: end of the time span, in milliseconds since the epoch.
+            start, end: limits of the time span, in milliseconds since the epoch.
         """
         spans, self._late = [*self._late, (start, end)], []
         if self._random.random() < 0.4:

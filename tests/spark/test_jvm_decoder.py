@@ -97,10 +97,7 @@ def unusual() -> list[Record]:
 
 
 def check_equal(spark: SparkSession, records: list[Record]) -> set[str]:
-    """Assert that Java decodes all records like Python. Return the names of the structs that records were decoded into.
-
-    The message of a failed assertion shows the record's key and value in hexadecimal.
-    """
+    """Assert that Java decodes all records like Python. Return the names of the structs that they were decoded into."""
     rows = bronze_rows(spark, records).transform(decode_in_jvm).collect()
     assert sorted(row.record_offset for row in rows) == list(range(len(records)))
     for row in rows:

@@ -116,7 +116,7 @@ def test_spark_reads_the_same_offsets_topic_records_as_a_consumer(newest_live: L
 
 
 def check_silver_tables(lake: SparkLake, records: dict[tuple[int, int], TopicRecord]) -> set[RecordType]:
-    """Assert that each record is in `commits` or `group_events` with the right values, and that `quarantine` is empty.
+    """Assert that each record is in `commits` or `group_events` with the right values, and none in `quarantine`.
 
     Returns:
         Types of the records that are not tombstones.

@@ -1,7 +1,4 @@
-"""If runs are killed and started again, the lake has the same tables as after a complete run.
-
-The tests use Spark with and without Spark Connect, and a cluster whose executors are killed.
-"""
+"""Runs that are killed and started again give the same tables as a complete run."""
 
 from __future__ import annotations
 

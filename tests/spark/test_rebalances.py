@@ -40,20 +40,19 @@ class GroupLog:
         self._common["type"] = group_type
 
     def add(self, second: int, about: str, **values: Any) -> None:
-        """Add the row of a record that was written `second` seconds after `START`.
+        """Add a record that was written `second` seconds after `START`.
 
         Args:
-            about: what the record describes, as in the column `about`.
+            about: what the record describes, as in column `about`.
             values: values of other columns. A tombstone has `tombstone=True`.
         """
         place = {"record_offset": 10 * len(self.rows), "record_time": at(second)}
         self.rows.append(self._common | {"about": about, "tombstone": False} | place | values)
 
     def add_generation(self, second: int, epoch: int, assignment: dict[str, list[str]]) -> None:
-        """Add the record that the coordinator of a classic group writes after a rebalance.
+        """Add the record of a rebalance in a classic group, `second` seconds after `START`.
 
         Args:
-            second: time of the record, in seconds after `START`.
             epoch: number of the new generation.
             assignment: member id → partitions.
         """
@@ -72,7 +71,7 @@ class GroupLog:
         """Add a record with the target assignment or the current assignment of one member.
 
         Args:
-            second: time of the record, in seconds after `START`.
+            second: seconds after `START`.
             about: `target_member` or `current`.
             epoch: member epoch; None for a target assignment.
         """
@@ -126,7 +125,7 @@ def rebalance(group: str, group_type: str, offset: int, epoch: int, *values: Any
     return place | {"epoch": epoch} | dict(zip(names, values, strict=True))
 
 
-def test_silver_table_rebalances_has_times_a_cause_and_the_number_of_moved_partitions(spark: SparkSession) -> None:
+def test_rebalances_have_times_a_cause_and_moved_partitions(spark: SparkSession) -> None:
     rows = [
         rebalance("payments", "classic", 0, 1, at(9), at(10), "joined", 1, 0, 1, 0),
         rebalance("payments", "classic", 10, 2, at(19), at(20), "joined", 1, 0, 2, 1),
@@ -174,7 +173,7 @@ def random_log(random: Random, group: str) -> GroupLog:
     return log
 
 
-def test_rebalances_computed_from_needed_events_equal_rebalances_from_all_events(spark: SparkSession) -> None:
+def test_needed_events_give_the_same_rebalances_as_all_events(spark: SparkSession) -> None:
     """`needed_events` returns the stored events that are needed to compute the rebalances of new events."""
     random = Random(18)
     rows: list[dict[str, Any]] = []
@@ -219,7 +218,7 @@ def test_rebalances_computed_from_needed_events_equal_rebalances_from_all_events
     }
 
 
-def test_the_creation_of_a_group_is_unknown_if_compaction_may_have_removed_records(spark: SparkSession) -> None:
+def test_the_creation_of_a_compacted_group_is_unknown(spark: SparkSession) -> None:
     old = GroupLog("late", "classic")
     old.add_generation(10, 41, {"a": ["t-0"]})
     created_twice = classic_group()

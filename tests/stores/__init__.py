@@ -1,4 +1,4 @@
-"""Tests of lakes (folders of Delta tables) in object stores, and a local S3 server for these tests.
+"""Tests of lakes in object stores, and a local S3 server for these tests.
 
 | module | contents |
 |---|---|

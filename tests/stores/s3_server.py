@@ -1,13 +1,13 @@
 """An S3 server in memory, which listens on the loopback interface: `python -m tests.stores.s3_server`.
 
-The program prints its port, and exits when its standard input is closed. It runs moto's S3 server, and can simulate
-faults: a request `PUT /-/NAME` switches on the fault with this name, and `DELETE /-/` switches off all faults.
+It prints its port, and exits when its standard input is closed. `PUT /-/NAME` switches on a fault, and `DELETE /-/`
+switches off all faults.
 
 | fault | effect |
 |---|---|
-| `refuse-writes` | requests that write are answered with 403 AccessDenied |
-| `stop-answering` | no request is answered until the faults are switched off |
-| `ignore-conditions` | the conditions of conditional writes are ignored |
+| `refuse-writes` | writes are answered with 403 AccessDenied |
+| `stop-answering` | no request is answered |
+| `ignore-conditions` | conditions of conditional writes are ignored |
 | `reject-conditions` | conditional writes are answered with 501 NotImplemented |
 """
 

@@ -27,7 +27,7 @@ def write_config(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> No
     parser._storage_options.cache_clear()
 
 
-def test_storage_options_in_the_configuration_apply_unless_environment_variables_set_them(
+def test_environment_variables_override_storage_options_in_the_configuration(
     bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     builder = RecordingBuilder(bucket.uri())

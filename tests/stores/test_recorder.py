@@ -127,10 +127,7 @@ def test_the_recorder_keeps_its_lock_if_the_response_to_a_renewal_is_lost(bucket
 
 @pytest.mark.parametrize("fault", ["ignore-conditions", "reject-conditions"])
 def test_the_lock_is_not_enforced_by_a_store_without_conditional_writes(bucket: Bucket, fault: str) -> None:
-    """The store ignores or rejects the condition that the lock file must not exist yet.
-
-    The recorder writes the lock file nevertheless. A second recorder that reads the file is refused.
-    """
+    """The store ignores or rejects conditions. A second recorder that reads the lock file is still refused."""
     bucket.switch_on(fault)
     lock, second = recorder_lock(lock_path(bucket)), recorder_lock(lock_path(bucket))
     lock.take()

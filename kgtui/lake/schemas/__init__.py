@@ -2,12 +2,12 @@
 
 | module | contents |
 |---|---|
-| `recorded` | the tables that the recorder writes |
+| `recorded` | tables that the recorder writes |
 | `bronze_silver` | raw and decoded records of `__consumer_offsets` |
-| `gold` | the tables that the pipeline computes |
-| `gold_forecasts` | the gold tables `forecast` and `baseline` |
-| `gold_columns` | columns that several gold tables have |
-| `definition` | the classes `Table` and `Column`, of which schemas consist |
+| `gold` | tables that the pipeline computes |
+| `gold_forecasts` | gold tables `forecast` and `baseline` |
+| `gold_columns` | columns of several gold tables |
+| `definition` | classes `Table` and `Column` |
 
 This package imports only the standard library, because Spark executors import it too.
 """

@@ -1,8 +1,7 @@
 """Schemas of the bronze table (raw records of `__consumer_offsets`) and of the silver tables (decoded records).
 
-Except in table `rebalances`, each row is one record. Its key consists of `record_partition` and `record_offset`, so
-that no record is stored twice. All records of a group are in one partition of `__consumer_offsets`, in the order of
-`record_offset`.
+Except in table `rebalances`, each row is one record. `record_partition` and `record_offset` are its key. All records of
+a group are in one partition.
 """
 
 from __future__ import annotations
@@ -61,8 +60,8 @@ GROUP_EVENTS = table(
     Column(
         "about",
         "string",
-        "object that the record describes: group, member, target (metadata of the group's target assignment), "
-        "target_member (target assignment of a member), current (current assignment of a member) or other",
+        "what the record describes: group, member, target (target assignment of the group), target_member (target "
+        "assignment of a member), current (current assignment of a member) or other",
         nullable=False,
     ),
     Column("tombstone", "boolean", "whether the record deletes the object that it describes", nullable=False),
@@ -120,9 +119,8 @@ GROUP_EVENTS = table(
     Column(
         "assignment",
         "string",
-        "assignment as a JSON object: member id -> sorted array of names such as topic-0 (classic groups), "
-        "subtopology-0 (streams groups) or topic id-0 (other groups), where 0 is the partition; null if the record has "
-        "no assignment, or if the assignment cannot be decoded",
+        "JSON object: member id -> sorted array of partitions, such as topic-0 (classic groups), subtopology-0 "
+        "(streams groups) or topic id-0 (other groups); null without an assignment, or if it cannot be decoded",
     ),
     Column("detail", "string", "value of the record as JSON, as Kafka prints it; null in a tombstone"),
 )
@@ -160,8 +158,8 @@ REBALANCES = table(
     Column(
         "cause",
         "string",
-        "cause of the rebalance: joined (members joined), left (members left), joined and left, subscription (a member "
-        "changed its subscription) or topics (the subscribed topics or their partitions changed); null if unknown",
+        "joined (members joined), left (members left), joined and left, subscription (a member changed its "
+        "subscription) or topics (the subscribed topics or their partitions changed); null if unknown",
     ),
     Column("joined", "int", "number of members that joined in the rebalance; null if unknown"),
     Column("left", "int", "number of members that left in the rebalance; null if unknown"),

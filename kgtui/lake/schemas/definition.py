@@ -27,8 +27,10 @@ Type = Literal["long", "int", "double", "string", "binary", "boolean", "date", "
 Layer = Literal["recorded", "bronze", "silver", "gold"]
 """Folder of a table in a lake.
 
-`recorded` has polls, `bronze` raw and `silver` decoded records of `__consumer_offsets`. `gold` is computed from
-`recorded` and `silver`.
+- `recorded`: polls of the cluster
+- `bronze`: raw records of `__consumer_offsets`
+- `silver`: decoded records
+- `gold`: computed from `recorded` and `silver`
 """
 
 
@@ -61,9 +63,8 @@ class Table:
         about: what one row describes.
         key: columns that identify the object of a row.
         partition: column by which the table is partitioned; None for small tables.
-        file_span: pair (column with the times of the rows, length of a time span in seconds). All rows of a file belong
-            to the same time span. The first span of a day begins at midnight UTC. None if a file may contain all rows
-            of a day.
+        file_span: pair (time column, seconds). `("minute", 3600)` means that each file has rows of only one hour. None
+            means one day.
     """
 
     name: str

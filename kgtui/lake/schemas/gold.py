@@ -1,8 +1,7 @@
-"""Schemas of the gold tables. Each run of the pipeline replaces all rows from the time of the oldest new data onwards.
+"""Schemas of the gold tables, which the pipeline computes.
 
-Column `source` names the layers of the lake (`recorded`, `silver` or both) from which a row was computed. The data that
-were used cover the time from `covered_from` to `covered_to`. Values that cannot be computed are null, for example rates
-when there is a gap between two polls. Rows whose `topic` and `partition` are null describe the whole group.
+Column `source` names the layers from which a row was computed. The data cover the time from `covered_from` to
+`covered_to`. Values that cannot be computed are null. Rows without `topic` and `partition` describe the whole group.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from kgtui.lake.schemas.gold_forecasts import BASELINE, FORECAST, FORECAST_STATE
 _HOUR = 3_600
 """Maximum time span of the rows in one file of a large table, in seconds.
 
-It is short, because an update that replaces only the newest rows must also copy all older rows of the same files.
+It is short, because replacing the newest rows of a file also copies its older rows.
 """
 
 LAG = table(
@@ -81,8 +80,8 @@ LAG = table(
     Column(
         "kind",
         "string",
-        "what the group has in the partition: `commit` (a committed offset), `share` (a share-partition start offset) "
-        "or `owned` (neither, but a member owns the partition); null in rows about the whole group",
+        "`commit` (committed offset), `share` (share-partition start offset) or `owned` (no offset, but a member owns "
+        "the partition); null in rows about the whole group",
     ),
     Column(
         "error",
@@ -133,8 +132,8 @@ HEALTH = table(
     Column(
         "status",
         "string",
-        "status of the partition (OK, WARN, STOP, STALL or REWIND) or, in rows about the whole group, status of the "
-        "group (OK, WARN or ERR; null if its offsets were not read)",
+        "OK, WARN, STOP, STALL or REWIND for a partition; OK, WARN or ERR for the whole group, null if its offsets "
+        "were not read",
     ),
     Column(
         "worst",
@@ -155,8 +154,7 @@ HEALTH = table(
     Column(
         "ended_since",
         "timestamp",
-        "start of the problem that ended in this window, if the status of the group was bad in the previous window and "
-        "is OK in this window; otherwise null, and null in rows about a partition",
+        "start of the problem that ended in this window; null if no problem ended, and in rows about a partition",
     ),
     Column(
         "lag",
@@ -169,8 +167,8 @@ HEALTH = table(
     Column(
         "complete",
         "double",
-        "for a partition, number of its known commits (see `basis`) divided by the number that Burrow's rules need, "
-        "at most 1; in rows about the whole group, fraction of its partitions that have the value 1",
+        "for a partition, number of known commits (see `basis`) divided by the number that Burrow's rules need, at "
+        "most 1; for the whole group, fraction of partitions with the value 1",
     ),
     Column(
         "commits",
@@ -246,24 +244,22 @@ CHURN = table(
     Column(
         "per_hour",
         "double",
-        "rebalances per hour: the larger of two numbers. The first is the number of recorded rebalances, divided by "
-        "the recorded part of the hour. The second is the number of rebalances in this hour that were decoded from "
-        "records of __consumer_offsets",
+        "rebalances per hour: recorded rebalances divided by the recorded part of the hour, or the number decoded from "
+        "__consumer_offsets if it is larger",
     ),
     Column(
         "flapping",
         "boolean",
-        "whether the group is flapping, which means that it rebalances again and again: true if `rebalances` is at "
-        "least 3 and `per_hour` is at least 6. If less than half of the hour was recorded, `rebalances` must also be "
-        "at least 6",
+        "whether the group rebalances again and again: `rebalances` is at least 3 (at least 6 if less than half of the "
+        "hour was recorded), and `per_hour` is at least 6",
         nullable=False,
     ),
     Column("last_rebalance", "timestamp", "time of the last rebalance in the hour; null if there was none"),
     Column(
         "burst_since",
         "timestamp",
-        "time of the first rebalance of the burst to which `last_rebalance` belongs. A burst lasts until there is no "
-        "rebalance for 30 minutes, so it may have begun in an earlier hour. Null if there was no rebalance in the hour",
+        "time of the first rebalance of the last burst, perhaps in an earlier hour. A burst ends when there is no "
+        "rebalance for 30 minutes. Null if the hour has no rebalance",
     ),
     *covered(
         "time covered by polls in this hour or, if the hour was not recorded, time from the first to the last decoded "
@@ -275,8 +271,7 @@ CHURN = table(
 CLEANUP = table(
     "gold",
     "cleanup",
-    "a group that is unused at the end of a day, or a family (the groups whose ids begin with the same prefix, such as "
-    "`team-007.`) in which all groups are unused at the end of a day",
+    "an unused group at the end of a day, or a family of unused groups (ids with the same prefix, such as `team-007.`)",
     ("kind", "name"),
     DAY,
     Column(
@@ -317,20 +312,20 @@ CLEANUP = table(
     Column(
         "empty_since",
         "timestamp",
-        "time since which, according to the data, the group has had no members, perhaps longer; "
-        "in rows about a family, the latest known value of its groups; null if unknown",
+        "the group has had no members since this time, or even longer; in rows about a family, the latest known value "
+        "of its groups; null if unknown",
     ),
     Column(
         "expires_at",
         "timestamp",
-        "latest time at which brokers will delete the offsets of the group; in rows about a family, the latest known "
-        "value of its groups; null if the offsets may never expire",
+        "latest time at which brokers will delete the group's offsets; in rows about a family, the latest known value; "
+        "null if the offsets may never expire",
     ),
     Column(
         "offsets_may_be_hidden",
         "boolean",
-        "true if brokers may have left out offsets of the group, or of a group of the family, because the user of the "
-        "recorder has the permission DESCRIBE only on some topics; the group may then be in use; null if unknown",
+        "true if offsets may be missing, because the recorder's user may see only some topics, so that the group may "
+        "be in use; null if unknown",
     ),
     *covered("time covered by the data about the group"),
 )
@@ -358,7 +353,7 @@ GOLD = (LAG, HEALTH, CHURN, CLEANUP, FORECAST, BASELINE)
 GOLD_STATE = (HEALTH_STATE, FORECAST_STATE)
 """Tables of the layer `gold` that only the pipeline reads.
 
-They contain intermediate results, so that an update of the gold tables reads only few of the earlier rows.
+They contain intermediate results, so that an update reads only few of the earlier rows.
 """
 
 __all__ = [

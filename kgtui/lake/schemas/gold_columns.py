@@ -14,14 +14,14 @@ PARTITION_INDEX = Column("partition", "int", "index of the partition in its topi
 LEAD = Column(
     "lead",
     "long",
-    "number of records from the log start offset to the group's offset in the partition; in rows about the whole "
-    "group, the smallest value of its partitions; null if unknown",
+    "number of records from the log start offset to the group's offset; for the whole group, the smallest value of its "
+    "partitions; null if unknown",
 )
 LOST = Column(
     "lost",
     "long",
-    "number of records of the partition that retention deleted before the group read them; in rows about the whole "
-    "group, the sum over its partitions; null if unknown",
+    "number of records that retention deleted before the group read them; for the whole group, the sum over its "
+    "partitions; null if unknown",
 )
 
 
@@ -29,8 +29,7 @@ def covered(covered_time: str, *, nullable: bool = False) -> tuple[Column, ...]:
     """Return columns `source`, `covered_from` and `covered_to`.
 
     Args:
-        covered_time: name of the time from `covered_from` to `covered_to`. The descriptions of these columns are `start
-            of the {covered_time}` and `end of the {covered_time}`.
+        covered_time: completes the descriptions `start of the …` and `end of the …`.
     """
     layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
     return (
@@ -43,7 +42,6 @@ def covered(covered_time: str, *, nullable: bool = False) -> tuple[Column, ...]:
 HIDDEN = Column(
     "offsets_may_be_hidden",
     "boolean",
-    "true if brokers may have left out offsets of the group, because the user of the recorder has the permission "
-    "DESCRIBE only on some topics; the group may then have more lag and newer commits; null if unknown, and in rows "
-    "about a partition",
+    "true if offsets may be missing, because the recorder's user may see only some topics, so that the group may have "
+    "more lag and newer commits; null if unknown, and in rows about a partition",
 )

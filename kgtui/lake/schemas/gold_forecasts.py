@@ -31,14 +31,14 @@ FORECAST = table(
     Column(
         "drain_seconds",
         "double",
-        "time in seconds until the group will have caught up, computed from the trend of its time lag or, if that "
-        "trend is unknown, from the trend of its lag; null if this trend does not fall or is unknown",
+        "seconds until the group will have caught up, from the trend of its time lag or, if that is unknown, of its "
+        "lag; null if the trend does not fall or is unknown",
     ),
     Column(
         "drain_min_seconds",
         "double",
-        "lower end of a range around `drain_seconds`, in seconds. The range is computed from twice the standard error "
-        "of the trend. It also contains the time that follows from the trend of the lag. Null if drain_seconds is null",
+        "lower end of the range around `drain_seconds`, in seconds: two standard errors of the trend, extended to the "
+        "time that follows from the trend of the lag; null if drain_seconds is null",
     ),
     Column(
         "drain_max_seconds",
@@ -55,9 +55,8 @@ FORECAST = table(
     Column(
         "loss_seconds",
         "double",
-        "time in seconds until retention deletes unread records; in rows about the whole group, the smallest value of "
-        "its partitions whose at_risk is true; null if no deletion is expected within the time for which the topic "
-        "keeps records",
+        "seconds until retention deletes unread records; for the whole group, the smallest value of its partitions at "
+        "risk; null if no deletion is expected within the topic's retention time",
     ),
     Column(
         "loss_at",
@@ -81,10 +80,9 @@ FORECAST = table(
     Column(
         "behind_since",
         "timestamp",
-        "when the current backlog (the unread records) of the group began, according to the ages of its oldest unread "
-        "record in the last 24 hours. Null if this record is less than a minute old, or if the row forecasts neither a "
-        "catch-up, nor a growing lag, nor a loss of records. Also null in rows about a partition, and, because the "
-        "computation is slow, in rows before the last two hours of a day",
+        "when the current backlog (unread records) of the group began, within the last 24 hours. Null without a "
+        "forecast, if the oldest unread record is less than a minute old, in rows about a partition, and before the "
+        "last two hours of a day (slow to compute)",
     ),
     Column(
         "behind_since_at_least",
@@ -151,8 +149,8 @@ BASELINE = table(
     Column(
         "basis",
         "string",
-        "with which earlier hours this hour is compared: `hour of week` (same hour of the week, in earlier weeks) or, "
-        "if too few weeks have data, `hour of day` (same hour, on earlier days); null if too few days have data",
+        "`hour of week` (compared with the same hour of earlier weeks), or with too few weeks `hour of day` (same hour "
+        "of earlier days); null if too few days have data",
     ),
     Column("hours", "int", "number of earlier hours with which this hour is compared", nullable=False),
     *covered("time from the first to the last minute with values in this hour"),

@@ -1,15 +1,15 @@
 """Schemas of the recorded tables, which contain the changes between polls.
 
-Each row has three columns that say when it was written:
+Each row says when it was written:
 
-- `day`: UTC day of the poll, by which tables are partitioned.
-- `poll`: time of the poll in milliseconds since the epoch.
-- `keyframe`: time of the newest poll up to `poll` that wrote the complete state.
+- `day`: UTC day of the poll
+- `poll`: time of the poll in milliseconds since the epoch
+- `keyframe`: time of the last poll up to `poll` that wrote all rows
 
-To get the state at a poll, take the rows that have the same `keyframe` as this poll, and whose `poll` is not later. Of
-these rows, keep only the newest one for each key. Then remove rows whose `gone` is true.
+The state at a poll consists of the newest row of each key with the same `keyframe`, up to this `poll`. Rows whose
+`gone` is true are left out.
 
-Ignore rows whose `poll` is not in table `polls`. They come from an interrupted flush, because `polls` is written last.
+Ignore rows whose `poll` is not in table `polls`. They come from an interrupted write, because `polls` is written last.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ GROUPS = _table(
     Column(
         "offsets_may_be_hidden",
         "boolean",
-        "true if brokers may have left out offsets of the group, because the user of the recorder has the permission "
-        "DESCRIBE only on some topics; null if this is not known, and in rows of an older kgtui",
+        "true if offsets may be missing, because the recorder's user may see only some topics; null if unknown, and in "
+        "rows of an older kgtui",
     ),
 )
 
@@ -171,8 +171,8 @@ FAULTS = _table(
     Column(
         "scope",
         "string",
-        "what could not be read: cluster (the cluster as a whole), broker (the list of groups of a broker), describe "
-        "(descriptions of groups), offsets (offsets of groups) or logs (log start and log end offsets)",
+        "what could not be read: cluster, broker (groups of a broker), describe (descriptions of groups), offsets "
+        "(offsets of groups) or logs (log start and log end offsets)",
         nullable=False,
     ),
     Column("broker", "int", "node id of the broker; null if the fault does not concern one broker"),

@@ -1,14 +1,14 @@
-"""Jobs that read, transform and write tables. There is one module per layer of the lake: `bronze`, `silver` and `gold`.
+"""Jobs that read, transform and write tables: one module per layer of the lake.
 
-The bronze and silver jobs are streaming queries, which either stop when they have processed all existing data, or keep
-running. The gold job recomputes the rows whose inputs have changed.
+Bronze and silver are streaming queries. They process all existing data once, or keep running. Gold recomputes the rows
+whose inputs have changed.
 
 | module | contents |
 |---|---|
 | `bronze` | copies records of `__consumer_offsets` to table `coordinator_records` |
-| `silver` | decodes bronze rows into `commits`, `group_events` and `quarantine`, and derives `rebalances` |
-| `gold` | recomputes the gold rows whose inputs changed; `BUILDERS` lists the gold tables |
-| `gold_inputs` | the tables that the gold job reads, and the time from which it recomputes each gold table |
+| `silver` | decodes them into `commits`, `group_events` and `quarantine`, and derives `rebalances` |
+| `gold` | recomputes gold rows; `BUILDERS` lists the gold tables |
+| `gold_inputs` | inputs of the gold job, and the time from which each table is recomputed |
 | `run` | runs all jobs in order, once or continuously |
-| `streaming` | starts, awaits and stops Spark's streaming queries for bronze and silver |
+| `streaming` | starts, awaits and stops streaming queries |
 """

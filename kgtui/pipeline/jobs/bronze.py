@@ -34,8 +34,8 @@ _TOPIC, _FILES = "kafka-", "files-"
 def coordinator_records(records: DataFrame) -> DataFrame:
     """Convert Kafka records to rows of the bronze table. The column `day` is the UTC day of the record's timestamp.
 
-    Timestamps before 1970, such as Kafka's -1 for a missing timestamp, are replaced by 1 January 1970. Timestamps after
-    the year 9999 are replaced by 30 December 9999, because Python and many readers of Delta tables reject later years.
+    Timestamps before 1970, such as Kafka's -1 for none, become 1 January 1970. Later years than 9999 are cut, because
+    many readers of Delta tables reject them.
     """
     in_range = F.least(F.greatest("timestamp", F.lit(_FIRST)), F.lit(_LAST))
     rows = records.select(*COLUMNS).withColumn("timestamp", in_range)
@@ -43,22 +43,19 @@ def coordinator_records(records: DataFrame) -> DataFrame:
 
 
 def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None) -> StreamingQuery:
-    """Start the streaming query that appends the topic's records to the bronze table.
-
-    Each record is appended exactly once, because the Delta log stores the number of the query's last batch. If Spark
-    repeats a batch after a failure, Delta Lake ignores the repetition.
+    """Start the streaming query that appends each of the topic's records exactly once to the bronze table.
 
     Args:
-        interval: seconds between two batches; None stops the query once it has read everything that exists now.
+        interval: seconds between two batches; None stops after reading everything that exists now.
     """
     name = lake.query_name(COORDINATOR_RECORDS, _LAYER, _TOPIC)
     rows = records.transform(coordinator_records)
     if name.endswith(MAY_REPEAT) or len(lake.checkpoint_names(_LAYER)) > 1:
         return _start_deduplicating(lake, rows, name, interval)
+    # If Spark repeats a batch after a failure, Delta Lake ignores it, because its log has the number of the last batch.
     writer = rows.writeStream.format("delta").outputMode("append").option("path", lake.uri(COORDINATOR_RECORDS))
     if interval is not None:
-        # With this option, Delta Lake writes one file per batch instead of one file per Spark partition. Only
-        # continuous queries need the option, because only their batches are so small that the files would be small.
+        # Write one file per batch instead of one file per Spark partition. The batches of continuous queries are small.
         writer = writer.option("optimizeWrite", "true")
     return start_query(writer, lake.checkpoint(_LAYER, name), interval)
 
@@ -70,13 +67,11 @@ def has_read_topic(lake: SparkLake) -> bool:
 
 
 def ingest_files(lake: SparkLake, records: DataFrame, folder: str, *, interval: float | None) -> StreamingQuery:
-    """Start the streaming query that copies records from files to the bronze table.
-
-    Records that the table already contains are skipped.
+    """Start the streaming query that copies records from files to the bronze table. Known records are skipped.
 
     Args:
-        folder: path of the folder of files. A hash of this path is part of the query's name.
-        interval: seconds between two batches; None stops the query once it has read everything that exists now.
+        folder: path of the folder of files. The query's name depends on it.
+        interval: seconds between two batches; None stops after reading everything that exists now.
     """
     prefix = f"{_FILES}{hashlib.sha256(folder.encode()).hexdigest()[:12]}-"
     name = lake.query_name(COORDINATOR_RECORDS, _LAYER, prefix)
@@ -91,11 +86,8 @@ def _start_deduplicating(lake: SparkLake, rows: DataFrame, name: str, interval: 
 def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
     """Add the rows of a batch to the bronze table, except rows that the table already contains.
 
-    If the table has no records in the offset ranges of the batch, all rows are appended. Otherwise, the rows are merged
-    by partition and offset, which is slower.
-
     Raises:
-        SourceError: a record of the batch differs from the record in the table with the same partition and offset.
+        SourceError: the table has a different record with the same partition and offset.
     """
     lake = SparkLake(batch.sparkSession, path)
     ranges = _offset_ranges(batch)
@@ -105,16 +97,15 @@ def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> N
     known = _rows_in(lake, ranges)
     if all(offsets.copies == 1 for offsets in ranges) and known.isEmpty():
         lake.append(COORDINATOR_RECORDS, batch, app=f"kgtui-{query_name}", batch_id=batch_id)
-    else:
+    else:  # merging is slower
         _check_same_records(batch.unionByName(known))
         lake.merge(COORDINATOR_RECORDS, batch.dropDuplicates([*COORDINATOR_RECORDS.key]), days=days)
 
 
 def _offset_ranges(batch: DataFrame) -> list[Row]:
-    """Return one row per partition of the batch.
+    """Return one row per partition: `first` and `last` offset, `days` of the records, and `copies`.
 
-    The columns are `first` (lowest offset), `last` (highest offset), `days` (distinct days of the records) and `copies`
-    (maximum number of records with the same offset; 1 if the batch contains no duplicates).
+    `copies` is the maximum number of records with the same offset; 1 without duplicates.
     """
     each = batch.groupBy("partition", "offset").agg(F.count(F.lit(1)).alias("copies"), F.max("day").alias("day"))
     return each.groupBy("partition").agg(
@@ -129,7 +120,7 @@ def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
     """Return the rows of the bronze table, on any day, whose offsets are in the given ranges.
 
     Args:
-        ranges: one row per partition, with the lowest offset `first` and the highest offset `last`.
+        ranges: rows with `partition`, `first` and `last` offset.
     """
     in_range = [
         (F.col("partition") == offsets.partition) & F.col("offset").between(offsets.first, offsets.last)
@@ -139,9 +130,9 @@ def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
 
 
 def _check_same_records(rows: DataFrame) -> None:
-    """Check that all rows with the same partition and offset have the same key and value. Raises `SourceError`.
+    """Check that rows with the same partition and offset have the same key and value. Raises `SourceError`.
 
-    Kafka never replaces the record at an offset. Therefore, rows with different keys or values come from two topics.
+    Kafka never replaces the record at an offset, so different rows come from two topics.
     """
     record = F.struct("day", F.xxhash64("key", "value"), F.length("key"), F.length("value"))
     different = rows.groupBy("partition", "offset").agg(F.count_distinct(record).alias("records")).where("records > 1")

@@ -1,7 +1,7 @@
-"""The gold job: recompute all gold rows from the time of the earliest new row in recorded or silver tables onwards.
+"""The gold job: recompute all gold rows from the time of the earliest new input row onwards.
 
-To add a gold table, define it and add it to `GOLD` in `kgtui/lake/schemas/gold.py`, write its transform in
-`transforms`, and add the function that computes its rows to `BUILDERS`.
+To add a gold table, add it to `GOLD` in `kgtui/lake/schemas/gold.py`, write its transform in `transforms`, and add a
+function to `BUILDERS`.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def _lag(inputs: GoldInputs) -> DataFrame:
 
 def _health(inputs: GoldInputs) -> DataFrame:
     since, (keyframe, at_before, _) = inputs.since_slot(HEALTH), inputs.health_start
-    # `health` needs the rows of the time slot before `since`, which show the problems that have already begun. These
-    # rows were computed for `at_before`, the last poll of that slot.
+    # The rows of the time slot before `since` show the problems that have already begun. They were computed for
+    # `at_before`, the last poll of that slot.
     before = inputs.rows(HEALTH, DAY_BEFORE).filter(~is_since("window_start", since))
     return health(
         inputs.timeline,
@@ -92,8 +92,8 @@ def _health_state(inputs: GoldInputs) -> DataFrame:
 def _churn(inputs: GoldInputs) -> DataFrame:
     since = inputs.since_slot(CHURN)
     recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions, since=since)
-    # `churn` needs the rows of the hour before `since`, to find the beginning of bursts of rebalances. Earlier rows are
-    # not needed: if a burst began even earlier and is not over yet, it has a rebalance in the hour before `since` too.
+    # The rows of the hour before `since` show when bursts of rebalances began. A burst that is not over yet has a
+    # rebalance in this hour.
     in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR * 1000)
     return churn(
         inputs.timeline,
@@ -171,8 +171,7 @@ def gold(
     """Recompute the rows of all gold tables from `since` onwards. A second call with the same inputs changes nothing.
 
     Args:
-        since: time in milliseconds since the epoch. Later rows depend on earlier rows, so all later rows are
-            recomputed.
+        since: milliseconds since the epoch. All later rows are recomputed, because they depend on earlier ones.
         on_progress: called with a message for the user before each table is computed.
     """
     inputs = GoldInputs(lake, since, options)
@@ -202,11 +201,10 @@ def _write(inputs: GoldInputs, table: Table, on_progress: Callable[[str], None] 
 
 
 def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: int) -> DataFrame:
-    """Distribute and sort the rows of a gold table from `since` onwards, so that each task writes one file per day.
+    """Distribute and sort the rows of a gold table, so that a query about one group reads few files.
 
-    On one day, all rows of a group are written into the same file, so that a query about one group reads few files. If
-    the table has a `file_span`, there is one such file for each time span of this length instead of one for the day.
-    The next run, which replaces only the newest rows, then copies few other rows.
+    Each task writes one file per day, or per time span if the table has a `file_span`. The next run
+    replaces only the newest rows, and copies few others.
     """
     if table.file_span is not None:
         column, seconds = table.file_span

@@ -46,13 +46,11 @@ class GoldOptions:
     """Settings for computing the gold tables.
 
     Attributes:
-        window: length of the time windows of gold `health`, in seconds. For each window, the health of each group is
-            computed once.
-        offsets_retention: the brokers' `offsets.retention.minutes`, converted to seconds.
-        topics: topic → its retention time in seconds. Topics whose retention is unknown or unlimited are left out.
-        look_back: for table `cleanup`, the number of days before the first recomputed day in which the last activity of
-            a group is searched.
-        last: last day (UTC) whose rows of the source tables are used. Rows of later days are ignored.
+        window: length of the time windows of gold `health`, in seconds.
+        offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
+        topics: topic → retention in seconds; not for unknown or unlimited retention.
+        look_back: days before the first recomputed day in which `cleanup` searches the last activity of a group.
+        last: last UTC day whose rows are used.
     """
 
     window: int = WINDOW_SECONDS
@@ -67,10 +65,9 @@ class Slots:
     """The time slots of a gold table.
 
     Attributes:
-        column: name of the column with the beginning of the slot to which a row belongs.
+        column: column with the beginning of the slot.
         seconds: length of a slot in seconds. The first slot of a day begins at midnight UTC.
-        before: number of seconds. A new row of a source table can also change the gold rows of the same day that are up
-            to this much earlier than the new row.
+        before: how many seconds before a new input row gold rows can change.
     """
 
     column: str
@@ -84,8 +81,8 @@ SLOTS = {
     HEALTH_STATE: Slots("at", WINDOW_SECONDS),
     CHURN: Slots("hour", HOUR),
     CLEANUP: Slots("day", 24 * HOUR),
-    # Some columns of gold `forecast` have values only in the last two hours of a day. When data of a new hour arrive,
-    # the hour two hours before the new one is recomputed too, so that it loses these values.
+    # Some columns of gold `forecast` have values only in the last two hours of a day. When a new hour begins, an older
+    # hour loses these values.
     FORECAST: Slots("hour", HOUR, before=HOUR),
     FORECAST_STATE: Slots("hour", HOUR),
     BASELINE: Slots("hour", HOUR),
@@ -95,9 +92,7 @@ SLOTS = {
 class GoldInputs:
     """Tables from which the gold tables are computed. Each table is read when it is first used.
 
-    The tables contain rows from one day before the first recomputed day onwards, because gold rows also depend on
-    earlier source rows. Tables that are kept in memory contain only rows from `first_keyframe` onwards. Rows of days
-    after `options.last` are left out.
+    They begin one day before the first recomputed day, because gold rows also depend on earlier rows.
 
     Args:
         since: time from which the gold tables are recomputed, in milliseconds since the epoch.
@@ -110,9 +105,9 @@ class GoldInputs:
         self._rows: dict[tuple[Table, timedelta], DataFrame] = {}
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
-        """Return the rows of a table, beginning with the day that is `before` earlier than the first recomputed day.
+        """Return the rows of a table from `before` the first recomputed day on.
 
-        A second call with the same arguments returns the same rows, although the table may have been written since.
+        A second call returns the same rows, even if the table has been written since.
         """
         key = table, before
         if key not in self._rows:
@@ -125,10 +120,7 @@ class GoldInputs:
 
     @cached_property
     def timeline(self) -> DataFrame:
-        """One row per poll, with its keyframe and the gaps around it (see `poll_timeline`).
-
-        The rows are checkpointed, because nearly every gold table is computed from them.
-        """
+        """One row per poll, with its keyframe and the gaps around it (see `poll_timeline`)."""
         return poll_timeline(self.rows(POLLS, DAY_BEFORE), self._steady_since()).localCheckpoint()
 
     @property
@@ -138,10 +130,9 @@ class GoldInputs:
 
     @cached_property
     def first_keyframe(self) -> int:
-        """The keyframe of the last poll before the first recomputed hour, in milliseconds since the epoch.
+        """Time of the last poll with all rows before the first recomputed hour, in milliseconds since the epoch.
 
-        A keyframe is a poll that wrote the complete state of the cluster. Rows from this keyframe onwards therefore
-        suffice to know the state at the beginning of the hour.
+        Rows from this poll on suffice to know the state at the beginning of the hour.
         """
         return first_keyframe(self.timeline, self.since_slot(CHURN))
 
@@ -172,9 +163,9 @@ class GoldInputs:
 
     @cached_property
     def newest(self) -> tuple[int, int]:
-        """Pair: time of the newest poll in milliseconds since the epoch, and largest number of groups listed by a poll.
+        """Pair: time of the newest poll in milliseconds since the epoch, and largest number of groups in a poll.
 
-        Only polls from the first recomputed day onwards count. Without such polls, both numbers are 0.
+        Only polls from the first recomputed day on count. Without polls, both are 0.
         """
         polls = self.rows(POLLS).agg(F.max("poll").alias("poll"), F.max("groups").alias("groups"))
         row = polls.collect()[0]
@@ -192,8 +183,7 @@ class GoldInputs:
     def has_complete_hour(self) -> bool:
         """Whether a recomputed hour is complete, because polls of a later hour exist.
 
-        If no recomputed hour is complete, the tables in `GOLD_STATE` get no new rows, because they have rows only for
-        complete hours.
+        The tables in `GOLD_STATE` have rows only for complete hours.
         """
         hour = HOUR * 1000
         return self.newest[0] // hour > self.since_slot(HEALTH) // hour
@@ -206,14 +196,11 @@ class GoldInputs:
 
     @cached_property
     def health_start(self) -> tuple[int, int, int]:
-        """Three times from which different sources of gold `health` are needed, in milliseconds since the epoch.
+        """Three times from which inputs of gold `health` are needed, in milliseconds since the epoch; 0 if unknown.
 
-        - time of the first keyframe in `health_times`, from which recorded tables are needed
-        - time of the last poll of the slot before the first slot in `health_times`, from which earlier rows of gold
-          `health` are needed
-        - time of the first poll whose log end offsets are needed for a commit window
-
-        A time is 0 if there is no such poll.
+        - for recorded tables: the first poll with all rows in `health_times`
+        - for earlier rows of gold `health`: the last poll before `health_times`
+        - for log end offsets: the first poll of a commit window
         """
         first = self.health_times.agg(
             F.min("keyframe").alias("keyframe"),
@@ -228,10 +215,7 @@ class GoldInputs:
 
     @cached_property
     def health_windows(self) -> DataFrame:
-        """Result of `commit_windows`: the newest commits of each partition at the end of each time slot.
-
-        Gold `health` is computed from them, and gold `health_state` from their column `saved`.
-        """
+        """The newest commits of each partition at the end of each time slot (see `commit_windows`)."""
         return commit_windows(
             self.timeline, self.partitions, self.health_times, commits=self.commits, carried=self._carried()
         )
@@ -246,14 +230,12 @@ class GoldInputs:
     def _steady_since(self) -> int | None:
         """Return when the series of polls without a gap began to which the first poll in `timeline` belongs.
 
-        If the series began before the first day of `timeline`, the time of its first poll is the value of
-        `steady_since` in rows of gold `lag` on that day.
-
         Returns:
-            Milliseconds since the epoch; None if the series begins with a poll in `timeline`
+            Milliseconds since the epoch; None if it begins in `timeline`
         """
         if not self.lake.exists(LAG):
             return None
+        # If the series began before `timeline`, gold `lag` has its beginning.
         day = self.first - DAY_BEFORE
         rows = self.lake.read(LAG).filter((F.col("day") == F.lit(day)) & ~is_since("steady_since", day_start(day)))
         row = rows.select(F.unix_millis("steady_since").alias("at")).first()
@@ -262,13 +244,13 @@ class GoldInputs:
     def _carried(self) -> Carried | None:
         """Return the newest state in gold `health_state` from which `health` can be updated; None if there is none.
 
-        With a state, the polls and commits before the state need not be read. The poll of the state must be before the
-        first recomputed time window, and not after the first poll whose log end offsets are needed for a commit window.
+        Older polls and commits need not be read again.
         """
         _, _, first = self.health_start
         if not first or not self.lake.exists(HEALTH_STATE):
             return None
         states = self.rows(HEALTH_STATE, DAY_BEFORE)
+        # The state must be older than the first recomputed time window and the first needed log end offsets.
         earlier = states.filter(~is_since("at", min(first + 1, self.since_slot(HEALTH))))
         at = earlier.agg(F.unix_millis(F.max("at")).alias("at")).collect()[0]["at"]
         return None if at is None else read_state(states, at)

@@ -35,15 +35,13 @@ _AWAIT_SECONDS = 1
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Sources of records for the bronze table. Without a source, the pipeline processes only data already in the lake.
+    """Sources of records for the bronze table. Without a source, only data already in the lake are processed.
 
     Attributes:
         topic: `__consumer_offsets` of a cluster; None to read no topic.
         records: folder of Parquet files with records; None to read no files.
-        since: records of the topic before this time, in seconds since the epoch, are skipped. `since` has an effect
-            only when the topic is read for the first time.
-        max_files: maximum number of files per batch, both when `records` is read and when the bronze table is decoded;
-            None for no limit.
+        since: skip earlier records when the topic is read for the first time, in seconds since the epoch.
+        max_files: maximum number of files per batch; None for no limit.
     """
 
     topic: OffsetsTopic | None = None
@@ -100,8 +98,8 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     """Check that the first read of the topic has read all of its partitions. Raises `SourceError`.
 
     Args:
-        progress: Spark's progress report of the query's newest batch; None if the query had no batch.
-        rows: number of records that were read; None if it is unknown.
+        progress: Spark's report of the newest batch; None if there was no batch.
+        rows: number of records that were read; None if unknown.
     """
     if sources.topic is None:
         return
@@ -115,10 +113,10 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
 
 
 def end_offsets(progress: Any) -> dict[int, int] | None:
-    """Return a dict: partition → next offset that the Kafka source will read; None if the report contains no offsets.
+    """Return a dict: partition → next offset that the Kafka source will read; None if the report has no offsets.
 
     Args:
-        progress: Spark's progress report of the newest batch; None if there was no batch.
+        progress: Spark's report of the newest batch; None if there was no batch.
     """
     reported = progress["sources"][0]["endOffset"] if progress else None
     if not reported or reported == "null":

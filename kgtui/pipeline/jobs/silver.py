@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 def decode_commits(records: DataFrame) -> DataFrame:
     """Decode the offset commits among bronze rows into rows of silver `commits`.
 
-    Damaged commits are left out. If Spark has no decoder in the JVM, commits that only Python can decode are left out
-    too.
+    Damaged commits are left out. Without the decoder in the JVM, unusual commits are left out too.
     """
     if has_decoder(records.sparkSession):
         return rows_for(decode_in_jvm(records.transform(commit_records)), COMMITS)
@@ -62,8 +61,8 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
     """Start the streaming query that decodes all rows of the bronze table that have not been decoded yet.
 
     Args:
-        interval: seconds between two batches; None stops the query once it has decoded everything that exists now.
-        max_files: maximum number of bronze files per batch; None to limit a batch to 512 MB of files instead.
+        interval: seconds between two batches; None stops after decoding everything that exists now.
+        max_files: maximum number of bronze files per batch; None for a limit of 512 MB instead.
     """
     limit = {"maxBytesPerTrigger": _BATCH_SIZE} if max_files is None else {"maxFilesPerTrigger": str(max_files)}
     # `kgtui lake prune` deletes whole days from the bronze table. Without `ignoreDeletes`, Spark would then fail the
@@ -75,15 +74,10 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
 
 
 def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
-    """Decode one batch into the silver tables. A second call for the same batch changes nothing.
-
-    Normally, the rows are appended together with the query's name and the batch's number, so that Delta Lake ignores a
-    batch that it has already written. If the query's checkpoint was lost, the query starts again from the first record
-    with a new name, and Delta Lake cannot know which batches it has written before. The rows are then merged by key,
-    which creates no duplicates.
-    """
+    """Decode one batch into the silver tables. A second call for the same batch changes nothing."""
     lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{query_name}"
     if query_name.endswith(MAY_REPEAT):
+        # The checkpoint was lost, so the batches may already be in the tables. Merging creates no duplicates.
         _merge(lake, COMMITS, batch.transform(decode_commits), days_of(batch))
         others = batch.transform(decode_non_commits).unionByName(batch.transform(decode_unusual_commits))
         _write_decoded(lake, others, _merge)
@@ -91,9 +85,8 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     kept = KeptRecords.of(batch.sparkSession)
     commits = batch.transform(decode_commits if kept is None else kept.decode_commits)
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
-    # `remaining` is the number of records of the batch that are not decoded yet. It is None if an earlier attempt has
-    # already appended `commits`, because Delta Lake then does not report how many rows that attempt appended.
-    # `batch.count()` is cheap, because Spark reads the number from file metadata.
+    # `remaining` is the number of records that are not decoded yet. It is unknown if an earlier attempt has already
+    # appended `commits`. `batch.count()` is cheap, because Spark reads the number from file metadata.
     remaining = None if written is None else batch.count() - written
     others_kept = None if kept is None else kept.take(remaining)
     if remaining != 0:
@@ -133,7 +126,7 @@ def _write_decoded(lake: SparkLake, decoded: DataFrame, write_rows: WriteRows) -
 def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_rows: WriteRows) -> None:
     """Write new group events, and recompute the rebalances of their groups.
 
-    A rebalance can have begun in an earlier batch. Therefore, the stored events that belong to it are read again.
+    Stored events are read again, because a rebalance can have begun in an earlier batch.
     """
     stored = lake.read(GROUP_EVENTS)
     starts = rebalance_starts(stored, events).persist()
@@ -159,16 +152,12 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
 
 
 def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, days: list[date]) -> None:
-    """Write new and changed rebalances of some groups into the table `rebalances`, and delete obsolete rebalances.
-
-    A stored rebalance is obsolete if it has become part of a different rebalance because of new events. The earliest
-    start of all changed rebalances is stored in the Delta log. There, the gold job finds the time from which it must
-    recompute its tables.
+    """Write new and changed rebalances, and delete those that new events have merged into a different rebalance.
 
     Args:
-        computed: all rebalances of each group from its record offset `since` on, as rows of `rebalances`.
-        starts: one row per group, with the record offset `since` from which its rebalances can have changed.
-        days: days of the stored events from which `computed` was computed. Obsolete rebalances can begin on these days.
+        computed: all rebalances of each group from its record offset `since` on.
+        starts: one row per group, with the record offset `since`.
+        days: days of the stored events from which `computed` was computed.
     """
     computed = computed.select(*REBALANCES.names).persist()
     first_day = computed.agg(F.min("day").alias("day")).collect()[0].day

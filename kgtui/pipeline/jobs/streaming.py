@@ -32,8 +32,8 @@ def start_query(writer: DataStreamWriter, checkpoint: LakePath, interval: float 
 
     Args:
         writer: the query without its name, checkpoint and trigger.
-        checkpoint: folder of the query's checkpoint. The name of the query is derived from this path.
-        interval: seconds between two batches; None stops the query once it has read everything that exists now.
+        checkpoint: folder of the query's checkpoint, which also names the query.
+        interval: seconds between two batches; None stops after reading everything that exists now.
     """
     writer = writer.queryName(f"kgtui-{checkpoint.parent.name}-{checkpoint.name}")
     writer = writer.option("checkpointLocation", spark_uri(checkpoint))
@@ -49,10 +49,10 @@ def start_query(writer: DataStreamWriter, checkpoint: LakePath, interval: float 
 
 
 def await_end(query: StreamingQuery, on_progress: Callable[[int], None]) -> int:
-    """Wait until a query has stopped, and return the number of rows that it has read according to Spark's reports.
+    """Wait until a query has stopped, and return the number of rows that it has read.
 
     Args:
-        on_progress: called every second with the number of batches that are finished.
+        on_progress: called every second with the number of finished batches.
     """
     rows: dict[int, int] = {}  # batch id → number of rows that the batch has read
     try:
@@ -78,10 +78,8 @@ def stop(*queries: StreamingQuery) -> None:
 
 
 def _rows_read(progress: Any) -> int:
-    """Return the number of rows that a batch has read from all its sources.
-
-    The numbers of the sources are added up, because PySpark sets the total in the progress report to null.
-    """
+    """Return the number of rows that a batch has read from all its sources."""
+    # Add up the sources, because PySpark sets the total to null.
     return sum(source["numInputRows"] or 0 for source in progress["sources"])
 
 

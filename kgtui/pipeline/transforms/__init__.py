@@ -2,19 +2,19 @@
 
 | module | contents |
 |---|---|
-| `offset_commits` | decodes regular offset commits (nearly all records) with Spark expressions only |
-| `record_decoding` | decodes all other records with Python; defines the columns of decoded records |
+| `offset_commits` | decodes nearly all offset commits with Spark expressions |
+| `record_decoding` | decodes all other records with Python |
 | `group_events` | silver `group_events`: one row per record that is not an offset commit |
-| `rebalances` | silver `rebalances`, from the records that each rebalance leaves |
+| `rebalances` | silver `rebalances` |
 | `recorded_state` | state of groups and partitions at any poll of a recording |
-| `lag` | gold `lag`: lag, rates and time lag of partitions and groups per minute |
-| `observed_windows` | the newest commits in each partition, as observed by polls |
-| `commit_windows` | the newest commits in each partition, from polls or silver `commits`; input for `health` |
-| `health_state` | gold `health_state`: state with which `health` is updated without reading old polls and commits |
-| `health` | gold `health`: status of groups and partitions by Burrow's rules, every five minutes |
-| `problem_times` | when problems in gold `health` and backlogs began and ended |
+| `lag` | gold `lag`: lag, rates and time lag per minute |
+| `observed_windows` | newest commits in each partition, as observed by polls |
+| `commit_windows` | newest commits in each partition, from polls or silver `commits` |
+| `health_state` | gold `health_state`: saved state from which `health` is updated |
+| `health` | gold `health`: status by Burrow's rules, every five minutes |
+| `problem_times` | when problems and backlogs began and ended |
 | `churn` | gold `churn`: rebalances per group and hour |
 | `forecast` | gold `forecast`: when groups catch up or lose records |
-| `baseline` | gold `baseline`: lag and rates compared with earlier weeks or days |
+| `baseline` | gold `baseline`: comparison with earlier weeks or days |
 | `cleanup` | gold `cleanup`: unused groups and group families |
 """

@@ -1,7 +1,6 @@
-"""Gold `baseline`: for each group, compare lag and rates of each hour with the same hour in earlier weeks or days.
+"""Gold `baseline`: compare lag and rates of each hour with the same hour in earlier weeks or days.
 
-The normal value of an hour is the median of the earlier hours with which it is compared. The spread is the median
-absolute deviation (MAD) of these earlier hours.
+The normal value is the median of these earlier hours. Their spread is the median absolute deviation (MAD).
 """
 
 from __future__ import annotations
@@ -36,10 +35,9 @@ _MONDAY = 4 * 24
 _SIGMA_PER_MAD = 1.4826
 """Factor that converts a median absolute deviation (MAD) to a standard deviation, for a normal distribution."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
-"""Dict: column of gold `lag` that is compared → minimum standard deviation, in records or records/s.
+"""Compared columns of gold `lag` → minimum standard deviation, in records or records/s.
 
-If the standard deviation of the earlier hours is smaller, it is replaced with this minimum. Otherwise, any change of a
-small number would look large.
+With a smaller one, any change of a small number would look large.
 """
 _LEAST_RELATIVE_DEVIATION = 0.05
 """Second minimum of the standard deviation, as a fraction of the normal value. The larger minimum is used."""
@@ -50,9 +48,8 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | No
 
     Args:
         lag: gold `lag`.
-        before: stored rows of `baseline` for hours before `since`, with which the new hours are compared; None to
-            compare hours only with other hours of `lag`.
-        since: beginning of the first hour to return, in milliseconds since the epoch; None to return all hours.
+        before: stored rows of `baseline` for hours before `since`; None if there are none.
+        since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
     """
     rows = lag if since is None else lag.filter(is_since("minute", since))
     current = rows.transform(_hourly_medians)
@@ -80,10 +77,9 @@ def _hourly_medians(lag: DataFrame) -> DataFrame:
 
 
 def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
-    """Add two array columns to the rows of hours. Their elements are the lag and rates of the group in earlier hours.
+    """Add the group's lag and rates in earlier hours, as arrays `weeks` and `days`.
 
-    `weeks` contains the same hour of the week in the last `WEEKS` weeks. `days` contains the same hour of the day on
-    the last `DAYS` days.
+    `weeks` has the same hour of the week in the last `WEEKS` weeks. `days` has the same hour on the last `DAYS` days.
     """
     then = past.select(
         F.col("group").alias("then_group"),
@@ -104,11 +100,9 @@ def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
 
 
 def _with_deviations(rows: DataFrame) -> DataFrame:
-    """Add the columns that compare an hour with earlier hours.
+    """Add `basis` (earlier weeks or days), `hours` (number of earlier hours), and three columns for each of `_SERIES`.
 
-    These are `basis` (with which earlier hours the hour is compared), `hours` (number of these earlier hours), and
-    three columns for each key of `_SERIES`. For `lag`, the three columns are `lag_normal` (median), `lag_spread` (MAD)
-    and `lag_deviation` (robust z-score).
+    Example: `lag_normal` (median), `lag_spread` (MAD) and `lag_deviation` (robust z-score).
     """
     weeks, days = F.size("weeks") >= FEWEST, F.size("days") >= FEWEST
     rows = rows.withColumns({

@@ -1,6 +1,6 @@
 """Gold `churn`: how often and how long each group rebalanced in each hour.
 
-The sources are the changes in a recording, and the rebalances that are decoded from `__consumer_offsets`.
+The data come from a recording, and from rebalances decoded from `__consumer_offsets`.
 """
 
 from __future__ import annotations
@@ -43,10 +43,9 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""Time that polls must cover in an hour, in seconds, so that the rate of rebalances `per_hour` is considered reliable.
+"""If polls cover less of an hour, in seconds, the rate `per_hour` is not reliable.
 
-If polls cover less time, `per_hour` is extrapolated from too short a time. A group then counts as `flapping` only if
-the number of its rebalances is high, too.
+In this case, a group is `flapping` only if it has many rebalances, too.
 """
 
 _BURST_PAUSE = 1_800_000
@@ -64,16 +63,13 @@ def churn(
 ) -> DataFrame:
     """Compute the gold table `churn`.
 
-    Changes are counted in polls and in decoded records of `__consumer_offsets`. The larger of the two counts is used.
+    Changes are counted in polls and in decoded records. The larger of the two counts is used.
 
     Args:
-        timeline: one row per poll (see `poll_timeline`).
-        recorded: recorded counts per group and hour (see `recorded_churn`).
-        rebalances: silver `rebalances`.
-        lag: gold `lag`.
-        before: stored rows of `churn` for hours before `since`, which show whether a burst of rebalances began in one
-            of these hours; None if there are none.
-        since: beginning of the first hour to return, in milliseconds since the epoch; None to return all hours.
+        timeline: result of `poll_timeline`.
+        recorded: result of `recorded_churn`.
+        before: stored rows for hours before `since`, in which bursts may have begun; None if there are none.
+        since: first hour to return, in milliseconds since the epoch; None for all hours.
     """
     names = (*_COUNTS, "times")
     if before is not None and since is not None:
@@ -110,14 +106,13 @@ def _decoded_churn(rebalances: DataFrame) -> DataFrame:
 
 
 def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add the times of the first and last rebalance of each hour, and `burst_since`, in milliseconds.
+    """Add the first and last rebalance of each hour, and the beginning of the last burst, in milliseconds.
 
-    A burst is a series of rebalances with at most `_BURST_PAUSE` between two of them. `burst_since` is the time of the
-    first rebalance of the burst to which the hour's last rebalance belongs.
+    A burst is a series of rebalances with pauses of at most `_BURST_PAUSE`. It may have begun in an earlier hour.
 
     Args:
-        rows: one row per group and hour, with the times of its rebalances in the ordered array `times`.
-        before: rows of `churn` for earlier hours; None if there are none.
+        rows: one row per group and hour, with the ordered array `times` of its rebalances.
+        before: rows of `churn` for earlier hours.
     """
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("last"), nothing.alias("first"))
@@ -154,17 +149,15 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
 def _with_rate(rows: DataFrame) -> DataFrame:
     """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
 
-    - `per_hour`: number of rebalances per hour. It is the larger of two numbers: the recorded rebalances, extrapolated
-      to a whole hour, and the decoded rebalances.
-    - `records_held_up`: number of records that were written while the group rebalanced
-    - `source`: whether a recording, decoded records, or both have data about the group in this hour
-    - `flapping`: whether there are at least `RebalanceRate.FLAPPING_LEAST` rebalances, and `per_hour` is at least
-      `RebalanceRate.FLAPPING`. If polls cover less than half of the hour, the number of rebalances itself must be at
-      least `RebalanceRate.FLAPPING`.
+    - `per_hour`: recorded rebalances, extrapolated to a whole hour, or decoded rebalances if there are more
+    - `records_held_up`: number of records written during rebalances
+    - `source`: whether recordings, decoded records or both have data for this hour
+    - `flapping`: whether `rebalances` and `per_hour` reach the limits in `RebalanceRate`
     """
     recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
     recorded_rate = recorded * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0))
     often = (F.col("rebalances") >= RebalanceRate.FLAPPING_LEAST) & (F.col("per_hour") >= RebalanceRate.FLAPPING)
+    # An extrapolation from less than half of the hour is not reliable, so the number itself must be high.
     often &= (F.col("rebalances") >= RebalanceRate.FLAPPING) | (F.col("covered_seconds") >= _LEAST_COVERED)
     return rows.withColumns({
         "rebalances": F.coalesce("rebalances", F.lit(0)),
@@ -193,18 +186,14 @@ def recorded_churn(
 ) -> DataFrame:
     """Count the changes to each group that polls recorded, per hour. Hours without any change have no row.
 
-    Changes during a gap between polls are not counted, because their number is unknown.
+    Changes during a gap between polls are not counted.
 
     Args:
         timeline: result of `poll_timeline`.
-        groups, members, partitions: the recorded tables with these names.
-        since: time in milliseconds since the epoch. The counts of hours before `since` can be too small, because not
-            all earlier rows are read. None to read all rows.
+        since: milliseconds since the epoch; counts of earlier hours can be too small. None to read all rows.
 
     Returns:
-        DataFrame with the columns group, hour (ms), rebalances, state_changes, epoch_steps (sum of all increases of the
-            group epoch), members_joined, members_left, partitions_moved, rebalancing_seconds, and `times`: the polls
-            (ms) that found a rebalance
+        DataFrame with group, hour (ms), the counts, rebalancing_seconds, and `times`: polls (ms) with a rebalance
     """
     owners = partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner")
     if since is not None:
@@ -227,8 +216,8 @@ def recorded_churn(
         F.coalesce(sum_of_doubles(F.col("seconds")), F.lit(0.0)).alias("rebalancing_seconds"),
         F.collect_set(F.when(rebalanced, F.col("at"))).alias("times"),
     )
-    # Rebalances are counted in three ways: changes to a rebalancing state, increases of the group epoch, and polls with
-    # new or missing members. Each way can miss rebalances, so the largest of the three counts is used.
+    # Rebalances are counted in three ways: states of rebalancing, increases of the group epoch, and polls with new or
+    # missing members. Each way can miss some, so the largest count is used.
     return sums.select(
         "group",
         "hour",
@@ -244,10 +233,9 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return the rows from a keyframe (a poll that wrote the complete state) onwards, and some older rows.
+    """Return the rows from a keyframe (a poll with all rows) on, and older rows of partitions without an owner in it.
 
-    Older rows are included for each partition that has no owner in the keyframe, but an owner in a later poll. They
-    show the previous owner of the partition, with which the next owner is compared.
+    The older rows show the previous owners of these partitions.
     """
     recent = owners.filter(F.col("keyframe") >= keyframe)
     unowned = recent.filter((F.col("poll") == keyframe) & F.col("owner").isNull()).select(*PARTITION_KEY)
@@ -260,10 +248,7 @@ def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
 
 
 def _covered_hours(timeline: DataFrame) -> DataFrame:
-    """Return one row per hour that contains polls, with the time that the polls cover.
-
-    The columns are hour (in ms), covered_seconds (without the gaps between polls), covered_from and covered_to.
-    """
+    """Return one row per hour with polls: hour (ms), covered_seconds (without gaps), covered_from and covered_to."""
     spans = timeline.select(F.coalesce("previous", "poll").alias("from"), F.col("poll").alias("to"))
     return spans.transform(_split_by_hour).groupBy("hour").agg(
         F.sum("seconds").alias("covered_seconds"),
@@ -275,9 +260,9 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
 def _group_changes(rows: DataFrame) -> DataFrame:
     """Compare each row of table `groups` with the group's previous row, unless there is a gap between the two polls.
 
-    Return one row per comparison, with the columns group, hour (which contains the poll of the compared row), `at`
-    (time of this poll), `changes` (1 if the state changed), `entered` (1 if a rebalance began), `steps` (increase of
-    the group epoch) and `has_epoch` (whether the group has an epoch).
+    Returns:
+        DataFrame with group, hour, `at` (time of the poll), `changes` (1 if the state changed), `entered` (1 if a
+            rebalance began), `steps` (increase of the group epoch) and `has_epoch`
     """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
     state, epoch = F.lag("state").over(order), F.lag("group_epoch").over(order)
@@ -295,10 +280,9 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
 
 def _member_changes(rows: DataFrame) -> DataFrame:
-    """Return one row for each group and poll that found new members, or found that members are missing.
+    """Return one row for each group and poll with new or missing members: group, hour, `at`, `joined` and `left`.
 
-    The columns are group, hour, `at` (time of the poll), `joined` and `left` (numbers of members), and `shuffles`. The
-    value of `shuffles` is always 1, so that a sum over the rows is the number of these polls.
+    `shuffles` is always 1, so that a sum over the rows is their number.
     """
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
@@ -322,9 +306,9 @@ def _member_changes(rows: DataFrame) -> DataFrame:
 
 
 def _owner_changes(rows: DataFrame) -> DataFrame:
-    """Return one row for each time that a partition got a different owner, with the columns group, hour and `moved`.
+    """Return one row for each time that a partition got a different owner: group, hour and `moved`.
 
-    The value of `moved` is always 1, so that a sum over the rows is the number of changes.
+    `moved` is always 1, so that a sum over the rows is their number.
     """
     order = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("poll")
     before = F.last("owner", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
@@ -334,10 +318,9 @@ def _owner_changes(rows: DataFrame) -> DataFrame:
 
 
 def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
-    """Return the time that each group spent rebalancing in each hour, in rows of group, hour and `seconds`.
+    """Return how long each group was rebalancing in each hour: group, hour and `seconds`.
 
-    If a row of table `groups` has a rebalancing state, this state is assumed to last until the group's next row or, if
-    a gap between polls begins earlier, until the last poll before the gap.
+    A state lasts until the group's next row, but not beyond a gap between polls.
     """
     later = F.lead("poll").over(Window.partitionBy("group", "keyframe").orderBy("poll"))
     spans = rows.select("group", "state", "gone", F.col("poll").alias("from"), F.least(later, "lasts").alias("to"))
@@ -353,7 +336,7 @@ def _follows_a_poll() -> Column:
 def _split_by_hour(spans: DataFrame) -> DataFrame:
     """Split each time span (`from` to `to`) at full hours, into one row per part.
 
-    The new columns are `hour`, `begin` and `finish` (in milliseconds), and `seconds` (from `begin` to `finish`).
+    The new columns are `hour`, `begin`, `finish` (ms) and `seconds`. Example: 9:50 to 10:05 → 600 s and 300 s.
     """
     first, last = (_hour(name) for name in ("from", "to"))
     pieces = spans.withColumn("hour", F.explode(F.sequence(first, last, F.lit(HOUR).cast("long"))))

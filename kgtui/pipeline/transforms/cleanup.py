@@ -1,7 +1,7 @@
 """Gold `cleanup`: groups, and families of groups, that are unused at the end of each day.
 
-A family is all groups whose ids have the same prefix, such as `team-007.`. The activity of groups comes from two
-sources: polls (`recorded_activity`) and records of `__consumer_offsets` (`decoded_activity`).
+A family is all groups whose ids have the same prefix, such as `team-007.`. Their activity comes from polls
+(`recorded_activity`) and from records of `__consumer_offsets` (`decoded_activity`).
 """
 
 from __future__ import annotations
@@ -56,12 +56,11 @@ def cleanup(
     """Compute the gold table `cleanup`.
 
     Args:
-        recorded: activity of each group on each day according to polls, from `recorded_activity`.
-        decoded: activity of each group on each day according to records of `__consumer_offsets`, from
-            `decoded_activity`.
-        since: first day to return; None to return all days.
-        offsets_retention: time for which brokers keep the offsets of a group without members, in seconds.
-        idle: time after which a group without members and without new commits is unused, in seconds.
+        recorded: result of `recorded_activity`.
+        decoded: result of `decoded_activity`.
+        since: first day to return; None for all days.
+        offsets_retention: time for which brokers keep offsets of groups without members, in seconds.
+        idle: time without members and commits after which a group is unused, in seconds.
     """
     groups = _combined(recorded, decoded).withColumn("family", family_of(F.col("group")))
     groups = groups.withColumn("unused", _is_unused(idle)).withColumn("expires_at", _expires_at(offsets_retention))
@@ -83,10 +82,9 @@ def cleanup(
 
 
 def family_of(group: Column) -> Column:
-    """Return the family of a group id, such as `team-007.*` for `team-007.settle`; null if the id has no separator.
+    """Return the family of a group id, such as `team-007.*` for `team-007.settle`; null without a separator.
 
-    As in the terminal UI, the family is the prefix up to the first dot. If the id has no dot, the prefix ends at the
-    first of the characters `:/_`. If it has none of these either, the prefix ends at the first hyphen.
+    The prefix ends at the first dot; without a dot, at the first of `:/_`; otherwise at the first hyphen.
     """
     family = F.lit(None).cast("string")
     # Hyphens are searched first and dots last, because each match replaces the family that an earlier match has set.
@@ -101,7 +99,7 @@ def family_of(group: Column) -> Column:
 def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
     """Join the recorded and the decoded activity into one row per group and day.
 
-    On a day with polls, a group that occurs only in decoded records is left out, because it no longer exists.
+    On a day with polls, groups that no poll showed are left out, because they no longer exist.
     """
     columns = (*_ACTIVITY, "at", "first")
     recorded_days = recorded.select("day").distinct().withColumn("recorded_day", F.lit(True))
@@ -118,13 +116,12 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # Take `quiet_since` (start of the time without commits) and `empty_since` (start of the time without members) from
-    # decoded records if possible, because polls show nothing before the beginning of the recording.
+    # `quiet_since` (last commit) and `empty_since` (last member) come from decoded records if possible, because these
+    # go back further than the recording.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
-    # If there are decoded records of the group, none of its offsets are hidden, because the records of
-    # `__consumer_offsets` contain the commits in all topics. ACLs can hide offsets only from polls.
+    # ACLs can hide offsets only from polls. `__consumer_offsets` contains the commits in all topics.
     hidden = {"offsets_may_be_hidden": F.col("offsets_may_be_hidden") & ~in_decoded}
     return both.withColumns({**latest, **earliest, **rest, **since, **hidden, "source": source}).withColumn(
         "quiet_since", F.greatest("quiet_since", "last_commit", "empty_since")
@@ -138,14 +135,12 @@ def _is_unused(idle: int) -> Column:
 
 
 def _expires_at(retention: int) -> Column:
-    """Return the latest time (ms) at which brokers delete a group's offsets (KIP-211).
+    """Return the latest time (ms) at which brokers delete a group's offsets (KIP-211); null if they never do.
 
-    The retention time begins with the last commit or, in classic groups with a protocol type, when the group became
-    Empty. The result is null for groups without offsets, and for share groups, whose offsets do not expire.
-
-    If no commit of the group was decoded, `quiet_since` is used as the time of the last commit. The time of the last
-    offset change would be too early, because polls do not show a commit that repeats the previous offset.
+    The retention begins with the last commit or, in classic groups with a protocol type, when the group became Empty.
     """
+    # Without a decoded commit, use `quiet_since`. The last offset change would be too early, because polls do not show
+    # a commit that repeats the previous offset.
     group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
     by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
     after_commit = group_type.isin(*TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.AFTER_COMMIT]) | is_simple
@@ -185,14 +180,16 @@ def _to_table(rows: DataFrame) -> DataFrame:
 
 
 def groups_without_members(timeline: DataFrame, groups: DataFrame, *, since: date | None = None) -> DataFrame:
-    """Return the ids of all groups that had no members, or an unknown state, at the end of any day.
+    """Return the ids of all groups without members, or with an unknown state, at the end of any day.
 
-    Only these groups can be unused. The result is a DataFrame with the column `group`.
+    Only these groups can be unused.
 
     Args:
-        timeline: one row per poll (see `poll_timeline`).
-        groups: recorded table `groups`.
-        since: first day to search; None to search all days.
+        timeline: result of `poll_timeline`.
+        since: first day to search; None for all days.
+
+    Returns:
+        DataFrame with the column `group`
     """
     times = time_slots(timeline, _DAY, None if since is None else day_start(since)).select("at", "keyframe")
     at_end = state_at(with_timeline(groups, timeline), times, GROUP_KEY)
@@ -205,20 +202,16 @@ def recorded_activity(
     """Return the state and last activity of each group at the end of each day, from recorded tables.
 
     Args:
-        timeline: one row per poll (see `poll_timeline`).
-        groups, partitions: the recorded tables with these names.
-        since: first day to return; None to return all days. Rows of earlier days are used only to find the last
-            activity.
+        timeline: result of `poll_timeline`.
+        since: first day to return; None for all days.
 
     Returns:
-        DataFrame with the columns day, group, type, protocol, state, members, partitions, topics, lag and
-        offsets_may_be_hidden, and with five times in milliseconds:
-        - `last_commit`: last poll that showed a changed offset; null if there is none
-        - `quiet_since`: `last_commit` if it is not null; otherwise the first poll that showed an offset of the group,
-          or else the first poll that showed the group
-        - `empty_since`: first poll that showed the group in its current state Empty; null if the group is in any other
-          state
-        - `first`, `at`: first poll that showed the group, and last poll of the day
+        DataFrame with these polls in milliseconds, and further columns:
+
+        - `last_commit`: last poll with a changed offset; null if there is none
+        - `quiet_since`: `last_commit`; without it, the first poll with an offset or, at least, with the group
+        - `empty_since`: first poll with the current state Empty; null in other states
+        - `first`, `at`: first poll with the group, and last poll of the day
     """
     times = time_slots(timeline, _DAY, None if since is None else day_start(since)).select("at", "keyframe")
     group_rows = with_timeline(groups, timeline).transform(_with_empty_since)
@@ -250,11 +243,7 @@ def recorded_activity(
 
 
 def _with_empty_since(groups: DataFrame) -> DataFrame:
-    """Add the columns `empty_since` and `first`, which are times of polls.
-
-    `empty_since` is the poll that first showed the group in its current state Empty; null in any other state. `first`
-    is the first poll that showed the group.
-    """
+    """Add `empty_since` (first poll with the current state Empty; otherwise null) and `first` (first poll)."""
     order = Window.partitionBy("group").orderBy("poll")
     empty = F.coalesce(F.col("state") == _EMPTY, F.lit(False))
     begins = empty & ~F.coalesce(F.lag("state").over(order) == _EMPTY, F.lit(False))
@@ -266,11 +255,7 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 
 
 def _with_last_move(partitions: DataFrame) -> DataFrame:
-    """Add `moved_at` (last poll that showed a changed `position`) and `seen_at` (first poll that showed the partition).
-
-    A position is a committed offset or share-partition start offset. If the position changed during a gap between two
-    polls, the change counts for the second of these polls.
-    """
+    """Add `moved_at` (last poll with a changed offset) and `seen_at` (first poll with the partition)."""
     order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
     before = F.last("position", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
     moved = before.isNotNull() & (F.col("position") != before)
@@ -287,9 +272,8 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
     The columns are as in `recorded_activity`, without `protocol` and `offsets_may_be_hidden`.
 
     Args:
-        commits: silver `commits`.
-        events: silver `group_events`.
-        days: one row per day, with the columns `day` and `at` (ms). Records after `at` are ignored.
+        commits, events: silver `commits` and `group_events`.
+        days: one row per day, with the columns `day` and `at` (ms). Later records are ignored.
     """
     by_group = _committed(commits, days).join(_group_events(events, days), ["day", "at", "group"], "full")
     exists = (F.col("partitions") > 0) | F.coalesce(F.col("exists"), F.lit(False))
@@ -311,11 +295,8 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
 
 
 def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
-    """Return one row per day and group: time of the last commit, and numbers of partitions and topics with offsets.
-
-    Only the last commit of each partition on each day is joined with `days`, because a join of all commits would be
-    slow.
-    """
+    """Return one row per day and group: time of the last commit, and numbers of partitions and topics with offsets."""
+    # Joining all commits with `days` would be slow, so only the last commit of each partition and day is joined.
     daily = commits.groupBy("day", *PARTITION_KEY).agg(
         F.max_by("offset", "record_offset").alias("offset"),
         F.max_by(F.unix_millis("commit_time"), "record_offset").alias("commit_time"),
@@ -338,14 +319,13 @@ def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
 
 
 def _group_events(events: DataFrame, days: DataFrame) -> DataFrame:
-    """Return the state of each group at the end of each day, one row per day and group.
+    """Return the state of each group at the end of each day. Times are in milliseconds since the epoch.
 
-    The columns are day, `at` (end of the day), group, type, members (their number), and
+    The columns are day, `at` (end of the day), group, type, members, and
+
     - `changed_at`: time of the newest change to the group or a member
-    - `exists`: false if the newest records about the group and about each of its members are tombstones
+    - `exists`: false if the group and all its members were deleted
     - `first_event`: time of the oldest record
-
-    Times are in milliseconds since the epoch.
 
     Args:
         events: silver `group_events`.

@@ -1,19 +1,12 @@
-"""Build commit windows. The commit window of a partition is the group's newest commits in this partition.
+"""Build commit windows: the newest commits of a group in each partition, from which its status is computed.
 
-Gold `health` computes the status of the partition from its commit window.
+Commits come from polls (see `observed_windows`), or from silver `commits`, which also has commits that repeat an
+offset. Because `__consumer_offsets` is compacted, silver commits are used only if they are complete:
 
-A commit window comes from one of two sources. The first source is polls (see `observed_windows`). The second source is
-silver `commits`. It also contains commits that do not change the offset, but it can be incomplete, because the topic
-`__consumer_offsets` is compacted. Therefore, a commit window from silver `commits` is used only if all of these
-conditions hold:
-
-- It contains the full number of commits.
+- The commit window has the full number of commits.
 - It begins after the latest gap between polls.
-- Its last offset is the position (committed offset) that the poll observed.
-- Records of `__consumer_offsets` were decoded up to the time of the poll.
-
-The commit window at a poll contains the commits whose records were written up to this poll. The time of a commit can be
-slightly earlier than the time of its record.
+- Its last offset is the committed offset that the poll observed.
+- Records were decoded up to the time of the poll.
 """
 
 from __future__ import annotations
@@ -46,26 +39,17 @@ def commit_windows(
     options: Options = DEFAULTS,
     carried: Carried | None = None,
 ) -> DataFrame:
-    """Return the commit window of each partition at the end of each time slot.
-
-    The commit window is the group's newest commits in the partition, from which the status of the partition is
-    computed. It is taken from silver `commits` if they are complete (see the module), otherwise from polls.
-
-    The result is checkpointed, because gold `health` reads it twice: first to find the time slots in which problems
-    begin, then to add the times of these problems. Without the checkpoint, its query plan would also be too deep for
-    Spark Connect, which accepts at most 100 nested messages.
+    """Return the newest commits of each partition at the end of each time slot (see the module).
 
     Args:
         timeline: result of `poll_timeline`.
         partitions: recorded table `partitions`.
-        times: result of `time_slots`. If it has a column `ends_hour` (see `with_hour_ends`), the result has a column
-            `saved`, with the state from which a later run can continue.
+        times: result of `time_slots`. With column `ends_hour`, the result has the state to save in column `saved`.
         commits: silver `commits`; None to use polls only.
-        carried: the state that an earlier run of the pipeline saved for one poll. It replaces all rows of `partitions`
-            and `commits` up to this poll. None to compute the commit windows from `partitions` and `commits` only.
+        carried: saved state, which replaces all rows up to its poll; None to start without one.
 
     Returns:
-        DataFrame with the columns of `observed_windows` and, if `commits` is not None, the column `exact` (see
+        DataFrame with the columns of `observed_windows` and, if `commits` is not None, `exact` (see
             `with_silver_commits`)
     """
     windows = observed_windows(timeline, partitions, times, options, carried)
@@ -76,6 +60,7 @@ def commit_windows(
     elif "saved" in windows.columns:
         saved = F.struct("saved.*", F.lit(None).cast(DECODED).alias("decoded"))
         windows = windows.withColumn("saved", F.when(F.col("saved").isNotNull(), saved))
+    # Gold `health` reads the result twice. Its query plan would also be too deep for Spark Connect (100 messages).
     return windows.localCheckpoint()
 
 
@@ -87,19 +72,18 @@ def with_silver_commits(
     options: Options,
     carried: Carried | None = None,
 ) -> DataFrame:
-    """Replace each commit window from polls with one from silver `commits`, if the silver commits are complete.
+    """Replace commits from polls with silver commits where these are complete (see the module).
 
-    For the conditions, see the module. Also add the column `exact`: whether the commit window was replaced. If there is
-    a column `saved`, its struct gets the additional field `decoded` (see `health_state.DECODED`).
+    Column `exact` says whether they were replaced. If there is a column `saved`, it gets the field `decoded` (see
+    `health_state.DECODED`).
 
     Args:
         observed: result of `observed_windows`.
         commits: silver `commits`.
         partitions: recorded table `partitions`, used for log end offsets.
-        carried: the saved state from which `observed` was computed; None if it was computed from all polls.
+        carried: saved state from which `observed` was computed; None if there was none.
     """
-    # `read_until` is the time up to which records were decoded. All commit windows are later than the saved state, so
-    # records that are older than this state need not be searched for the newest time.
+    # `read_until` is the time up to which records were decoded. Records before the saved state do not matter.
     recent = commits if carried is None else commits.filter(_is_after(carried.at))
     read_until = recent.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
     if carried is not None:
@@ -133,10 +117,9 @@ def with_silver_commits(
 def _after_state(
     observed: DataFrame, commits: DataFrame, partitions: DataFrame, carried: Carried
 ) -> tuple[DataFrame, DataFrame]:
-    """Return a pair: the rows of `commits`, and the rows of `partitions`, that are not part of the saved state.
+    """Return the rows of `commits`, and the rows of `partitions`, that are not part of the saved state.
 
-    For a partition that the state contains, these are the rows after the poll of the state. For any other partition,
-    these are all rows.
+    These are later rows, and all rows of partitions that the state does not contain.
     """
     known = carried.rows.filter(F.col("carried.decoded").isNotNull())
     unknown = observed.select(*PARTITION_KEY).distinct().join(known, [*PARTITION_KEY], "left_anti")
@@ -158,19 +141,15 @@ def _is_after(at: int) -> Column:
 def _commit_rings(
     rows: DataFrame, commits: DataFrame, options: Options, carried: Carried | None, asked: DataFrame | None
 ) -> DataFrame:
-    """Return one row per record of silver `commits`, with the commit window of the partition after this record.
+    """Return one row per silver commit, with the newest commits of its partition so far in column `ring`, oldest first.
 
-    Column `ring` is the commit window: an array of the newest commits up to the record, oldest first. As in
-    `kgtui.model.burrow.CommitRing`, a commit whose time is before that of a previous commit is dropped. After a
-    tombstone, the array is empty.
+    As in `kgtui.model.burrow.CommitRing`, commits that are out of order are dropped. A tombstone empties the array.
 
     Args:
-        rows: recorded table `partitions`, joined with the timeline. It contains the log end offsets that are needed to
-            compute the lag of each commit.
-        carried: the state that an earlier run saved. The commits are appended to the commit windows in this state. None
-            if there is no saved state.
-        asked: rows with a poll (`at`) and a partition. For each of them, a row is added whose `ring` is null, and whose
-            column `known_log` is a struct with the newest log end offset (`end`). None to add no rows.
+        rows: recorded table `partitions`, joined with the timeline. Its log end offsets give the lag of each commit.
+        carried: saved state, whose commits come before these; None if there is none.
+        asked: polls (`at`) and partitions for which a row with the newest log end offset (`known_log`) is added; None
+            to add no rows.
     """
     written_at, committed_at = F.unix_millis("record_time"), F.unix_millis(F.coalesce("commit_time", "record_time"))
     records = commits.select(

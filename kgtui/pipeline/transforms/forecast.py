@@ -27,16 +27,13 @@ _JUMPS = ("first_jump_at", "first_jump_start", "last_jump_at", "last_jump_start"
 """Columns with the first and the last increase of the log start: the time in milliseconds, and the new log start."""
 
 _NOISE = 0.1
-"""A group counts as falling behind only if it leaves at least this fraction of the written records unread.
+"""A group falls behind only if at least this fraction of the written records stays unread.
 
-The same limit applies to the growth of the time lag, in seconds per second. A smaller fraction might be a measurement
-error, because even a group that keeps up seems slower between two commits.
+A smaller fraction can be a measurement error. The same limit applies to the growth of the time lag.
 """
 
 _MOST_VARIATION = 3.0
-"""Maximum factor by which the time until retention deletes records can be underestimated if the traffic varies.
-
-It applies to a time that was estimated from the movement of the log start.
+"""If traffic varies, the movement of the log start can underestimate the time until records are deleted by this factor.
 """
 
 _LEAST_AGE = 60.0
@@ -53,10 +50,9 @@ def forecast(
     """Compute the gold table `forecast`.
 
     Args:
-        lag: gold `lag`, beginning one day before `since`, because the search for the beginning of a backlog needs the
-            time lags of a day.
-        retention: columns topic and retention_seconds, with a row for each topic whose retention is known and limited.
-        since: beginning of the first hour to return, in milliseconds since the epoch; None to return all hours.
+        lag: gold `lag`, beginning one day before `since`.
+        retention: topic and retention_seconds of topics with a known and limited retention; None if there are none.
+        since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
         hours: result of `hourly_lag`; None to compute it from all rows of `lag`.
     """
     hours = hourly_lag(lag, since) if hours is None else hours
@@ -72,8 +68,8 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
     """Aggregate gold `lag` to one row per hour and partition or group (see `_hours`).
 
     Args:
-        since: beginning of the first hour to return, in milliseconds since the epoch; None to return all hours.
-        state: gold `forecast_state`, which replaces the rows of `lag` before `since`; None to use these rows of `lag`.
+        since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
+        state: gold `forecast_state`, which replaces rows before `since`; None to use these rows.
     """
     if since is None or state is None:
         return lag.transform(_with_deletion_rate).transform(_hours, since)
@@ -83,10 +79,9 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 
 
 def _carried(state: DataFrame, since: int) -> DataFrame:
-    """Return the newest row of `state` before `since`, for each partition and each series of polls without a gap.
+    """Return the newest row of `state` before `since` for each partition, which replaces rows of gold `lag`.
 
-    The returned rows have those columns of gold `lag` that `_with_deletion_rate` needs, so that they can replace older
-    rows of `lag`. They also have the column `is_carried`, which is always true.
+    There is one row for each series of polls without a gap. Column `is_carried` is always true.
     """
     values = ("hour", "log_start", *_JUMPS)
     newest = state.filter(~is_since("hour", since)).groupBy(*_KEY, "steady_since")
@@ -100,10 +95,9 @@ def forecast_state(hours: DataFrame) -> DataFrame:
 
 
 def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> DataFrame:
-    """Add `deletion_rate`, the number of records per second by which retention advances the log start.
+    """Add `deletion_rate`: records per second by which retention advances the log start.
 
-    Retention deletes whole segments, so the log start jumps. The rate is measured from the first jump to the last one,
-    as in `kgtui.model.health.rates.deletion`. These jumps are added as the columns `_JUMPS`.
+    Retention deletes whole segments, so the log start jumps. The rate is measured from the first jump to the last one.
 
     Args:
         carried: rows that replace earlier rows of `lag` (see `_carried`); None if there are none.
@@ -131,15 +125,12 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
 def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
     """Aggregate the rows of minutes to one row per hour and partition or group.
 
-    A row has
     - the values of the last minute of the hour
-    - the linear regression of the lag over time: `slope` in records/s, `reads` (number of points), and the sums of
-      squares `sxx` and `syy`
-    - the linear regression of the time lag over time: `age_slope`, `age_reads`, `age_sxx` and `age_syy`; time lags that
-      are only lower bounds are left out
-    - `write_rate` and `consume_rate`: the rates at which records were written and consumed, in records/s
+    - `slope`, `reads`, `sxx`, `syy`: linear regression of the lag over time; `slope` in records/s
+    - `age_slope`, `age_reads`, `age_sxx`, `age_syy`: the same for the time lag, without lower bounds
+    - `write_rate`, `consume_rate`: records written and consumed per second
 
-    If there are gaps in an hour, only the minutes after the last gap are used.
+    Only the minutes after the last gap in the hour are used.
     """
     rows = lag if since is None else lag.filter(is_since("minute", since))
     rows = rows.withColumn("hour", F.timestamp_seconds(F.floor(F.unix_seconds("minute") / HOUR) * HOUR))
@@ -184,9 +175,8 @@ def _with_trend(rows: DataFrame) -> DataFrame:
 
     - `trend`, `trend_error`: growth of the lag in records/s, and its standard error
     - `age_trend`, `age_error`: growth of the time lag in seconds per second, and its standard error
-    - `drain_seconds`: time until the time lag is 0; null if the time lag does not clearly fall. The time lag is used
-      because the lag in records also changes with the traffic. If `age_trend` is unknown, the lag in records is used.
-    - `drain_min_seconds`, `drain_max_seconds`: ends of a range around `drain_seconds`
+    - `drain_seconds`: seconds until the time lag is 0; null if it does not clearly fall
+    - `drain_min_seconds`, `drain_max_seconds`: range around `drain_seconds`
     """
     rows = rows.withColumns({
         "trend": _slope(""),
@@ -200,6 +190,7 @@ def _with_trend(rows: DataFrame) -> DataFrame:
         "by_lag": F.when(complete, _drain("lag", "trend", "trend_error")),
         "by_age": F.when(complete, _drain("time_lag", "age_trend", "age_error")),
     })  # fmt: skip
+    # Use the time lag if it is known, because the lag in records also changes with the traffic.
     known = F.col("age_trend").isNotNull()
     seconds = F.when(known, by_age.seconds).otherwise(by_lag.seconds)
     # If one of two times is null, `least` and `greatest` return the other one.
@@ -213,10 +204,7 @@ def _with_trend(rows: DataFrame) -> DataFrame:
 
 
 def _slope(prefix: str) -> Column:
-    """Return the slope of the linear regression whose columns begin with a prefix, such as `age_slope` for `age_`.
-
-    The result is null if the regression has fewer than `LEAST` points.
-    """
+    """Return the slope of a linear regression, such as `age_slope` for `age_`; null for fewer than `LEAST` points."""
     enough = (F.col(f"{prefix}reads") >= LEAST) & (F.col(f"{prefix}sxx") > 0)
     return F.when(enough, F.col(f"{prefix}slope"))
 
@@ -229,10 +217,9 @@ def _error(prefix: str) -> Column:
 
 
 def _drain(value: str, trend: str, error: str) -> Column:
-    """Return the struct (seconds, soonest, latest): the time until a value is 0, and a range around it, in seconds.
+    """Return the struct (seconds, soonest, latest) until a value is 0; null if the value does not clearly fall.
 
-    The rules are the same as in `kgtui.model.health.rates` (`slope` and `drain`). The result is null if the value does
-    not clearly fall.
+    The rules are the same as in `kgtui.model.health.rates` (`slope` and `drain`).
     """
     falls, margin = -F.col(trend), 2 * F.col(error)
     struct = F.struct(
@@ -244,20 +231,15 @@ def _drain(value: str, trend: str, error: str) -> Column:
 
 
 def _with_loss(rows: DataFrame) -> DataFrame:
-    """Add `loss_seconds`, the time until retention deletes unread records, and four columns about this estimate.
+    """Add `loss_seconds`: time until retention deletes unread records; null if that is too far ahead to be estimated.
 
-    There are two estimates: one from the topic's retention time and the time lag, and one from the deletion rate. The
-    deletion rate varies with the traffic. Therefore, the second estimate is used only if the first is missing, or if
-    the first is longer than the second by more than the factor `_MOST_VARIATION`. Traffic alone does not explain such a
-    difference. If the time lag is only a lower bound, the shorter estimate is used.
+    One estimate uses the topic's retention time and the time lag. The other one uses the deletion rate, which varies
+    with the traffic. It is used if the first is missing or more than `_MOST_VARIATION` times longer.
 
     - `loss_basis`: which estimate was used
     - `loss_at_most`: whether the estimate is only an upper limit
     - `assessed`: whether the data suffice for an estimate
-    - `at_risk`: whether `loss_seconds` is shorter than the time that the group needs to catch up
-
-    `loss_seconds` is null if all records that are now in the topic will have been deleted before the estimated time. An
-    estimate for a time that far ahead is useless, because the trend will not last that long.
+    - `at_risk`: whether records are deleted before the group has caught up
     """
     consumed, written = F.col("consume_rate"), F.col("write_rate")
     behind = F.when(written > 0, 1 - consumed / written).when(written <= 0, F.when(consumed <= 0, 1.0).otherwise(0.0))
@@ -268,6 +250,7 @@ def _with_loss(rows: DataFrame) -> DataFrame:
     falls_behind = (growth > 0) & ((growth >= _NOISE) | F.col("time_lag_at_least"))
     by_age = F.when(retention.isNotNull() & age.isNotNull(), F.greatest(retention - age, F.lit(0.0)) / growth)
     by_log_start = F.when(approach > 0, F.col("lead") / approach)
+    # Trends do not last until all records that are now in the topic have been deleted.
     kept = F.coalesce(retention, (F.col("log_end") - F.col("log_start")) / F.col("deletion_rate"))
     varies = F.when(F.col("time_lag_at_least"), F.lit(1.0)).otherwise(_MOST_VARIATION)
     soonest = F.when(by_age <= by_log_start * varies, by_age).otherwise(F.coalesce(by_log_start, by_age))
@@ -286,10 +269,7 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
 
 def _with_group_risk(rows: DataFrame) -> DataFrame:
-    """Replace the loss forecast in the row of each group (the row without a topic) with that of one of its partitions.
-
-    The forecast is copied from the partition whose unread records will be deleted first.
-    """
+    """Set the loss forecast of each group to that of its partition whose unread records will be deleted first."""
     group = Window.partitionBy("group", "hour")
     is_group_row = F.col("topic").isNull()
     names = ("loss_seconds", "loss_basis", "loss_at_most")
@@ -302,10 +282,9 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
 
 
 def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Add `behind_since` and `behind_since_at_least` (see gold `forecast`), for groups in the last two hours of a day.
+    """Add `behind_since` and `behind_since_at_least` to rows of groups in the last two hours of a day.
 
-    In all other rows, the two columns are null. Computing them is slow, because each row needs the time lags of a whole
-    day, and kgtui shows only the values of the newest rows.
+    Both are null in other rows, because computing them is slow: each row needs the time lags of a whole day.
     """
     # The rows are read twice, first to find the groups with a backlog, then to add the times at which the backlogs
     # began.
@@ -333,8 +312,7 @@ def _to_table(rows: DataFrame) -> DataFrame:
     """Convert forecasts to rows of gold `forecast`, and add the timestamps `drained_at` and `loss_at`."""
 
     def time_after(name: str) -> Column:
-        # With a trend close to zero, the predicted time would be in a year that is too large for a Spark timestamp.
-        # Therefore, times more than a century ahead become null.
+        # With a trend close to zero, the time can be too large for a Spark timestamp. Above a century, it becomes null.
         within_a_century = F.when(F.col(name) < 100 * 365 * 86_400, F.col(name))
         return F.timestamp_millis((F.unix_millis("covered_to") + within_a_century * 1000).cast("long"))
 

@@ -25,10 +25,9 @@ _ABOUT = {
     "TARGET_ASSIGNMENT_MEMBER": "target_member",
     "CURRENT_MEMBER_ASSIGNMENT": "current",
 }
-"""Part of a record type's name after `_GROUP_` → value of column `about`, which tells what the record describes.
+"""End of a record type's name → value of column `about`, which says what the record describes.
 
-For example, the value for CONSUMER_GROUP_MEMBER_METADATA is `member`. The value for types that are not listed is
-`other`.
+Example: CONSUMER_GROUP_MEMBER_METADATA → `member`. Types that are not listed get `other`.
 """
 
 _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
@@ -36,10 +35,9 @@ _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
 
 
 def event_row(record: CoordinatorRecord) -> dict[str, Any]:
-    """Return a dict: column of `group_events` → value, for the columns that can be computed from the record alone.
+    """Return a dict: column of `group_events` → value, for the columns that come from the record alone.
 
-    The result lacks the columns with the partition, offset and timestamp of the record, and the column `created`. It
-    can also lack columns whose value is null. Times are in milliseconds since the epoch.
+    Columns with a null value can be missing. Times are in milliseconds since the epoch.
     """
     group_type, about = type_and_about(record.type)
     row = {
@@ -134,9 +132,8 @@ def _topic_or_subtopology(row: Mapping[str, Any]) -> str:
 def with_created(events: DataFrame) -> DataFrame:
     """Set the column `created`: whether a record is the first one about a group since its creation.
 
-    `created` is true for the first record after a tombstone, and for the oldest record of a group if its epoch is 0 or
-    1. If the epoch of the oldest record is higher, `created` is null, because compaction might have removed earlier
-    records.
+    It is true after a tombstone, and for a group's oldest record with epoch 0 or 1. It is null if compaction may have
+    removed earlier records.
 
     Args:
         events: all events of some groups.

@@ -1,7 +1,6 @@
 """Gold `health`: the status of each group and partition by Burrow's rules, in time windows of five minutes.
 
-The rules for commits are the same as in `kgtui.model.burrow`, and the rules for positions observed by polls are the
-same as in `kgtui.model.health.judging`. Here they are Spark expressions over the columns of `commit_windows`.
+The rules are the same as in `kgtui.model.burrow` (for commits) and `kgtui.model.health.judging` (for polls).
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ _ROW = (
     "first_commit", "last_commit", "undecided", "offsets_may_be_hidden", "max_lag_topic", "max_lag_partition", "basis",
     "members", "started",
 )  # fmt: skip
-"""Columns that are computed first. The columns with the times of problems, such as `bad_since`, are added later.
+"""Columns that are computed first. The times of problems, such as `bad_since`, are added later.
 
-`started` is not a column of gold `health`. It is only used to compute `bad_since`.
+`started` is only used to compute `bad_since`.
 """
 
 
@@ -69,16 +68,11 @@ def health(
 
     Args:
         timeline: result of `poll_timeline`.
-        commits: silver `commits`. Where they are complete, the status of a partition is computed from them instead of
-            from the positions that polls observed.
-        lag: gold `lag`, whose time lags show when a group began to fall behind. Without it, the group is assumed to
-            have begun to fall behind at the oldest commit of the first commit window with a bad status.
-        before: stored rows of `health` before `since`. They show when a bad status began that has lasted since before
-            `since`. None if there are none.
-        since: beginning of the first time window to return, in milliseconds since the epoch. Earlier rows of the
-            sources are also used, because the first time windows depend on them.
-        seconds: length of a time window. The status of each group is computed once per time window.
-        watching: settings of the health rules.
+        commits: silver `commits`; used instead of polls where they are complete.
+        lag: gold `lag`, whose time lags show when a group began to fall behind; None to use the oldest commit.
+        before: stored rows of `health` before `since`, with problems that have already begun.
+        since: first time window to return, in milliseconds since the epoch. Earlier input is used, too.
+        seconds: length of a time window.
         times: result of `time_slots` for `seconds` and `since`; None to compute it.
         windows: result of `commit_windows` for `times`; None to compute it.
     """
@@ -98,16 +92,15 @@ def health(
 
 
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
-    """Add the columns `status`, `undecided`, `complete` and `basis` to rows with the commit windows of partitions.
+    """Add the status of each partition, as columns
 
-    `status` is the integer value of a `Status`. `undecided` is the integer value of a worse `Status` that the polls
-    could not rule out; null if there is none. `complete` is the number of commits in the commit window, divided by the
-    number that Burrow's rules need. `basis` is `commits` if the commits come from silver `commits`, and `observed` if
-    they come from polls.
+    - `status`: integer value of a `Status`
+    - `undecided`: a worse `Status` that polls could not rule out; null if there is none
+    - `complete`: number of known commits, divided by the number that Burrow's rules need
+    - `basis`: `commits` (silver `commits`) or `observed` (polls)
 
     Args:
-        rows: result of `commit_windows`. Where the optional column `exact` is true, the commit window was computed from
-            silver `commits`. All other commit windows were computed from the positions that polls observed.
+        rows: result of `commit_windows`. If column `exact` is true, the commits come from silver `commits`.
         watching: settings of the health rules.
     """
     verdict = F.when(F.col("kind") == "share", _observed_share_verdict(watching)).otherwise(_observed_verdict(watching))
@@ -122,8 +115,8 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     return rows.drop("verdict")
 
 
-# Each of Burrow's rules is a Spark expression over the columns `commits`, `lag`, `lowest_end` and `now` of rows with
-# commit windows (see `observed_windows`). It has the name of the function in `kgtui.model.burrow` with the same rule.
+# Each of Burrow's rules is a Spark expression over the columns `commits`, `lag`, `lowest_end` and `now` (see
+# `observed_windows`), with the same name as in `kgtui.model.burrow`.
 
 
 def commit_status(options: Options = DEFAULTS) -> Column:
@@ -144,10 +137,7 @@ def _window_fill(options: Options) -> Column:
 
 
 def _observed_verdict(watching: Watching) -> Column:
-    """Return the struct (status, undecided) of a partition, computed from the positions that polls observed.
-
-    For the two fields, see `with_verdicts`. The rules are the same as in `kgtui.model.health.judging.judge_observed`.
-    """
+    """Return the struct (status, undecided) of a partition, by the rules of `judging.judge_observed`."""
     halted = _ceased() | (F.col("moves") <= 1)
     waited = _seconds_still() > _full_window(watching)
     stop = halted & waited & ~_lately_caught_up()
@@ -166,11 +156,9 @@ def _observed_verdict(watching: Watching) -> Column:
 
 
 def _observed_share_verdict(watching: Watching) -> Column:
-    """Return the struct (status, undecided) of a share partition. For the two fields, see `with_verdicts`.
+    """Return the struct (status, undecided) of a share partition, by the rules of `judging.judge_share`.
 
-    The rules are the same as in `kgtui.model.health.judging.judge_share`, except for WARN. The rule for WARN needs the
-    lag at every poll, but a recording contains only changes. Therefore, `status` is never WARN. If it might be WARN,
-    `undecided` is WARN.
+    WARN is never certain, because a recording does not contain the lag at every poll. It is only `undecided`.
     """
     still = (F.col("now") - F.col("still_since")) / 1000
     standstill = F.when(F.col("members") == 0, Status.STOP.value).otherwise(Status.STALL.value)
@@ -211,8 +199,7 @@ def _seconds_still() -> Column:
 def _full_window(watching: Watching) -> Column:
     """Return the time from the first to the last commit of a full commit window, in seconds.
 
-    If the commit window is not full yet, the time is estimated from the average interval between the commits that were
-    observed. The rule is the same as in `kgtui.model.health.judging.Observed.full_window`.
+    With fewer commits, it is estimated from their average interval, as in `kgtui.model.health.judging`.
     """
     steps = watching.rules.intervals - 1
     observed = (_last()["at"] - F.element_at("commits", 2)["at"]) / 1000 / (F.col("moves") - 2)
@@ -230,10 +217,7 @@ def _lately_caught_up() -> Column:
 
 
 def _rewound() -> Column:
-    """Return an expression that is true if the committed offset decreased within the commit window and stayed lower.
-
-    It is false if a later commit has reached the offset from before the first decrease.
-    """
+    """Return an expression: whether the committed offset decreased, and has not reached its old value again."""
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("last"), nothing.alias("before"), F.lit(False).alias("recovered"))
 
@@ -280,8 +264,7 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
         F.min(by_size).alias("largest"),
         F.max(F.when(has_offsets, F.col("undecided"))).alias("undecided"),
         F.collect_list(bad).alias("bad"),
-        # The basis of a group is `observed` if at least one of its partitions has this basis. `max` has this result,
-        # because the string `observed` is greater than `commits`, the only other basis.
+        # One partition with basis `observed` suffices for the group, because `observed` sorts after `commits`.
         F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),
     )
     rows = groups.transform(_with_group_row).select(*_SLOT, F.explode(F.concat("total", "bad")).alias("row"))
@@ -306,10 +289,7 @@ def _partition_row() -> list[Column]:
 
 
 def _with_group_row(rows: DataFrame) -> DataFrame:
-    """Add the column `total`: an array with one element, the row for the whole group.
-
-    It is an array so that the caller can concatenate it with the column `bad`, the array of the partitions' rows.
-    """
+    """Add `total`: an array with the row for the whole group, which the caller joins with the array `bad`."""
     status = F.least(F.coalesce("worst", F.lit(Status.OK.value)), F.lit(Status.ERR.value))
     is_bad = F.col("worst") > Status.OK
     affected = F.size(F.filter("bad", lambda row: row["status"] == _status_name(F.col("worst"))))
@@ -341,10 +321,7 @@ def _status_name(number: Column) -> Column:
 
 
 def _if_worse(undecided: Column, status: Column) -> Column:
-    """Return `undecided` if it is a worse status than `status`; otherwise null.
-
-    Both are integer values of a `Status`. ERR and all greater values, such as STOP and STALL, count as equally bad.
-    """
+    """Return `undecided` if it is a worse status than `status`; otherwise null. ERR, STOP and STALL are equally bad."""
     error = F.lit(Status.ERR.value)
     return F.when(F.least(undecided, error) > F.least(status, error), undecided)
 
@@ -356,13 +333,11 @@ def _row(columns: dict[str, Column]) -> list[Column]:
 
 
 def _started() -> Column:
-    """Return the time at which the bad status of a partition began, in milliseconds, according to its commit window.
-
-    The commit window is the newest commits in the partition. The status determines which time is returned:
+    """Return when the bad status of a partition began, in milliseconds, according to its newest commits.
 
     - STOP: the last commit
-    - STALL, WARN: the oldest commit in the commit window
-    - REWIND: the latest commit whose offset is less than the offset of the commit before it
+    - STALL, WARN: the oldest known commit
+    - REWIND: the last commit with a lower offset than the commit before it
     - STOP or STALL of a share partition: the last poll at which its consumer was active
     """
     still = F.when(F.col("kind") == "share", F.col("still_since"))

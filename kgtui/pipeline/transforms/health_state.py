@@ -1,7 +1,7 @@
 """Save a state from which gold `health` can be updated without reading earlier polls and commits again.
 
-A state belongs to one poll, the last poll of an hour, and has one row per partition. For example, a row contains the
-partition's newest commits. An update of gold `health` reads a state and the rows of later polls.
+A state has one row per partition, with its newest commits, at the last poll of an hour. An update reads this state and
+the rows of later polls.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ RECORDED = ("keyframe", "kind", "committed", "spso", "lag", "error", "log_end", 
 """Columns of the recorded table `partitions` from which commit windows are computed."""
 
 DECODED = f"struct<ring: array<{COMMIT}>, at: bigint, record_offset: bigint, log_end: bigint>"
-"""Spark type of the part of a state that comes from silver `commits`; null if the state was computed without them.
+"""Spark type of the part of a state that comes from silver `commits`; null if there was none.
 
 - `ring`: the newest commits of the partition; null without commits
-- `at`: time of the record of the newest commit or tombstone, in milliseconds
+- `at`: time of the newest commit or tombstone, in milliseconds
 - `record_offset`: offset of this record in `__consumer_offsets`
 - `log_end`: newest known log end offset of the partition
 """
@@ -45,10 +45,9 @@ STATE = f"""struct<
     still_since: bigint,
     decoded: {DECODED}
 >"""
-"""Spark type of the state of one partition. The column `state` of gold `health_state` contains it as JSON.
+"""Spark type of the state of one partition, which gold `health_state` stores as JSON.
 
-`recorded` has the columns `RECORDED` of the newest row of table `partitions`, and `decoded` is explained in `DECODED`.
-The module `observed_windows` explains all other fields, in the functions `observed_windows` and `_with_saved_values`.
+`recorded` has the columns `RECORDED` of its newest row, `decoded` is `DECODED`. For the others, see `observed_windows`.
 """
 
 
@@ -58,8 +57,7 @@ class Carried:
 
     Attributes:
         at: time of the poll in milliseconds since the epoch.
-        rows: one row per partition that existed at the poll. It has the columns of the recorded table `partitions` that
-            are needed for commit windows. Its column `carried` is the whole state as a struct of type `STATE`.
+        rows: one row per partition, with columns of table `partitions`, and the state (`STATE`) in column `carried`.
     """
 
     at: int

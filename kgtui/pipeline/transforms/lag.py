@@ -28,10 +28,9 @@ MINUTE = 60
 """Length of time that one row of gold `lag` covers, in seconds."""
 
 _SHORT_TIME_LAG = 900_000
-"""How long before the first computed minute the read of log end offsets of all partitions begins, in milliseconds.
+"""Log end offsets are read from this long before the first minute, in milliseconds.
 
-These log end offsets suffice for time lags up to 15 minutes. Older log end offsets are read only for partitions with a
-longer time lag.
+They suffice for time lags up to 15 minutes. Older ones are read only for partitions with a longer time lag.
 """
 
 _LOG = ("topic", "partition")
@@ -52,8 +51,7 @@ def lag(
     Args:
         timeline: result of `poll_timeline`.
         groups, partitions, faults: the recorded tables with these names.
-        since: beginning of the first minute to return, in milliseconds since the epoch; None to return all minutes.
-            Recorded rows from before `since` are used only for time lags, and for the rates of the first minute.
+        since: beginning of the first minute to return, in milliseconds since the epoch; None for all minutes.
     """
     # `minutes` is checkpointed, because it is small and used often.
     minutes = time_slots(timeline, MINUTE, since).localCheckpoint()
@@ -79,11 +77,9 @@ def lag(
 
 
 def _first_keyframe(timeline: DataFrame, minutes: DataFrame) -> int | None:
-    """Return the keyframe from which on recorded rows are needed for `minutes`, as a time in ms since the epoch.
+    """Return from which keyframe (a poll with all rows) on rows are needed, in ms since the epoch; None without polls.
 
-    A keyframe is a poll that wrote the complete state. The result is the keyframe of the last poll that is at least
-    `_SHORT_TIME_LAG` before the first of the minutes. If there is no such poll, it is the keyframe of the first minute.
-    If there are no polls at all, it is None.
+    It is the last keyframe that is early enough for time lags up to `_SHORT_TIME_LAG`.
     """
     first = minutes.agg(F.min("at").alias("first"), F.min("keyframe").alias("of_first"))
     early = F.max(F.when(F.col("poll") <= F.col("first") - _SHORT_TIME_LAG, F.col("keyframe"))).alias("early")
@@ -104,13 +100,13 @@ def _positions(rows: DataFrame, minutes: DataFrame) -> DataFrame:
 
 
 def with_lag(rows: DataFrame) -> DataFrame:
-    """Add the columns position, lag, lead, lost, error and missing, by the definitions in `kgtui.model.offsets`.
+    """Add the columns position, lag, lead, lost, error and missing, as defined in `kgtui.model.offsets`.
 
     - `position`: committed offset or share-partition start offset
-    - `lead`: number of records from the log start offset to the position
-    - `lost`: number of records that were deleted before they were read
-    - `error`: code of the Kafka error that is the reason for an unknown value; null without an error
-    - `missing`: whether the lag is unknown because of an error or because a broker did not respond
+    - `lead`: records from the log start offset to the position
+    - `lost`: records that were deleted before they were read
+    - `error`: Kafka error code if the lag is unknown because of an error; otherwise null
+    - `missing`: whether the lag is unknown because of an error or a missing response
 
     Args:
         rows: rows of the recorded table `partitions`.
@@ -137,9 +133,7 @@ def _at_least_zero(records: Column) -> Column:
 def with_rates(rows: DataFrame) -> DataFrame:
     """Add `rate_in` and `rate_out`: records written and consumed per second since the previous time slot.
 
-    Both rates are measured from the last poll of the previous slot to the last poll of the slot, and are null if there
-    is a gap between these polls. `rate_in` is null if the log end has decreased, and `rate_out` if the position has
-    decreased.
+    They are null after a gap between polls, or if the offset decreased.
 
     Args:
         rows: one row per partition and time slot (see `time_slots`).
@@ -161,13 +155,12 @@ def with_rates(rows: DataFrame) -> DataFrame:
 def with_log_growth(rows: DataFrame) -> DataFrame:
     """Add three columns that describe how the log of a partition grew.
 
-    - `generation`: how often the log end offset has decreased up to this row, which happens if a topic is recreated
-    - `before`: log end offset at the previous poll, if the log has grown since then; otherwise null
-    - `before_at`: time of the previous poll, if the log has grown since then; otherwise null
+    - `generation`: how often the log end offset has decreased so far (the topic was recreated)
+    - `before`: log end offset at the previous poll; null if the log has not grown
+    - `before_at`: time of the previous poll; null if the log has not grown
 
     Args:
-        rows: rows of the recorded table `partitions`, joined by `with_timeline`. Rows of different groups can be mixed,
-            because a poll reads the log end of a partition only once for all groups.
+        rows: rows of table `partitions` from `with_timeline`, of any groups.
     """
     order = Window.partitionBy(*_LOG).orderBy("poll")
     earlier = order.rangeBetween(Window.unboundedPreceding, -1)
@@ -185,19 +178,14 @@ def with_log_growth(rows: DataFrame) -> DataFrame:
 
 
 def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
-    """Add `time_lag` (seconds) and `time_lag_at_least`, by the rules of `kgtui.model.health.rates.time_lag`.
+    """Add `time_lag` (age of the first unread record, in seconds) and `time_lag_at_least`.
 
-    The time lag is the age of the first unread record, which is the record at the position. This record was written
-    between two polls. At the first of them, the log end offset was not yet greater than the position. At the second
-    one, it was greater. The time at which the record was written is interpolated between these two polls. If the first
-    poll is missing, or if there is a gap between the two polls, the time of the second poll is used. The record might
-    then be older, so `time_lag_at_least` is true.
+    The record was written between two polls: the log end offset passed the group's position. The time is interpolated.
+    If the first poll is missing, the time lag is a lower bound, and `time_lag_at_least` is true.
 
     Args:
-        positions: rows with group, topic, partition, position, `lag`, `at`, and the `generation` of the log (see
-            `with_log_growth`).
-        log_ends: result of `with_log_growth`. For records that were written before its first row, only a lower bound of
-            the time lag is known.
+        positions: rows with group, topic, partition, position, `lag`, `at` and `generation` (see `with_log_growth`).
+        log_ends: result of `with_log_growth`.
     """
     ends = log_ends.filter(F.col("log_end").isNotNull()).select(
         *_LOG,
@@ -206,9 +194,8 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
     )
     queries = positions.withColumns({"offset": F.col("position"), "is_query": F.lit(True)})
-    # The SQL window of a position contains all log ends that are larger than the position. The rows are in descending
-    # order of offset, so that these log ends come first, because Spark computes a window quickly only if it begins at
-    # the first row of its partition.
+    # The SQL window of a position contains all larger log ends. Offsets are in descending order, because Spark computes
+    # a window quickly only if it begins at the first row.
     beyond = (
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
@@ -232,9 +219,7 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
 def _with_older_log_ends(
     recent: DataFrame, positions: DataFrame, partitions: DataFrame, timeline: DataFrame
 ) -> DataFrame:
-    """Return the log ends from which `with_time_lag` computes the time lags of `positions`.
-
-    These are the log ends in `recent` and, for partitions whose first unread record is older, all log ends.
+    """Return the log ends that `with_time_lag` needs: `recent`, and all log ends for older unread records.
 
     Args:
         recent: result of `with_log_growth` for the newest rows of `partitions`.

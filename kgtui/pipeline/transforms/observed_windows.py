@@ -1,15 +1,9 @@
-"""Compute commit windows from the polls of a recording.
+"""Find the newest commits of each partition (its commit window) from the polls of a recording.
 
-A commit window consists of the newest commits of a group in one partition. Burrow's rules determine the status of the
-partition from it. A poll shows the position (committed offset or share-partition start offset), but no commits.
-Therefore, if the position differs from the position at the previous poll, this counts as one commit at the time of the
-poll. The terminal UI uses the same rule (`kgtui.model.health.judging`).
+A poll shows no commits. If the committed offset differs from the previous poll, this counts as one commit at the time
+of the poll, as in `kgtui.model.health.judging`.
 
-After a gap between polls, the commit window begins without commits, because kgtui does not know which commits were made
-during the gap. The same is true if a partition disappears and then exists again.
-
-An update of gold `health` does not read all polls again. It computes commit windows from a state that an earlier update
-saved (`Carried`), and from the polls after this state.
+After a gap between polls, or after a partition disappeared, counting begins again without commits.
 """
 
 from __future__ import annotations
@@ -30,11 +24,10 @@ if TYPE_CHECKING:
     from kgtui.pipeline.transforms.health_state import Carried
 
 _REFRESH_EARLY = 0.9
-"""Minimum age of the log end offset from which the lag of a commit is computed, as a fraction of `offset_refresh`.
+"""Minimum age of the log end offset for the lag of a commit, as a fraction of `offset_refresh`.
 
-Burrow reads log end offsets once per `offset_refresh` seconds. It computes the lag of a commit from the last log end
-offset that it has read, which can be `offset_refresh` seconds old. The fraction is less than 1, because the time
-between two polls can be slightly shorter than configured. `kgtui.model.health.judging` uses the same fraction.
+Burrow's log end offsets can be `offset_refresh` seconds old. The fraction is below 1, because the time between two
+polls can be slightly shorter than configured.
 """
 
 _LIFETIME = (*PARTITION_KEY, "steady_since", "lifetime")
@@ -42,9 +35,9 @@ _STATE = (
     "keyframe", "gone", "steady_since", "kind", "position", "lag", "missing", "commits", "moves", "first_read",
     "still_since",
 )  # fmt: skip
-"""Columns that `observed_windows` copies from the newest row of a partition at or before the last poll of a time slot.
+"""Columns that `observed_windows` copies from a partition's newest row in a time slot.
 
-`keyframe` and `gone` only show whether the partition still exists at this poll. They are not in the result.
+`keyframe` and `gone` only show whether the partition still exists.
 """
 
 _SAVED = ("recorded", "latest", "known_end", "ends", "commits", "moves", "first_read", "still_since")
@@ -57,32 +50,27 @@ The only other field of `STATE`, `decoded`, is computed from silver `commits`.
 def observed_windows(
     timeline: DataFrame, partitions: DataFrame, times: DataFrame, options: Options, carried: Carried | None = None
 ) -> DataFrame:
-    """Return the commit window of each partition at the last poll of each time slot.
-
-    The commit window is the group's newest commits in the partition, at most `Options.intervals`. Burrow's rules
-    determine the status of the partition from them. A change of the position (committed offset or share-partition start
-    offset) between two polls counts as a commit.
+    """Return the newest commits of each partition, as observed by polls, at the last poll of each time slot.
 
     Args:
         timeline: result of `poll_timeline`.
         partitions: recorded table `partitions`.
         times: result of `time_slots`, with or without the column `ends_hour` (see `with_hour_ends`).
-        carried: the state that an earlier run of the pipeline saved for one poll. It replaces all rows of `partitions`
-            up to this poll. The poll must not be later than the first poll whose log end offsets are needed for a
-            commit window (see `first_poll_of_windows`). None to compute the commit windows from `partitions` only.
+        carried: saved state, which replaces all rows up to its poll; None to start without one. The poll must not be
+            later than `first_poll_of_windows`.
 
     Returns:
-        DataFrame with the columns at (last poll of the slot), group, topic, partition, kind, position, lag, and
-        - `commits`: array of `COMMIT`, oldest first
-        - `moves`: number of commits that polls observed since the partition appeared or since the latest gap
-        - `lowest_end`: lowest log end offset during the time that the commit window spans (see `_log_end_ranges`)
-        - `now`: time for which the status is computed; the same as `at`
-        - `first_read`: first poll that showed a position
+        DataFrame with at (last poll of the slot), group, topic, partition, kind, position, lag, and
+
+        - `commits`: array of `COMMIT`, oldest first, at most `Options.intervals`
+        - `moves`: number of observed commits since the latest gap
+        - `lowest_end`: lowest log end offset in the time of these commits
+        - `now`: same as `at`
+        - `first_read`: first poll with a position
         - `missing`: see `with_lag`
         - `steady_since`: see `poll_timeline`
-        - `still_since`: last poll at which the consumer was active (see `_with_still_since`)
-        - `saved`: the state to save in gold `health_state` if `ends_hour` of the slot is true, otherwise null; this
-          column is missing if `times` has no column `ends_hour`
+        - `still_since`: last poll at which the consumer was active
+        - `saved`: state to save if `ends_hour` is true; otherwise null. Missing without `ends_hour`.
     """
     if carried is not None:
         later = partitions.filter(F.col("poll") > carried.at).drop("day")
@@ -115,14 +103,14 @@ def observed_windows(
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return, for each poll in `times`, the range of polls whose log end offsets are needed for its commit windows.
+    """Return for each poll in `times` the range of polls whose log end offsets are needed.
 
-    As in Burrow, the range covers the time in which `intervals` log end offsets are read, one every `refresh_ms`
-    milliseconds. It never begins before the latest gap between polls, and it includes the poll itself. A range that
-    spans several keyframes (polls that wrote the complete state) is divided into one row per keyframe.
+    As in Burrow, `intervals` log end offsets are needed, one every `refresh_ms` milliseconds. A range does not cross a
+    gap.
 
     Returns:
-        DataFrame with the columns
+        One row per poll and keyframe (a poll with all rows), with the columns
+
         - `at`, `of_keyframe`: the poll in `times`, and its keyframe
         - `range_keyframe`, `from`, `to`: a keyframe, and the first and last poll of the range that belong to it
     """
@@ -138,29 +126,25 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _reach(intervals: int, refresh_ms: float) -> Column:
-    """Return the number of polls in a range of `_log_end_ranges`, not counting its last poll, if there is no gap.
+    """Return how many polls before the last one are in a range of `_log_end_ranges`, as a Spark expression.
 
-    A range must contain `intervals` polls that are at least `refresh_ms` milliseconds apart. The result is a Spark
-    expression that uses the column `interval_ms` (configured time between two polls) of `time_slots`.
+    Example: 10 intervals of 10 s, polls every 5 s → 18 polls.
     """
     return (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
 
 
 def first_poll_of_windows(options: Options) -> Column:
-    """Return a Spark aggregate expression: the earliest poll whose log end offset is needed for a commit window.
+    """Return the `number` of the earliest poll whose log end offset is needed, as a Spark aggregate.
 
-    The expression aggregates rows of `time_slots`, because a commit window is computed at the last poll of each time
-    slot. Its value is the `number` of the poll in `poll_timeline`. The value is less than 1 if polls before the first
-    poll of the timeline would be needed.
+    The aggregate is for rows of `time_slots`. It is less than 1 if polls before the timeline would be needed.
     """
     return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 
 
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
-    """Add to each row the columns `commits`, `moves` and `first_read`, computed from the polls up to this row.
+    """Add `commits`, `moves` and `first_read` (see `observed_windows`), computed from the polls up to each row.
 
-    For their meaning, see `observed_windows`. As in Burrow, the lag of a commit is computed with the log end offset
-    that the partition had about `offset_refresh` seconds before the commit.
+    As in Burrow, the lag of a commit uses the log end offset of about `offset_refresh` seconds before.
     """
     if "carried" not in rows.columns:
         rows = rows.withColumn("carried", F.lit(None).cast(STATE))
@@ -168,8 +152,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
     refreshed = order.rangeBetween(Window.unboundedPreceding, -refresh_ms)
-    # `counts` is the position that the poll showed, or null if the position must not count as a commit. In a share
-    # partition, it does not count if the broker reported no lag, as in `kgtui.model.health.judging.judge_share`.
+    # `counts` is the position, or null if it does not count as a commit: the broker reported no lag for a share
+    # partition (see `kgtui.model.health.judging.judge_share`).
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     current = F.when(counts.isNotNull(), F.struct("position", "lag"))
     # `carried` is null except in a row with a saved state, which is the first row of the partition's lifetime.
@@ -181,8 +165,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
         "any_end": F.coalesce("log_end", "carried.known_end"),
         "state": state,
     })  # fmt: skip
-    # `end` is the newest known log end offset that is at least `refresh_ms` older than the poll of the row. `before` is
-    # a struct: the newest position that a poll before this row showed, and the lag at that poll.
+    # `end` is the newest log end offset from at least `refresh_ms` before the poll. `before` is the previous known
+    # position, with its lag.
     end = F.last("any_end", ignorenulls=True).over(refreshed)
     rows = rows.withColumns({"end": end, "before": F.last("current", ignorenulls=True).over(earlier)})
     known_early = F.filter("state.ends", lambda seen: seen["at"] <= F.col("poll") - refresh_ms)
@@ -207,11 +191,11 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
-    """Join two arrays of commits, and return the newest `Options.intervals` of all these commits, oldest first.
+    """Join two arrays of commits, and return the newest `Options.intervals` of them, oldest first.
 
     Args:
-        earlier: array of commits, oldest first; null if there is none.
-        later: array of commits that were made after the commits in `earlier`, oldest first; not null.
+        earlier: oldest first; null if there is none.
+        later: later commits, oldest first; not null.
     """
     both = F.concat(earlier, later)
     return F.when(earlier.isNull(), later).otherwise(
@@ -220,11 +204,9 @@ def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
 
 
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
-    """Add the column `still_since`: time of the newest poll, up to the poll of the row, with an active consumer.
+    """Add `still_since`: the last poll so far at which the consumer of a share partition was active.
 
-    The status of share partitions depends on this column. The consumer is inactive at a poll if the lag at the previous
-    poll was more than `allowed_lag` records, and if the position has not changed and the lag has not decreased since
-    the previous poll.
+    It is inactive if it has lag, and neither position nor lag have improved since the previous poll.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     before = F.col("before")
@@ -237,13 +219,11 @@ def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def _with_saved_values(rows: DataFrame, options: Options) -> DataFrame:
-    """Add the columns `latest`, `known_end` and `ends`, which are needed only for the state that is saved.
+    """Add the columns that are needed only for the saved state (type `STATE`).
 
-    The other fields of a saved state (type `STATE`) are also columns of `observed_windows`.
-
-    - `latest`: struct of the newest position (see `counts` in `_with_observed_commits`) and the lag at its poll
+    - `latest`: newest position and its lag
     - `known_end`: newest known log end offset
-    - `ends`: log end offsets with their times, oldest first, from which the lags of the next commits are computed
+    - `ends`: log end offsets with their times, oldest first, for the lags of the next commits
     """
     refresh_ms = round(options.offset_refresh * 1000 * _REFRESH_EARLY)
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")

@@ -1,15 +1,9 @@
-"""Decode regular offset commits with Spark expressions only. Nearly all records of `__consumer_offsets` are regular.
+"""Decode regular offset commits, nearly all records of `__consumer_offsets`, with Spark expressions.
 
-Commits are decoded with this module only if Spark has no decoder in the JVM (see `kgtui.pipeline.jobs.silver`).
+This is used only if Spark has no decoder in the JVM. `record_decoding` decodes all other records in Python: other
+record types, damaged records, and commits of version 4 with more than 126 bytes of metadata.
 
-Decoding is fast, because no Python code runs for a record. A regular commit is a complete commit of a version from 0 to
-4, or a tombstone of a commit, with valid UTF-8 and numbers in their usual ranges. `record_decoding` decodes all other
-records in Python: other record types, damaged records, and commits of version 4 with more than 126 bytes of metadata.
-
-The position of a field depends on the sizes of the fields before it. Decoding therefore takes three steps. Each step is
-a `select` over the previous one, so that Spark computes each intermediate result only once.
-
-A value consists of its version (int16) and the fields in this table, which depend on the version:
+A value consists of its version (int16) and the fields in this table:
 
 ======= ====== ============= ================= ======== ================= ===========
 version offset leader epoch  metadata          commit   expires           topic id
@@ -45,12 +39,10 @@ _POLYNOMIAL = 0xEDB88320
 def uint32_at(data: Column, position: Column) -> Column:
     """Return the four bytes at a position (from 1) of binary data as an unsigned number.
 
-    The result is arbitrary if the data is too short, so the caller must check the length.
-
-    Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. Therefore, the number is computed from the
-    CRC-32 checksum of the four bytes, which Spark computes quickly and which determines the bytes. CRC-32 is linear
-    over XOR, so the number is the XOR of four table entries, one per byte of the checksum (see `crc32_inverse_tables`).
+    The result is arbitrary if the data is too short.
     """
+    # Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. CRC-32 is fast, determines the four bytes,
+    # and is linear over XOR. The number is the XOR of four table entries, one per byte of the checksum.
     # The result contains the expression `checksum` four times, but Spark evaluates it only once.
     checksum = F.crc32(F.substring(data, position, F.lit(4)))
     shifted = (F.shiftright(checksum, 8 * index) if index else checksum for index in range(4))
@@ -64,10 +56,8 @@ def int64_at(data: Column, position: Column) -> Column:
 
 
 def _table(index: int) -> Column:
-    """Return one of the four `crc32_inverse_tables` as an array of numbers.
-
-    The array is parsed from one literal, because 256 literals would slow down query planning.
-    """
+    """Return one of the four `crc32_inverse_tables` as an array of numbers."""
+    # One literal is parsed, because 256 literals would slow down query planning.
     numbers = F.split(F.lit(",".join(map(str, crc32_inverse_tables()[index]))), ",")
     return numbers.cast(ArrayType(LongType(), containsNull=False))
 
@@ -76,8 +66,7 @@ def _table(index: int) -> Column:
 def crc32_inverse_tables() -> tuple[list[int], ...]:
     """Return four tables with 256 numbers each that invert CRC-32.
 
-    Look up each byte of the checksum in its own table, the lowest byte in the first table. The XOR of the four results
-    is the number whose big-endian bytes have this checksum.
+    The XOR of one entry per byte of the checksum, lowest byte first, is the number with this checksum (big-endian).
     """
     of_zero = _invert(0)
     lowest = [_invert(value) for value in range(_BYTE_VALUES)]
@@ -96,9 +85,9 @@ LATEST_MS = 253_402_300_799_999
 """Last millisecond of the year 9999, in milliseconds since 1970; later times are invalid."""
 
 _COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
-"""A record is an offset commit if its key, compared as bytes, is at least `_COMMIT_KEYS` and less than `_OTHER_KEYS`.
+"""A record is an offset commit if its key is at least `_COMMIT_KEYS` and less than `_OTHER_KEYS`, compared as bytes.
 
-The first two bytes of a key are its version, which is 0 or 1 for offset commits.
+The first two bytes are the version, which is 0 or 1 for offset commits.
 """
 
 _INT16, _INT32 = 1 << 15, 1 << 31
@@ -117,9 +106,9 @@ _ONE_BYTE = 126
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2
-"""Values of column `_layout` for tombstones, and for commits whose value has an unknown version.
+"""Values of column `_layout` for tombstones, and for commits with an unknown version.
 
-For other commits, `_layout` is 0 (versions 0 and 2), 1, 3 or 4.
+For other commits, it is 0 (versions 0 and 2), 1, 3 or 4.
 """
 
 
@@ -134,10 +123,7 @@ def commit_records(records: DataFrame) -> DataFrame:
 
 
 def non_commits(records: DataFrame) -> DataFrame:
-    """Return the bronze rows that are not offset commits, according to their keys.
-
-    Spark can skip most of the data, because the Parquet files contain the smallest and largest key of each block.
-    """
+    """Return the bronze rows that are not offset commits, according to their keys. Spark can skip most of the data."""
     key = F.col("key")
     return records.where((key < F.lit(_COMMIT_KEYS)) | (key >= F.lit(_OTHER_KEYS)) | key.isNull())
 
@@ -189,11 +175,7 @@ def _with_sizes(commits: DataFrame) -> DataFrame:
 
 
 def _extract_fields(commits: DataFrame) -> DataFrame:
-    """Add all fields of a commit, `_left` (number of bytes after the commit time) and `_tail` (first 8 of these bytes).
-
-    The additional column `_row` prevents Spark from moving the filter `_is_regular` before this step. If Spark did
-    that, it would compute all fields twice.
-    """
+    """Add all fields of a commit, `_left` (number of bytes after the commit time) and `_tail` (first 8 of them)."""
     key, value, size = F.col("key"), F.col("value"), F.col("_size")
     after = F.col("_begins") + size
     return commits.select(
@@ -213,6 +195,7 @@ def _extract_fields(commits: DataFrame) -> DataFrame:
         _bytes(value, after + 8, 8).alias("_tail"),
         (F.length(value) - after - 7).alias("_left"),
         (after + 11).alias("_topic_id_at"),
+        # Prevents Spark from moving the filter `_is_regular` before this step, which would compute all fields twice.
         F.monotonically_increasing_id().alias("_row"),
     )
 
@@ -295,10 +278,7 @@ def _text(data: Column, position: Column, size: Column) -> Column:
 
 
 def _int16(data: Column, position: Column) -> Column:
-    """Return a 16-bit field of binary data as an unsigned number.
-
-    The field consists of the third and the fourth byte from `position` on, where 1 is the position of the first byte.
-    """
+    """Return the third and fourth byte from `position` on (1 is the first byte) as an unsigned number."""
     return uint32_at(data, position).bitwiseAND(F.lit(0xFFFF)).cast("int")
 
 

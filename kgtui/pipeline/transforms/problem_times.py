@@ -29,16 +29,15 @@ _KEY = ("group", "topic", "partition")
 
 
 def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Return the history of time lags for each row: the time lags of its group or partition up to the time of the row.
+    """Return for each row the time lags of its group or partition in the 24 hours before.
 
     Args:
-        rows: rows with group, topic, partition, and two times in milliseconds: `at`, and `steady_since` (first poll
-            after the latest gap). Time lags before `steady_since`, or more than `HISTORY` before `at`, are left out.
+        rows: rows with group, topic, partition, `at` (ms) and `steady_since` (first poll after the latest gap, ms).
         lag: gold `lag`.
 
     Returns:
-        DataFrame with the columns at, group, topic, partition, and `ages`: array of structs with `at` in milliseconds
-            and `age` in seconds, oldest first. Rows without time lags are left out.
+        DataFrame with at, group, topic, partition, and `ages`: array of structs (`at` in ms, `age` in seconds), oldest
+            first. Rows without time lags are left out.
     """
     known = lag.filter(F.col("time_lag").isNotNull() & ~F.coalesce("time_lag_at_least", F.lit(False))).select(
         *(F.col(name).alias(f"lag_{name}") for name in _KEY),
@@ -55,7 +54,7 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
 
 def rising_since(ages: Column) -> Column:
-    """Return a Spark expression: the time at which the time lag began to rise to its newest value, in milliseconds.
+    """Return when the time lag began to rise to its newest value, in milliseconds, as a Spark expression.
 
     Args:
         ages: time lags of a partition, from `with_age_histories`.
@@ -64,7 +63,7 @@ def rising_since(ages: Column) -> Column:
 
 
 def behind_since(ages: Column) -> Column:
-    """Return a Spark expression: the time at which a group's current backlog of unread records began, in milliseconds.
+    """Return when a group's current backlog of unread records began, in milliseconds, as a Spark expression.
 
     Args:
         ages: time lags of the group, from `with_age_histories`.
@@ -73,8 +72,7 @@ def behind_since(ages: Column) -> Column:
 
 
 def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Column) -> Column:
-    # Use a Python function, because Spark expressions would search the array again for each of its elements. Do not use
-    # Arrow for the function, because Arrow would require pyarrow on the workers.
+    # Spark expressions would search the array again for each element. Arrow would require pyarrow on the workers.
     run = F.udf(lambda pairs: function([tuple(pair) for pair in pairs]), LongType(), useArrow=False)
     return run(ages)
 
@@ -82,17 +80,14 @@ def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Col
 def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame | None) -> DataFrame:
     """Add the columns `bad_since` and `ended_since` to rows of gold `health`.
 
-    - `bad_since`: time at which the current problem began; null if the status is OK or unknown. The status has been bad
-      in all time windows since then, without a gap between polls.
-    - `ended_since`: time at which the problem began that ended in this time window. It is null except in rows about
-      groups whose status was bad in the previous time window and is OK in this one.
+    - `bad_since`: when the current problem began; null if the status is OK or unknown
+    - `ended_since`: when the problem of a group began that ended in this time window; otherwise null
 
     Args:
-        rows: one row per time window and group or partition. Its column `started` is the time, in milliseconds since
-            the epoch, at which the bad status of a partition began according to the partition's newest commits.
+        rows: one row per time window and group or partition. Column `started` says when the problem of a partition
+            began according to its commits, in ms.
         before: rows of `health` for earlier days; None if there are none.
-        lag: gold `lag`. Its time lags show more exactly than `started` when a group began to fall behind or stopped. If
-            it is None, the problem of a partition began at the time in `started`.
+        lag: gold `lag`, whose time lags show the beginning more exactly than `started`; None to use `started`.
     """
     order = Window.partitionBy(*_KEY).orderBy("at")
     bad, is_group = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("topic").isNull()
@@ -117,13 +112,11 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
 
 
 def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: Column) -> DataFrame:
-    """Add the column `earlier`: `bad_since` of the previous time window, if the row of that time window is in `before`.
-
-    If that row is in `rows`, or if there is a gap between the two time windows, `earlier` is null.
+    """Add the column `earlier`: `bad_since` of the previous time window, if its row is in `before`; otherwise null.
 
     Args:
         before: rows of `health` for earlier days; None if there are none.
-        follows: expression that is true if there is no gap between a time window and the previous one.
+        follows: expression: whether there is no gap since the previous time window.
     """
     if before is None:
         return rows.withColumn("earlier", F.lit(None).cast("timestamp"))
@@ -139,11 +132,10 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 
 
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Correct the column `started` (start of the problem) with time lags, in rows in which a WARN or STOP begins.
+    """Correct the column `started` with time lags, in rows in which a WARN or STOP begins.
 
-    The start of WARN is the time at which the time lag began to rise, even if this was before the time window. The
-    start of STOP is the time of the last commit, or the time at which the oldest unread record was written, if that is
-    later.
+    WARN starts when the time lag began to rise. STOP starts with the last commit, or when the oldest unread record was
+    written, if that is later.
     """
     begins = rows.filter(F.col("begins") & F.col("topic").isNotNull() & F.col("status").isin("WARN", "STOP"))
     ages = with_age_histories(begins, lag).select(

@@ -1,9 +1,8 @@
 """Silver `rebalances`: rebalances of groups, reconstructed from the records that each rebalance leaves.
 
-- Classic groups: each rebalance leaves one record with all members and assignments. A comparison with the previous
-  record shows the changes.
-- Consumer, share and streams groups: a rebalance leaves records of changed subscriptions, then of the new group epoch
-  and the target assignment, and then one record for each member that reaches the new epoch.
+- Classic groups: one record with all members and assignments.
+- Other groups: changed subscriptions, the new group epoch, the target assignment, and one record for each member that
+  reaches the new epoch.
 """
 
 from __future__ import annotations
@@ -27,25 +26,23 @@ def rebalances(events: DataFrame) -> DataFrame:
     """Compute the silver table `rebalances`.
 
     Args:
-        events: all events of some groups, with the column `created`. If the events were selected with `needed_events`,
-            only the rebalances from the record offset `since` on are correct.
+        events: all events of some groups, with column `created`. With only the `needed_events`, rebalances before the
+            record offset `since` are incomplete.
     """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))
 
 
 def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
-    """Return one row per group with new events, with the record offset `since` from which on its rebalances can change.
-
-    All records of the rebalance to group epoch N are between the record of group epoch N - 1 and that of N + 1. If N is
-    the last group epoch that was stored before the first new event, this event can belong to the rebalance to N.
-    Therefore, `since` is the offset after the record of group epoch N - 1. In a classic group, each rebalance has only
-    one record, so `since` is the offset of the first new event.
+    """Return for each group with new events the record offset `since` from which its rebalances can change.
 
     Args:
-        stored: all rows of silver `group_events`, of which only a few columns are read.
-        new: new events. Some of them can already be in `stored`.
+        stored: all rows of silver `group_events`.
+        new: new events, of which some can already be in `stored`.
     """
+    # All records of the rebalance to group epoch N are between the records of the epochs N - 1 and N + 1. A new event
+    # can belong to the last stored epoch, so `since` is after the second to last one. A rebalance of a classic group
+    # has only one record, so `since` is the first new event.
     first = new.groupBy(*_GROUP).agg(F.min("record_offset").alias("first"))
     before = stored.join(F.broadcast(first), [*_GROUP]).where("record_offset < first AND type <> 'classic'")
     epoch = F.when((F.col("about") == "group") & ~F.col("tombstone"), F.col("record_offset"))
@@ -57,12 +54,11 @@ def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
 def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
     """Return the keys and days of the stored events from which the rebalances of the groups in `starts` are computed.
 
-    These are all events from the record offset `since` on. For each group and each member, the last events before
-    `since` are returned too, because they describe the state at `since`. The column `is_state` is true for events
-    before `since`.
+    These are all events from `since` on, and the last earlier events of each group and member. Column `is_state` is
+    true for the earlier ones.
 
     Args:
-        stored: all rows of silver `group_events`, of which only a few columns are read.
+        stored: all rows of silver `group_events`.
         starts: one row per group, with the record offset `since` (see `rebalance_starts`).
     """
     keys = stored.select(*_GROUP, "type", "about", "member_id", "tombstone", "record_offset", "day")

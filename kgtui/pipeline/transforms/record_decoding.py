@@ -1,7 +1,7 @@
-"""Decode records with Python: all records that the module `offset_commits` cannot decode with Spark expressions.
+"""Decode records with Python: all records that `offset_commits` cannot decode with Spark expressions.
 
-Each decoded row has the position (day, partition, offset, timestamp) of a record, and the structs `commit`, `event` and
-`quarantine`, one per silver table. Exactly one struct is not null, because each record belongs to one table.
+Each row has the position of a record, and the structs `commit`, `event` and `quarantine`, one per silver table. Only
+the struct of its table is not null.
 """
 
 from __future__ import annotations

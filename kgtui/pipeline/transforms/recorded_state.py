@@ -1,7 +1,7 @@
 """Reconstruct the order of polls, and the state of groups and partitions at any poll, from a recording.
 
-A keyframe is a poll that wrote the complete state. All other polls wrote only changes. The state at a poll is thus the
-newest row of each group, member or partition since the latest keyframe. All times are in milliseconds since the epoch.
+A keyframe is a poll with all rows. Other polls wrote only changes. The state at a poll is thus the newest row of each
+object since the last keyframe. Times are in milliseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -28,24 +28,21 @@ _HOUR_MS = 3_600_000
 
 
 def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFrame:
-    """Return one row per poll with its relation to other polls, keyframes and gaps.
-
-    The result is small and used often, so a caller should checkpoint it.
+    """Return one row per poll with its relation to other polls, keyframes (polls with all rows) and gaps.
 
     Args:
-        polls: recorded table `polls`. It can begin at any poll.
-        steady_since: value of the column `steady_since` for the first row of `polls`, if earlier polls were left out.
-            None if `polls` contains all polls.
+        polls: recorded table `polls`, beginning at any poll.
+        steady_since: value for the first row, if earlier polls were left out; otherwise None.
 
     Returns:
         DataFrame with the columns poll, keyframe, interval_ms, and
-        - `number`: 1 for the first poll, 2 for the second poll, and so on
-        - `segment`: number of the segment, from 0; a segment contains a keyframe and the polls until the next keyframe
+
+        - `number`: 1, 2, 3 and so on
+        - `segment`: increases by 1 at each keyframe, from 0
         - `previous`: the previous poll; null for the first poll and after a gap
         - `steady_since`: the first poll after the latest gap
-        - `next_keyframe`: the next keyframe; null if there is none, or if there is a gap before it
-        - `lasts`: time until which recorded rows of this segment are valid: `next_keyframe` if it is not null,
-          otherwise the last poll before the next gap
+        - `next_keyframe`: null if there is none before the next gap
+        - `lasts`: `next_keyframe`, or without it the last poll before the next gap
     """
     order = _single_window("poll")
     before = F.lag("poll").over(order)
@@ -83,18 +80,17 @@ def _single_window(column: str) -> WindowSpec:
 
 
 def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> DataFrame:
-    """Divide time into slots, and return one row for each slot that contains polls.
-
-    The state at the last poll in a slot is used as the state of the slot.
+    """Divide time into slots, and return one row for each slot with polls. The last poll in a slot is its state.
 
     Args:
         timeline: result of `poll_timeline`.
         seconds: length of a slot in seconds.
-        since: start of the first slot, in milliseconds since the epoch. The slot before it is returned too. None to
-            return all slots.
+        since: start of the first slot, in milliseconds since the epoch; one slot before it is returned too. None for
+            all.
 
     Returns:
         DataFrame with the columns
+
         - `slot`: start of the slot
         - `at`: last poll in the slot
         - keyframe, interval_ms, number and steady_since of this poll
@@ -132,12 +128,9 @@ def with_hour_ends(times: DataFrame) -> DataFrame:
 
 
 def first_keyframe(timeline: DataFrame, since: int) -> int:
-    """Return the keyframe of the last poll before `since`. If there is no earlier poll, return the first keyframe.
+    """Return the last keyframe (a poll with all rows) before `since`, in milliseconds since the epoch.
 
-    A keyframe is a poll that wrote the complete state. The result is its time in milliseconds since the epoch.
-
-    Args:
-        since: time in milliseconds since the epoch. It is returned if there are no polls at all.
+    Without an earlier poll, it is the first keyframe; without any poll, `since`.
     """
     before = F.max(F.when(F.col("poll") < since, F.col("keyframe")))
     row = timeline.agg(before.alias("before"), F.min("keyframe").alias("first")).collect()[0]
@@ -145,24 +138,20 @@ def first_keyframe(timeline: DataFrame, since: int) -> int:
 
 
 def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
-    """Add the columns of `timeline` to recorded rows. Rows whose poll is not in `timeline` are dropped.
-
-    The dropped rows belong to polls that the recorder did not finish.
-    """
+    """Add the columns of `timeline` to recorded rows. Rows of polls that the recorder did not finish are dropped."""
     return rows.drop("day").join(F.broadcast(timeline.drop("keyframe", "interval_ms", "number")), "poll")
 
 
 def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Return the state that a recorded table describes at each of the polls in `times`.
+    """Return the rows of a recorded table that were valid at each of the polls in `times`.
 
     Args:
         rows: rows of a recorded table, only from polls in the timeline.
-        times: one row per poll, with the columns `at` and `keyframe`. Its other columns replace columns of `rows` with
-            the same name.
-        key: columns that identify a row of the state.
+        times: one row per poll, with `at` and `keyframe`. Other columns replace columns of `rows` with the same name.
+        key: columns that identify an object.
 
     Returns:
-        DataFrame with the columns of `rows` and `times`. `poll` is the poll that recorded the row.
+        DataFrame with the columns of both. `poll` is the poll that recorded the row.
     """
     order = Window.partitionBy("keyframe", *key).orderBy("poll")
     ours = [name for name in rows.columns if name == "keyframe" or name not in times.columns]
@@ -174,10 +163,9 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
 
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Join recorded rows with the timeline, and add rows with the full state at the first poll after each gap.
+    """Join recorded rows with the timeline, and repeat the full state at the first poll after each gap.
 
-    In the result, the first poll after a gap has rows of the full state, even if it is not a keyframe. If `rows` has a
-    column `carried` (state that an earlier run saved), it is null in the added rows.
+    The column `carried` (saved state), if it exists, is null in added rows.
     """
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
@@ -200,14 +188,13 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
         times: one row per poll, with the columns `at` and `keyframe`.
 
     Returns:
-        DataFrame with the columns of `times` and `groups`, and `read`: whether the poll could read the group's offsets.
-            If not, the offsets are from an earlier poll.
+        DataFrame with `read`: whether the poll could read the group's offsets, and the columns of `times` and `groups`
     """
     offset_faults = state_at(faults.filter(F.col("scope") == "offsets"), times.select("at", "keyframe"), FAULT_KEY)
     of_group = offset_faults.filter(F.col("group").isNotNull())
     of_group = of_group.select("at", "group", F.lit(True).alias("refused")).distinct()
-    # If a fault has a broker but no group, the offsets of all groups of this broker were not read (`silent`). If it has
-    # neither, the offsets of all groups were not read (`all_silent`).
+    # A fault with a broker but no group concerns all groups of this broker (`silent`). A fault with neither concerns
+    # all groups (`all_silent`).
     of_broker = (
         offset_faults.filter(F.col("group").isNull())
         .groupBy("at")
@@ -224,10 +211,9 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 
 
 def begins_lifetime(key: Sequence[str]) -> Column:
-    """Return an expression that is true if a group, member or partition appears with this row.
+    """Return an expression for rows from `with_timeline`: whether a group, member or partition appears with this row.
 
-    It appears with its first row. It appears again if `gone` is true in its previous row, or if a keyframe between the
-    previous row and this row does not contain it. The expression is for rows from `with_timeline`.
+    It appears again if it was gone, or missing from a keyframe (a poll with all rows), before this row.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -242,10 +228,9 @@ def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
 
 
 def missing_from_next_keyframe(key: Sequence[str]) -> Column:
-    """Return an expression that is true if a group, member or partition is missing from the next keyframe.
+    """Return an expression: whether the object of a row is missing from the next poll with all rows.
 
-    The expression is for rows from `with_timeline`. It is true only in the last row before that keyframe, and only if
-    `gone` is false in this row.
+    It is true only in the last row before that poll. Rows must come from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     in_segment = F.lead("keyframe").over(order) == F.col("keyframe")
@@ -260,11 +245,7 @@ def floor_to(at: Column, span: int) -> Column:
 
 
 def sum_of_doubles(rate: Column) -> Column:
-    """Return the sum of a column of doubles, independently of the order of the rows.
-
-    Spark adds rows in the order in which tasks end, and a sum of doubles depends on this order. Therefore, the values
-    are rounded to integers (millionths), whose sum is the same in any order.
-    """
+    """Return the sum of a column of doubles, independently of the order of the rows, by rounding them to millionths."""
     return F.sum(F.round(rate * _MILLION).cast("long")) / _MILLION
 
 
