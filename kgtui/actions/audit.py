@@ -1,10 +1,8 @@
 """The audit log: an append-only file of JSON lines.
 
-Each action (the deletion of one group) writes an `intent` line before the request is sent. After the request, it writes
-a second line with the same id: an `outcome` line or, if it is not known whether the group was deleted, an `uncertain`
-line. When kgtui starts, it checks the groups of all actions without an `outcome` line. Each line is synced to disk
-before the next step of the action. Times are in RFC 3339 format in UTC. Readers ignore unknown fields and unknown kinds
-of lines.
+Each deletion of a group has an `intent` line, written before the request. Afterwards, it gets a line `outcome`, or
+`uncertain` if the result is unknown. Times are in RFC 3339 format in UTC. Readers ignore unknown fields and kinds of
+lines.
 """
 
 from __future__ import annotations
@@ -38,12 +36,12 @@ INTENT, OUTCOME, UNCERTAIN = "intent", "outcome", "uncertain"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One action (the deletion of one group), read from its lines in the audit log.
+    """The deletion of one group, read from the audit log.
 
     Attributes:
-        id: id of the action. All lines of the action contain it.
-        intent: the fields of the `intent` line.
-        outcome: the fields of the `outcome` line; None if there is no such line.
+        id: id in all lines of this deletion.
+        intent: fields of the `intent` line.
+        outcome: fields of the `outcome` line; None while the result is unknown.
     """
 
     id: str
@@ -59,14 +57,14 @@ class Entry:
 def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, backup: Path, command: str = "") -> None:
     """Log that a group will be deleted, before the request is sent.
 
-    If this function raises OSError, the caller must not send the request.
+    If this raises OSError, the caller must not send the request.
 
     Args:
         log: path of the audit log.
-        entry: new id for this deletion in the audit log. The later line with the outcome must get the same id.
-        line: the entry of the deletion plan for the group, with the data that the deletion will lose.
-        backup: path of the backup of the group.
-        command: name of the program part that started the deletion, such as `kgtui delete` or `UI`.
+        entry: new id for this deletion.
+        line: the group in the deletion plan.
+        backup: path of the backup.
+        command: where the deletion was started, such as `kgtui delete` or `UI`.
     """
     fields = {
         "entry": INTENT,
@@ -86,12 +84,12 @@ def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, bac
 
 
 def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found_later: bool = False) -> None:
-    """Log the result of the deletion of one group. Raises OSError if the line cannot be written.
+    """Log the result of the deletion of one group. Raises OSError.
 
     Args:
         log: path of the audit log.
-        certain: False if it is unknown whether the group was deleted. kgtui then checks the group at its next start.
-        found_later: whether kgtui has found the result by checking the group at a later start.
+        certain: False if the group may or may not be deleted. kgtui checks it at its next start.
+        found_later: whether the result was found at a later start of kgtui.
     """
     fields = {
         "entry": OUTCOME if certain else UNCERTAIN,

@@ -1,12 +1,10 @@
-"""The backup of a group consists of a JSON-lines file with all data of the group, and a CSV file for Kafka's tools.
+"""Write and read backups of groups, as one JSON-lines file and one CSV file per group.
 
-The first line of the JSON-lines file is a header (`"kind": "backup"`) with the schema version of the file, the cluster
-and the describe response. It is followed by one line per committed offset, share offset and config. The last line
-(`"kind": "end"`) contains the number of lines between the header and itself, so that readers can recognize a truncated
-file. Readers ignore unknown fields, and reject files with a schema version above `SCHEMA`.
+The JSON-lines file has a header (`"kind": "backup"`), then one line per offset and config. The last line (`"kind":
+"end"`) counts these lines, so that a truncated file is noticed. Readers ignore unknown fields.
 
-The CSV file has lines `topic,partition,offset` for `kafka-consumer-groups --group G --reset-offsets --from-file`.
-Offsets of deleted topics are left out, because Kafka's tool would reject the whole file.
+The CSV file has lines `topic,partition,offset` for `kafka-consumer-groups --group G --reset-offsets --from-file`. It
+leaves out deleted topics, because Kafka's tool would reject the whole file.
 """
 
 from __future__ import annotations
@@ -39,14 +37,12 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup of a group that was read from its JSON-lines file.
+    """A backup of a group, read from its JSON-lines file.
 
     Attributes:
-        header: fields of the first line: `group`, `type`, `made_at`, `cluster`, `description` (the describe response)
-            and others.
-        rows: fields of the lines between the header and the `end` line; `kind` is `committed`, `share` or `config`.
-        complete: whether the file has an `end` line, and the number in it is the number of `rows`. If not, the file is
-            truncated.
+        header: the first line: `group`, `type`, `made_at`, `cluster`, `description` and others.
+        rows: the lines for offsets and configs; `kind` is `committed`, `share` or `config`.
+        complete: False if the file is truncated.
     """
 
     path: Path
@@ -71,7 +67,7 @@ class Backup:
 
 
 def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
-    """Return the path of the JSON-lines file of a new backup. The file name is valid on every file system.
+    """Return the path for a new backup. The file name is valid on every file system.
 
     Args:
         entry: id of the deletion in the audit log.
@@ -85,12 +81,12 @@ def write_backup(path: Path, data: GroupData, cluster: ClusterInfo, entry: str, 
     """Write both files of a backup, and sync them to disk.
 
     Args:
-        path: path of the JSON-lines file; the CSV file differs only in the suffix.
+        path: path of the JSON-lines file. The CSV file has the suffix `.csv` instead.
         entry: id of the deletion in the audit log.
         at: time of the backup, in seconds since the epoch.
 
     Raises:
-        OSError: one of the files cannot be written. In this case, no new file is left behind.
+        OSError: a file cannot be written. No new file is left behind.
     """
     write_new(path, _lines(data, cluster, entry, at).encode())
     try:

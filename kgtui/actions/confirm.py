@@ -1,9 +1,12 @@
 r"""The text that the user types to confirm a deletion, so that no group is deleted by mistake.
 
-For one group, the text is the group id. All characters outside printable ASCII are shown as escapes (`p\u0430yment`),
-because some of them cannot be typed, and some look like ASCII letters. For a very long id, the text is only the last
-characters and the length of the id. For several groups, the text is the number of groups. If the deletion cannot be
-undone, the user must also type a second word.
+| groups | text |
+|---|---|
+| one | its id in printable ASCII, with escapes such as `p\u0430yment` |
+| one with a very long id | the last characters and the length of the id |
+| several | the number of groups |
+
+If the deletion cannot be undone, the user must also type the word `irreversible`.
 """
 
 from __future__ import annotations
@@ -29,10 +32,10 @@ class Challenge:
     """The text that the user must type to confirm a deletion.
 
     Attributes:
-        asked: the text as it is shown to the user, in printable ASCII.
-        accepted: all texts that kgtui accepts: `asked` and, for one group, its id with only control characters escaped.
-        what: instruction for the user, such as `type the group id`. The dialog shows it after `To confirm, `.
-        second_word: word that the user must type in addition; None if the deletion can be undone.
+        asked: the text on the screen, in printable ASCII.
+        accepted: texts that count as correct: `asked`, or the id without escapes for letters.
+        what: instruction that follows `To confirm, `, such as `type the group id`.
+        second_word: word that must be typed too; None if the deletion can be undone.
     """
 
     asked: str
@@ -50,10 +53,9 @@ class Challenge:
 
 
 def challenge(groups: Sequence[str], *, irreversible: bool) -> Challenge:
-    """Return the text that the user must type to confirm the deletion of groups.
+    """Return the text that the user must type to delete these groups (at least one).
 
     Args:
-        groups: ids of the groups, at least one.
         irreversible: whether the deletion cannot be undone.
     """
     asked, accepted, what = _first_text(groups)
@@ -78,9 +80,9 @@ def _first_text(groups: Sequence[str]) -> tuple[str, frozenset[str], str]:
 
 
 def spelling(name: str) -> str:
-    """Return a name in printable ASCII. All other characters are escaped, so that different names never look the same.
+    r"""Return a name in printable ASCII, with escapes such as `\u0430` for all other characters.
 
-    Spaces at the beginning and at the end of the name are escaped as well.
+    Different names never look the same. Spaces at both ends become `\x20`.
     """
     core = name.strip(" ")
     before = len(name) - len(name.lstrip(" ")) if core else 0

@@ -1,10 +1,9 @@
-"""Executes a deletion plan.
+"""Execute a deletion plan.
 
-The steps for each group are: back up, log the intent, describe again, send the delete request once, verify, log the
-outcome. Groups are processed in batches, and batches with different coordinators are processed at the same time, so
-that a slow broker delays only the groups that it coordinates. If a group became active after the plan was made, it is
-not deleted. If no response to a request arrives, the request is not sent again. Instead, kgtui checks which groups
-still exist.
+For each group: back up, log the intent, describe again, send one delete request, verify, log the outcome. A group that
+became active after the plan was made is not deleted.
+
+A request without a response is not sent again. Instead, kgtui checks which groups still exist.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 BATCH = 20
 """Maximum number of groups per DeleteGroups request.
 
-The number is small, so that only a short time passes between the check that a group is still inactive and its deletion.
+Small, so that a group has little time to become active between the last check and its deletion.
 """
 
 CONCURRENCY = 8
@@ -68,9 +67,9 @@ async def execute(
 
     Args:
         folder: folder for the backups and the audit log.
-        timeout: maximum duration of each call of `admin`, in seconds.
-        command: name of the program part that started the deletion, such as `kgtui delete` or `UI`, for the audit log.
-        on_result: function that is called with the result of each group as soon as it is known.
+        timeout: time limit for each call of `admin`, in seconds.
+        command: where the deletion was started, such as `kgtui delete` or `UI`, for the audit log.
+        on_result: called with the result of each group as soon as it is known.
 
     Raises:
         UnreachableError: no broker answers. No delete request was sent.
@@ -220,7 +219,7 @@ class _Deletion:
     async def _send(self, groups: Sequence[str]) -> dict[str, Outcome]:
         """Send one DeleteGroups request, and return group id → outcome.
 
-        The outcome of a group is uncertain if no response arrives, or if the response does not contain the group.
+        Without a response, the outcome of a group is uncertain.
         """
         lost = Fault("NO_ANSWER", "the broker's response does not contain this group")
         try:
@@ -256,10 +255,7 @@ class _Deletion:
 
 
 def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """Return the result for a group if it is certain that the request did not delete the group; otherwise None.
-
-    If the result is None, the caller must check whether the group still exists.
-    """
+    """Return the result if the request certainly did not delete the group; otherwise None."""
     fault = outcome.fault
     if fault is None or outcome.uncertain:
         return None

@@ -26,13 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GroupData:
-    """All data that the broker reported about one group.
+    """Everything that the broker reported about one group.
 
     Attributes:
-        description: response of the describe RPC for the type of the group.
-        offsets: committed offsets or share offsets of the group, and the log start and end offsets that are known.
-        configs: configs of the group; None if they could not be read.
-        configs_fault: error because of which the configs could not be read; None if they were read.
+        offsets: committed or share offsets, with log start and end offsets if known.
+        configs: None if they could not be read.
+        configs_fault: why the configs could not be read.
     """
 
     description: GroupDescription
@@ -83,9 +82,9 @@ class GroupData:
 async def read_group_data(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
 ) -> dict[str, GroupData | Fault]:
-    """Return group id → data of the group. If the offsets of a group could not be read, the value is the fault (error).
+    """Return group id → data of the group, or the error if its offsets cannot be read.
 
-    Configs and log offsets that could not be read are missing in the data.
+    The data lacks configs and log offsets that cannot be read.
     """
     described = {description.group: description for description in descriptions}
     read = await read_groups(

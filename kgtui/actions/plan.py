@@ -43,12 +43,11 @@ class DeletionLoss:
         topics: number of topics with an offset.
         partitions: number of partitions with an offset.
         positions: sum of the offsets in all partitions.
-        unread: total lag of the group, in records.
-        last_commit: time of the last commit that kgtui observed, in seconds since the epoch; None if kgtui has observed
-            none, because no RPC reports commit times.
-        undo: how much of the loss can be restored from the backup.
-        not_restored: names of the parts of the loss that cannot be restored from the backup; empty if everything can.
-        hidden: whether the group can have further offsets in topics on which the user has no DESCRIBE permission.
+        unread: total lag, in records.
+        last_commit: last commit that kgtui saw, in seconds since the epoch; None if none. No RPC reports it.
+        undo: how much the backup can restore.
+        not_restored: what the backup cannot restore, in words; empty if it restores everything.
+        hidden: whether there may be more offsets, in topics without DESCRIBE permission.
     """
 
     topics: int
@@ -93,7 +92,7 @@ class Plan:
 
     Attributes:
         lines: one entry per group, in the requested order, without duplicates.
-        made_at: time at which the plan was made, in seconds since the epoch.
+        made_at: time of the plan, in seconds since the epoch.
     """
 
     lines: tuple[Allowed | Refused, ...]
@@ -122,14 +121,11 @@ async def plan(
     timeout: float = DEFAULT_TIMEOUT,
     last_commits: Mapping[str, float] | None = None,
 ) -> Plan:
-    """Plan a deletion: describe each group with the RPC of its type, and read the offsets and configs of the groups.
-
-    Offsets and configs of groups whose deletion is refused are not read.
+    """Plan a deletion: find out what each group would lose, or why its deletion is refused.
 
     Args:
-        timeout: maximum duration of each of these steps, in seconds: describing groups, reading offsets and configs,
-            and reading log start and end offsets.
-        last_commits: group id → time of the last commit that kgtui observed, in seconds since the epoch.
+        timeout: time limit for each step (describe, read offsets, read log offsets), in seconds.
+        last_commits: group id → last commit that kgtui saw, in seconds since the epoch.
 
     Raises:
         UnreachableError: no broker answers.
@@ -177,11 +173,11 @@ def why_no_backup(data: GroupData | Fault) -> str | None:
 
 
 def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: bool = False) -> DeletionLoss:
-    """Return what would be lost if a group is deleted, and how much of it can be restored from the backup.
+    """Return what the deletion of a group would lose, and how much of it a backup can restore.
 
     Args:
-        last_commit: time of the last commit that kgtui observed, in seconds since the epoch; None if it observed none.
-        hides_topics: whether there can be topics on which the user has no DESCRIBE permission.
+        last_commit: last commit that kgtui saw, in seconds since the epoch; None if none.
+        hides_topics: whether the user may lack DESCRIBE permission on some topics.
     """
     positions = data.positions
     total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
@@ -218,9 +214,9 @@ def type_text(description: GroupDescription) -> str:
 
 
 def loss_text(loss: DeletionLoss) -> str:
-    """Return the loss as text: `offsets of 12 partitions in 3 topics, 1,284 unread records`, or `no offsets`.
+    """Return the loss as text: `offsets of 12 partitions in 3 topics, 1,284 unread records`.
 
-    If the group can have further offsets in topics that the user cannot see, the text contains `at least`.
+    `at least 12 partitions` means that there may be topics that the user cannot see.
     """
     if not loss.partitions:
         return NONE_VISIBLE if loss.hidden else "no offsets"
@@ -284,15 +280,13 @@ def safety_of(
 ) -> Safety:
     """Return whether it is safe to delete a group, and the reason.
 
-    It is safe if the group was not used in the last `RECENT` seconds, has no unread records, and all of its offsets can
-    be restored from a backup.
+    Safe means: not used in the last `RECENT` seconds, no unread records, and a backup can restore all offsets.
 
     Args:
-        line: the entry of the deletion plan for the group.
+        line: the group in the deletion plan.
         now: current time, in seconds since the epoch.
-        empty_since: time at which the group became Empty, in seconds since the epoch; None if the group was already
-            Empty when kgtui started.
-        appeared: whether the group appeared while kgtui was running, and has been Empty since then.
+        empty_since: when the group became Empty, in seconds since the epoch; None if before kgtui started.
+        appeared: whether the group is new since kgtui started, and always was Empty.
     """
     if not isinstance(line, Allowed):
         return Safety(SafeToDelete.NO, line.reason)
@@ -329,9 +323,9 @@ def _safety_of_offsets(loss: DeletionLoss) -> Safety:
 
 
 def unread_text(loss: DeletionLoss) -> str:
-    """Return the number of unread records as text: `5 records`, `at least 5 records` or `unknown`.
+    """Return the number of unread records: `5 records`, `at least 5 records` or `unknown`.
 
-    For a group without offsets, the text is `no records, because the group has no offsets`.
+    A group without offsets gives `no records, because the group has no offsets`.
     """
     if not loss.partitions:
         return "unknown" if loss.hidden else "no records, because the group has no offsets"

@@ -41,10 +41,10 @@ class GroupResult:
     """The result of a deletion for one group.
 
     Attributes:
-        reason: text that says why the group was not deleted, or a remark about its deletion; can be empty.
-        verified: whether a check after the deletion has shown that the group no longer exists.
-        backup: path of the JSON-lines file of the backup; None if there is no backup.
-        entry: id of this deletion in the audit log; None if it has no `intent` line there.
+        reason: why the group was not deleted, or a remark; can be empty.
+        verified: whether a check after the deletion showed that the group is gone.
+        backup: path of the JSON-lines file; None if there is no backup.
+        entry: id of this deletion in the audit log; None if it was not logged.
     """
 
     group: str

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 def write_new(path: Path, data: bytes) -> None:
     """Write a new file with mode 0600, and sync its contents to disk.
 
-    If this raises OSError, no new file is left behind.
-
-    Afterwards, the caller must call `sync_folder` for the folder of the file, once for all new files together.
+    If this raises OSError, no new file is left behind. After the last new file in a folder, call `sync_folder`.
     """
     private_folder(path.parent, inside=True)
     if path.exists():
@@ -47,10 +45,9 @@ def has_drafts(folder: Path) -> bool:
 
 
 def remove_drafts(folder: Path) -> None:
-    """Remove the incomplete files of processes that were killed during `write_new`. Raises OSError.
+    """Remove files that killed processes have written only in part. Raises OSError.
 
-    Call it only while no other process deletes groups, because it would also remove files that the other process is
-    still writing.
+    Call it only while no other process deletes groups, because it also removes files that are being written now.
     """
     for draft in _drafts(folder):
         draft.unlink(missing_ok=True)
@@ -72,9 +69,7 @@ def sync_folder(path: Path) -> None:
 def append_line(path: Path, line: bytes) -> None:
     """Append one line to a file with mode 0600, and sync the file to disk. Raises OSError.
 
-    Several processes can append lines at the same time. If the line cannot be written completely, for example because
-    the disk is full, no part of it remains in the file. If the previous line is incomplete because of a crash, a line
-    break is written before the new line.
+    Several processes can append at the same time. If the write fails, the file is unchanged.
     """
     private_folder(path.parent)
     fresh = not path.exists()
@@ -82,6 +77,7 @@ def append_line(path: Path, line: bytes) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         size = os.fstat(file).st_size
+        # A crash can leave an incomplete last line.
         torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
         try:
             _write_all(file, (b"\n" if torn else b"") + line + b"\n")
@@ -104,9 +100,9 @@ def _write_all(file: int, data: bytes) -> None:
 
 @contextlib.contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
-    """Hold a shared lock on a file. A process holds it during a deletion, so that `sole_lock` fails in other processes.
+    """Hold a shared lock on a file during a deletion, so that `sole_lock` fails in other processes.
 
-    The kernel releases the lock if the process ends. Raises OSError.
+    The lock ends with the process. Raises OSError.
     """
     private_folder(path.parent)
     file = open_private(path, os.O_RDWR | os.O_CREAT)

@@ -1,8 +1,4 @@
-"""Checks whether deleted groups still exist.
-
-Groups are checked immediately after their deletion. When kgtui starts, it also checks the groups of earlier deletions
-that have no `outcome` line in the audit log.
-"""
+"""Check whether deleted groups still exist, after a deletion and at the next start of kgtui."""
 
 from __future__ import annotations
 
@@ -36,14 +32,12 @@ class Presence(Enum):
 
 
 async def check_presence(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
-    """Return group id → whether the group exists. To find out, the groups are described.
-
-    If the response does not show whether a group exists, the group is looked up in the list of all groups.
-    """
+    """Return group id → whether the group exists."""
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)
     except KgtuiError:
         answer = Answer({})
+    # If a describe response does not say whether the group exists, look for it in the list of all groups.
     found = {group: _described(answer, group) for group in groups}
     open_ = {group for group, presence in found.items() if presence is Presence.UNKNOWN}
     return found | await _listed(admin, open_, timeout) if open_ else found
@@ -58,10 +52,7 @@ def _described(answer: Answer[Mapping[str, GroupDescription]], group: str) -> Pr
 
 
 async def _listed(admin: GroupAdmin, groups: Collection[str], timeout: float) -> dict[str, Presence]:
-    """Look up groups in the list of all groups, and return group id → whether the group exists.
-
-    A group that is missing in the list is `GONE` if every broker has answered, and `UNKNOWN` otherwise.
-    """
+    """Look for groups in the list of all groups. If a broker did not answer, missing groups are `UNKNOWN`."""
     try:
         answer = await admin.list_groups(timeout=timeout)
     except KgtuiError:
@@ -78,18 +69,15 @@ _PRESENT = "a later check found that a group with this id exists"
 async def unfinished(
     admin: GroupAdmin, folder: StateFolder, *, timeout: float = DEFAULT_TIMEOUT
 ) -> tuple[GroupResult, ...]:
-    """Check each deletion in this cluster whose outcome was not logged, log the outcome, and return the results.
+    """Find out and log the results of earlier deletions in this cluster that have no `outcome` line.
 
-    If a different process deletes groups at this time, nothing is checked, and the result is empty. If the outcome of a
-    deletion cannot be found out, it is checked again at kgtui's next start. Incomplete backup files of processes that
-    were killed are removed.
+    Returns no results while another process deletes groups.
 
     Raises:
         UnreachableError: no broker answers.
         OSError: the audit log cannot be read or written.
     """
-    # If a process was killed while it was writing the first backup, there is an incomplete backup file, but no audit
-    # log. In this case, the incomplete file must be removed as well.
+    # A process killed during its first backup leaves an incomplete file, but no audit log.
     if not await asyncio.to_thread(lambda: folder.audit.exists() or has_drafts(folder.backups)):
         return ()
     with sole_lock(folder.lock) as alone:

@@ -1,10 +1,7 @@
 """Public async Python API to administer consumer, share, streams and classic groups.
 
 Begin with `connect`, which returns a `GroupAdmin` for a Kafka cluster. `GroupAdmin` (in `base`) documents every method.
-
-This package may import `kgtui.client`, `kgtui.protocol` and `kgtui.model`. Packages that import this one do not handle
-protocol messages. Public names are imported on first use, so that importing only the interface does not load the Kafka
-client.
+Importing only the interface does not load the Kafka client.
 
 | module | contents |
 |---|---|
@@ -12,17 +9,17 @@ client.
 | `reading` | reads descriptions, offsets, log bounds and configs of many groups with few requests |
 | `groups_read` | `GroupsRead`, the results of `reading` |
 | `kafka` | `KafkaGroupAdmin`, the implementation for a Kafka cluster |
-| `listing` | lists the groups of one broker with ListGroups, once or repeatedly |
+| `listing` | lists the groups of one broker, once or repeatedly |
 | `describing` | describes groups with the RPC of their type |
 | `offsets` | reads committed offsets and share-partition start offsets |
 | `log_bounds` | reads the log start and log end offsets of partitions |
-| `record_times` | finds out with ListOffsets when the first unread and the last consumed records were written |
-| `record_search` | decides which timestamps `record_times` requests; sends no requests itself |
-| `configs` | reads the configs of groups, and the retention times of topics and of committed offsets |
-| `access` | reads the permissions of the Kafka user as which kgtui logs in |
-| `decoding` | decodes the describe responses into `GroupDescription` |
-| `routing` | sends requests to the coordinators in batches, and repeats them for groups with a new coordinator |
-| `deadline` | `Deadline`, the time limit of a call, which is divided among the steps of the call |
+| `record_times` | finds out when unread and consumed records were written |
+| `record_search` | chooses the timestamps that `record_times` requests |
+| `configs` | reads group configs and retention times |
+| `access` | reads the permissions of the Kafka user |
+| `decoding` | decodes describe responses into `GroupDescription` |
+| `routing` | sends requests to group coordinators in batches |
+| `deadline` | `Deadline`, a time limit that is divided among the steps of a call |
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Read the permissions of the Kafka user as which kgtui logs in.
 
-kgtui needs them to know whether a response is complete, because brokers silently leave out groups and topics on which
-the user lacks DESCRIBE.
+They show whether a response is complete: brokers silently leave out groups and topics without DESCRIBE.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ T = TypeVar("T", bound=_Offset)
 
 
 class UserAccess:
-    """Reads the user's permissions, and finds out for which groups brokers might have left out offsets.
+    """Reads the user's permissions, and finds groups whose offsets are incomplete because of them.
 
     Attributes:
-        refusals: the groups and partitions for which brokers have refused requests because of missing permissions.
+        refusals: groups and partitions for which brokers refused requests.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -65,14 +64,13 @@ class UserAccess:
     async def with_hidden(
         self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
     ) -> Answer[dict[str, tuple[T, ...]]]:
-        """Wait for `reading`, which reads the offsets of groups, and return its answer with `Answer.hidden` filled in.
+        """Wait for an answer with offsets, and fill in `Answer.hidden`: groups that may have more offsets.
 
-        `Answer.hidden` contains each group for which the broker might have left out offsets. If the user is known to
-        lack DESCRIBE on some topics, these are all groups. Otherwise, these are the groups that `_left_out` returns.
+        If the user lacks DESCRIBE on some topics, these are all groups.
 
         Args:
             asked: name of the request in messages, such as `read offsets`.
-            timeout: time limit in seconds for the requests that find out why a topic is missing in the answer.
+            timeout: time limit for additional requests about permissions, in seconds.
         """
         before = self._last
         answer = await reading
@@ -83,14 +81,13 @@ class UserAccess:
         return replace(answer, hidden=left_out) if left_out else answer
 
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
-        """Return group id → topics whose offsets the broker left out because ACLs deny DESCRIBE on these topics.
+        """Return group id → topics that an earlier answer contained, and that ACLs now hide.
 
-        A topic counts as left out only if an earlier answer contained offsets of the group in this topic. If the
-        permissions cannot be read, the reason is unknown, so each group with a missing topic has an empty tuple.
+        The tuple of topics is empty if the permissions cannot be read.
 
         Args:
-            rows: group id → the offsets in the new answer.
-            timeout: time limit in seconds for reading the permissions.
+            rows: group id → offsets in the new answer.
+            timeout: time limit for reading the permissions, in seconds.
         """
         access = self._last
         if access is None or not access.any_topic or access.sees_every_topic:
@@ -129,11 +126,10 @@ K = TypeVar("K")
 
 
 class Refusals:
-    """The groups and partitions for which brokers refused requests because of missing permissions.
+    """Groups and partitions for which brokers refused requests because of missing permissions.
 
     Attributes:
-        changes: counter that increases whenever a broker refuses a request that was not refused before, or answers a
-            request that was refused before. Both can mean that the user's permissions have changed.
+        changes: counter of signs that the permissions have changed, such as a new refusal.
     """
 
     def __init__(self) -> None:
@@ -143,12 +139,11 @@ class Refusals:
         self._suspects: set[str] = set()
 
     def note_groups(self, asked: str, answer: Answer[Mapping[str, object]]) -> None:
-        """Store the groups for which brokers refused a request, and remove groups for which they now answered it.
+        """Store the groups for which brokers refused a request, and remove groups that were answered.
 
         Args:
-            asked: kind of the request, such as `describe`. Refusals are stored per kind, because each kind needs a
-                different permission.
-            answer: the answer to the request. `answer.faults` contains the refusals.
+            asked: kind of the request, such as `describe`. Each kind needs a different permission.
+            answer: `answer.faults` contains the refusals.
         """
         refused = {(asked, fault.group) for fault in answer.faults if fault.group and fault.code in FORBIDDEN}
         answered = [key for key in self._groups if key[0] == asked and key[1] in answer.rows]
@@ -166,10 +161,7 @@ class Refusals:
 
     @property
     def topics(self) -> frozenset[str]:
-        """Topics on which the user might lack DESCRIBE, because brokers refused requests for them or left them out.
-
-        A topic is removed as soon as the user turns out to have DESCRIBE on it.
-        """
+        """Topics on which the user might lack DESCRIBE, because brokers refused them or left them out."""
         return frozenset(self._suspects.union(topic for topic, _ in self._partitions))
 
     def allowed(self, topics: Collection[str]) -> None:
@@ -195,15 +187,15 @@ _FIRST_WITH_OPERATIONS = 8
 
 
 _SUFFIX = "-kgtui-permission-check"
-"""Suffix of the random topic names that kgtui requests to check permissions.
+"""Suffix of the random topic names in permission checks.
 
-It tells administrators who find such a name in the log of the broker's authorizer why the topic was requested.
+It explains the request to administrators who find the name in the broker's authorizer log.
 """
 
 _MAX_TOPICS = 500
-"""Maximum number of topics in one permission check. Further topics are not checked.
+"""Maximum number of topics in one permission check; further topics are not checked.
 
-The number is limited because the check is a Metadata request, whose response contains every partition of each topic.
+The limit keeps the Metadata response small, because it lists every partition.
 """
 
 _TOPIC = 2
@@ -229,8 +221,7 @@ class AccessReader:
     """Reads the user's permissions, and caches them.
 
     Args:
-        refusals: the groups and partitions for which brokers have refused requests. If `refusals.changes` has increased
-            since the permissions were read, they are read again.
+        refusals: if `refusals.changes` increases, the cached permissions are discarded.
     """
 
     def __init__(self, pool: Pool, refusals: Refusals) -> None:
@@ -257,15 +248,13 @@ class AccessReader:
 async def read_access(pool: Pool, deadline: Deadline, suspects: Collection[str] = ()) -> Access:
     """Read the user's permissions with small requests to any broker.
 
-    No RPC reports whether a user has DESCRIBE on every topic. Therefore, kgtui sends a Metadata request with a random
-    topic name, without permission to create the topic. If the user has DESCRIBE on every topic, the broker responds
-    with UNKNOWN_TOPIC_OR_PARTITION, otherwise with TOPIC_AUTHORIZATION_FAILED.
+    No RPC reports whether a user has DESCRIBE on every topic. Therefore, kgtui requests the metadata of a random topic
+    name. UNKNOWN_TOPIC_OR_PARTITION means yes, TOPIC_AUTHORIZATION_FAILED means no.
 
-    Even if the user has DESCRIBE on topics in general, ACLs can deny it on single topics. If the user has DESCRIBE on
-    the cluster, these ACLs are read. Otherwise, kgtui checks only the topics in `suspects`.
+    Even after a yes, ACLs can deny single topics. kgtui reads these ACLs, which needs DESCRIBE on the cluster.
 
     Args:
-        suspects: topics on which the user might lack DESCRIBE. They are checked with the same Metadata request.
+        suspects: topics on which the user might lack DESCRIBE. They are checked too.
 
     Raises:
         UnreachableError: no broker answered.
@@ -291,15 +280,15 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
 
 
 async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[str] | None:
-    """Return the topics on which ACLs deny DESCRIBE to the user, or None if they are unknown. Raises `ClientError`.
+    """Return the topics on which ACLs deny DESCRIBE to the user; None if unknown. Raises `ClientError`.
 
-    If an ACL denies all topics with a prefix, the result contains the prefix followed by `*`, such as `pay*`.
+    `pay*` stands for all topics with the prefix `pay`.
     """
     patterns = await _denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
-    # Some of these ACLs can be for other users. To find the ACLs for this user, request one topic per ACL: the broker
-    # refuses a topic only if its ACL is for this user.
+    # Some of these ACLs are for other users. So request one topic per ACL: the broker refuses the topic only if the ACL
+    # is for this user.
     topics = {f"{name}{uuid4().hex}{_SUFFIX}" if prefixed else name: (name, prefixed) for name, prefixed in patterns}
     _, rows = await read_operations(pool, node, deadline, topics=topics, lane=lane)
     refused = (topics.get(row["Name"]) for row in rows if row["ErrorCode"] == TOPIC_AUTHORIZATION_FAILED)
@@ -309,13 +298,13 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
 async def read_operations(
     pool: Pool, node: int, deadline: Deadline, *, topics: Iterable[str] = (), lane: Lane = Lane.BULK
 ) -> tuple[frozenset[str] | None, list[dict[str, Any]]]:
-    """Ask one broker which ACL operations the user is allowed to perform on the cluster. Raises `ClientError`.
+    """Ask a broker what the user may do with the cluster (Metadata). Raises `ClientError`.
 
-    The request is a Metadata request. It also asks for the metadata of `topics`.
+    Args:
+        topics: topics whose metadata are requested too.
 
     Returns:
-        `(operations, rows)`: the names of the operations, such as `DESCRIBE`, or None if the broker does not report
-        them; and one row of the response per topic.
+        `(operations, rows)`: names such as `DESCRIBE`, or None if not reported; and one row per topic.
     """
     version = min(await pool.version(node, METADATA, timeout=deadline.left(), lane=lane), _LAST_WITH_OPERATIONS)
     with_operations = version >= _FIRST_WITH_OPERATIONS
@@ -330,13 +319,11 @@ async def read_operations(
 
 
 async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[tuple[str, bool]] | None:
-    """Return the names and prefixes of topics on which ACLs deny DESCRIBE to at least one user. Raises `ClientError`.
+    """Return the names and prefixes of topics on which ACLs deny DESCRIBE to any user. Raises `ClientError`.
 
     Returns:
-        Pairs `(topic name, False)` for literal ACLs, and `(prefix, True)` for prefixed ACLs. None if the ACLs cannot be
-        read, or if no ACL allows all topics (`*`). In the second case, users might have access to topics only because
-        of the broker's setting `allow.everyone.if.no.acl.found`. This setting does not apply to a topic that has any
-        ACL, so that the ACLs that deny topics are not enough to find all denied topics.
+        `("payments", False)` for a topic and `("pay", True)` for a prefix. None if the ACLs cannot be read. None also
+        if no ACL allows the topic `*`.
     """
     try:
         denied, allowed = await asyncio.gather(
@@ -345,6 +332,8 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
         )
     except UnsupportedError:
         return None
+    # If no ACL allows `*`, access can come from `allow.everyone.if.no.acl.found`. This setting ignores topics with any
+    # ACL, so that the denying ACLs do not show all denied topics.
     if denied is None or allowed is None or not any(_has(row, _ALLOWS) for row in allowed):
         return None
     return frozenset((row["ResourceName"], row["PatternType"] == _PREFIXED) for row in denied if _has(row, _DENIES))
@@ -357,15 +346,15 @@ def _has(resource: dict[str, Any], operations: frozenset[int]) -> bool:
 async def _read_acls(
     pool: Pool, node: int, deadline: Deadline, lane: Lane, *, name: str | None, pattern: int, permission: int
 ) -> list[dict[str, Any]] | None:
-    """Request the ACLs of topics that match the arguments.
+    """Request the ACLs of topics.
 
     Args:
-        name: name or prefix of the topic in the ACL; None matches every name.
-        pattern: code of the pattern type in Kafka's enum `PatternType`.
+        name: topic name or prefix in the ACL; None matches every name.
+        pattern: code in Kafka's enum `PatternType`.
         permission: `_DENY` or `_ALLOW`.
 
     Returns:
-        One row of the response per topic name or prefix, with its ACLs. None if the response has an error code.
+        One row per topic name or prefix. None if the broker returned an error.
     """
     request = {
         "ResourceTypeFilter": _TOPIC,

@@ -33,9 +33,9 @@ REMOTE_STORAGE = "remote.storage.enable"
 OFFSETS_MINUTES = "offsets.retention.minutes"
 
 _UNLIMITED_MS = 1_000 * 365 * 86_400_000
-"""Lowest value of `retention.ms` that counts as unlimited: 1,000 years, in milliseconds.
+"""A `retention.ms` of at least 1,000 years counts as unlimited, in milliseconds.
 
-Kafka's value for unlimited is -1, but some users set the largest 64-bit integer instead.
+Kafka's value is -1, but some users set the largest 64-bit integer instead.
 """
 _RETENTION_KEYS = [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY, REMOTE_STORAGE]
 """Names of the topic configs from which `TopicRules` are computed."""
@@ -76,10 +76,9 @@ _TYPES = {
 async def group_configs(
     pool: Pool, nodes: Sequence[int], groups: Sequence[str], deadline: Deadline
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
-    """Ask the brokers for the configs of groups, and return the first successful response.
+    """Return group id → configs, sorted by name, from the first broker that answers.
 
-    The rows of the answer map each group id to the group's configs, sorted by name. If no broker responds successfully,
-    the answer has no rows and one fault per group.
+    If no broker answers, there is one fault per group.
     """
     try:
         return await _first(nodes, partial(read_configs, pool, groups=groups, deadline=deadline), deadline)
@@ -88,10 +87,9 @@ async def group_configs(
 
 
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
-    """Ask the brokers how long they keep the records of these topics, and committed offsets.
+    """Return how long brokers keep the records of topics, and committed offsets.
 
-    Each request names up to `TOPICS_PER_REQUEST` topics. If no broker answers a request, its topics and all topics
-    after them are missing in the result, and the answer has a fault.
+    After an error, the remaining topics are missing, and the answer has a fault.
     """
     seconds_by_topic: dict[str, float] = {}
     rules: dict[str, TopicRules] = {}
@@ -112,10 +110,9 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
-    """Call `ask` with the node id of one broker after the other, `HEAD_START` seconds apart. Return the first result.
+    """Ask one broker after the other, `HEAD_START` seconds apart, and return the first result.
 
-    If all calls fail, raise the error of the first broker. If no call succeeds before the deadline, raise
-    `DeadlineError`.
+    If all calls fail, raise the error of the first broker. After the deadline, raise `DeadlineError`.
     """
     try:
         async with asyncio.timeout(deadline.left()):
@@ -162,10 +159,9 @@ async def read_configs(
 async def read_retention(
     pool: Pool, node: int, *, topics: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
 ) -> Answer[Retention]:
-    """Ask one broker how long the records of these topics, and committed offsets, are kept.
+    """Ask one broker how long the records of topics, and committed offsets, are kept.
 
-    The retention time of committed offsets is a config of the broker that answers. Other brokers can have a different
-    value.
+    For committed offsets, each broker can have a different value.
     """
     asked = [(BROKER_RESOURCE, str(node), [OFFSETS_MINUTES])]
     asked += [(TOPIC_RESOURCE, topic, _RETENTION_KEYS) for topic in topics]
@@ -208,11 +204,11 @@ def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
 
 
 def _topic_rules(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> TopicRules:
-    """Return the rules by which brokers delete the records of a topic.
+    """Return how a topic keeps records.
 
     Args:
-        values: config name → value, for the configs with integer values.
-        configs: all configs of the topic, as in the DescribeConfigs response.
+        values: config name → value, for integer configs.
+        configs: all configs in the DescribeConfigs response.
     """
     texts = {row["Name"]: str(row["Value"]) for row in configs}
     policy = texts.get(CLEANUP_POLICY, "delete")

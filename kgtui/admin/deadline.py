@@ -6,11 +6,11 @@ import time
 
 
 class Deadline:
-    """The time by which a call must have ended. All steps of the call use the same `Deadline`.
+    """The time limit of a call, which all steps of the call share.
 
     Args:
         timeout: seconds from now.
-        steps: number of steps among which `step` divides the time.
+        steps: number of steps that will call `step`.
     """
 
     def __init__(self, timeout: float, *, steps: int = 1) -> None:
@@ -25,10 +25,9 @@ class Deadline:
         return max(self.at - time.monotonic(), 0.001)
 
     def step(self) -> float:
-        """Return the time limit of the next step, in seconds.
+        """Return the time limit of the next step, in seconds: an equal part of the remaining time.
 
-        The remaining time is divided equally among the remaining steps. The last step gets all of the remaining time,
-        and so does every further step if this method is called more often than planned.
+        With 3 steps and 9 s left → 3 s. The last step gets all remaining time.
         """
         seconds = (self.at - time.monotonic()) / max(self._steps, 1)
         self._steps -= 1

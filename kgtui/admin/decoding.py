@@ -1,8 +1,7 @@
 """Decode the responses of the describe RPCs into `GroupDescription`.
 
-In classic groups, the metadata and the assignment of a member are bytes in the format of the group's protocol type:
-consumer, Connect or schema registry. Brokers do not check these bytes. Metadata that is damaged or in an unknown format
-is kept undecoded.
+For members of classic groups, a response contains opaque bytes. Those of consumers, Connect and schema registry are
+decoded here. Damaged or unknown bytes are kept as they are.
 """
 
 from __future__ import annotations
@@ -47,13 +46,11 @@ def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
 
 
 def classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
-    """Decode a member in a DescribeGroups response.
-
-    Metadata that cannot be decoded is stored in `Member.undecoded`.
+    """Decode a member in a DescribeGroups response. Unknown metadata go into `Member.undecoded`.
 
     Args:
         protocol: protocol type of the group, such as `consumer` or `connect`.
-        leader_url: REST address of the leader worker of a Connect group, or None.
+        leader_url: REST address of the leader of a Connect group, or None.
     """
     metadata, assigned = bytes(row["MemberMetadata"]), bytes(row["MemberAssignment"])
     values: dict[str, Any] = {}
@@ -101,8 +98,8 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
     assignment = connect.decode_assignment(assigned)
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
-    # `had` contains the connectors and tasks that the worker reported when it joined the group. In cooperative
-    # rebalancing (KIP-415), the leader sends only the changes to these connectors and tasks.
+    # `had`: what the worker already ran when it joined. In cooperative rebalancing (KIP-415), the leader sends only
+    # changes to that.
     had = _units(subscription.allocation.assigned if subscription.allocation else ())
     revoked = _units(assignment.revoked)
     running = (had - revoked) | _units(assignment.assigned)
@@ -304,7 +301,9 @@ def _newer_group(
 ) -> GroupDescription:
     """Decode one group of a describe response for consumer, share or streams groups.
 
-    `node` is the id of the broker that answered, and `source` the RPC and version, such as `ShareGroupDescribe v1`.
+    Args:
+        node: id of the broker that answered.
+        source: RPC and version, such as `ShareGroupDescribe v1`.
     """
     return GroupDescription(
         group=row["GroupId"],
@@ -331,6 +330,5 @@ DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
 }
 """Group type → function that decodes one group of the describe response.
 
-The function's arguments are the group's row in the response, the id of the broker that answered, and the RPC with its
-version, such as `ShareGroupDescribe v1`.
+Arguments: the group's row, the id of the broker, and the RPC with version, such as `ShareGroupDescribe v1`.
 """

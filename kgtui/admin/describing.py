@@ -1,15 +1,13 @@
-"""Describe groups of different types, each with the describe RPC of its own type.
+"""Describe groups of different types, each with the describe RPC of its type.
 
-How the right RPC is found:
-- The newest response to ListGroups contains the type of most groups. The RPC of this type is tried first.
-- Error 69 (GROUP_ID_NOT_FOUND) means that the group can be of another type. Error 35 (UNSUPPORTED_VERSION) means that
-  the group type is disabled. After either error, the RPC of the next type is tried, as in Kafka's admin client.
-- Before v6, DescribeGroups returns the state `Dead` without an error for every group that is not a classic group.
-  Therefore, the state `Dead` does not prove that the group does not exist.
-- A group that no RPC has found is looked up with ListGroups, unless the RPCs have proven that it does not exist.
+- The type in the newest ListGroups response is tried first.
+- After error 69 (GROUP_ID_NOT_FOUND) or 35 (UNSUPPORTED_VERSION), the next type is tried, as in Kafka's admin client.
+- Before v6, DescribeGroups returns the state `Dead` for groups of all other types. So `Dead` does not prove that the
+  group is gone.
+- If no RPC finds the group, ListGroups is asked.
 
-If the user lacks DESCRIBE on a topic of a consumer, share or streams group, the broker returns error 29
-(TOPIC_AUTHORIZATION_FAILED) for the group. The response then lacks state, epochs and members (observed on Kafka 4.3.1).
+Error 29 (TOPIC_AUTHORIZATION_FAILED) means that the user lacks DESCRIBE on one of the group's topics. The response then
+has no state, epochs and members (observed on Kafka 4.3.1).
 """
 
 from __future__ import annotations
@@ -58,11 +56,9 @@ class _Search:
     """The progress of describing one group.
 
     Attributes:
-        types_left: group types whose RPC has not been tried yet, the most likely type first.
-        disabled: group types whose RPC the broker does not support, or has answered with error 35
-            (UNSUPPORTED_VERSION).
-        inconclusive: whether it is possible that the group exists although no RPC finds it, for example because its
-            type is not known to kgtui.
+        types_left: group types that have not been tried, the most likely first.
+        disabled: group types that the broker does not support.
+        inconclusive: whether the group may exist even if no RPC finds it.
     """
 
     types_left: list[str]
@@ -79,8 +75,8 @@ class Describer:
     """Describes one batch of groups at their coordinator.
 
     Args:
-        lister: searches the response to ListGroups for groups that no describe RPC has found.
-        type_of: returns the type of a group according to the newest response to ListGroups, or None if unknown.
+        lister: used for groups that no describe RPC finds.
+        type_of: returns the type in the newest ListGroups response, or None.
     """
 
     def __init__(self, pool: Pool, lister: Lister, type_of: Callable[[str], str | None]) -> None:
@@ -189,11 +185,10 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Look for groups that no describe RPC has found in ListGroups. Add a result for each group to `batch`.
+        """Look in ListGroups for groups that no describe RPC found, and add a result for each to `batch`.
 
-        A group in the list gets a description with the data of the list, or a fault if its type cannot be described.
-        All other groups get the error GROUP_ID_NOT_FOUND. ListGroups is not sent if the describe RPCs have proven that
-        none of the groups exists.
+        A listed group gets a description with its listed data, or a fault if its type cannot be described. All other
+        groups get the error GROUP_ID_NOT_FOUND.
         """
         undecided = [group for group, search in searches.items() if not search.proven_missing]
         listed = await self._lister.find(node, undecided, deadline, lane) if undecided else {}

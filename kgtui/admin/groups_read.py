@@ -21,29 +21,24 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
-"""Names of the four steps in which groups are read: descriptions, offsets, configs, and log bounds.
-
-A recording stores each fault with the name of the step in which it occurred.
-"""
+"""The four steps in which groups are read. Recordings store each fault with the name of its step."""
 
 
 @dataclass(slots=True, eq=False)
 class GroupsRead:
     """The data that was read about some groups.
 
-    If a step failed for a group, the group is missing in the attribute with the results of this step, and `faults`
-    contains the reason.
+    A group whose offsets could not be read is missing in `committed`; `faults` says why. The same holds for all other
+    data.
 
     Attributes:
-        descriptions: group id → the group's description.
-        committed: group id → the group's committed offsets.
-        share: group id → the share-partition start offsets of a share group.
-        configs: group id → the group's configs.
-        bounds: partition → its log start and log end offset, for the partitions of all groups.
-        hidden: group id → topics whose offsets brokers left out, because the user lacks DESCRIBE on them. An empty
-            tuple means that offsets might be left out, but the topics are not known.
-        faults: pairs `(step, fault)` in the order in which the steps ended. `fault.group` is None if the fault concerns
-            a broker or the cluster.
+        descriptions: group id → description.
+        committed: group id → committed offsets.
+        share: group id → share-partition start offsets.
+        configs: group id → configs.
+        bounds: partition → log start and log end offset.
+        hidden: group id → topics that brokers left out without DESCRIBE; an empty tuple if their names are unknown.
+        faults: pairs `(step, fault)`. `fault.group` is None if the fault concerns a broker or the cluster.
     """
 
     descriptions: dict[str, GroupDescription] = field(default_factory=dict)
@@ -78,10 +73,10 @@ class GroupsRead:
         return tuple(fault for _, fault in self.faults if fault.group is None)
 
     def offsets_of(self, group: str) -> GroupOffsets | None:
-        """Return the offsets of a group with the log bounds of the partitions, or None if no offsets were read.
+        """Return the offsets and log bounds of a group; None if its offsets were not read.
 
-        The log bounds include partitions that a member owns, but for which the group has no committed offset. If the
-        user lacks DESCRIBE on the topic of such a partition, `PartitionBounds.error` contains the error code.
+        The log bounds include partitions that a member owns without a committed offset. Without DESCRIBE,
+        `PartitionBounds.error` is set.
         """
         share = self.share.get(group)
         if share is not None:
@@ -105,25 +100,23 @@ class GroupsRead:
     def lag_of(self, group: str) -> LagTotal:
         """Return the total lag of a group in the partitions in which it has an offset.
 
-        The lag of a partition is known only if `bounds` contains its log end offset. `total_of` also counts the
-        partitions that members own, but in which the group has no offset.
+        The lag of a partition is unknown if `bounds` lacks its log end offset.
         """
         sums = summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
         return replace(sums, hidden=True) if group in self.hidden or self.hidden_topics(group) else sums
 
     def total_of(self, group: str) -> LagTotal | None:
-        """Return the total lag of a group; None if no offsets were read.
+        """Return the total lag of a group; None if its offsets were not read.
 
-        The number of partitions includes those that members own, but in which the group has no offset. The lag of such
-        a partition counts as unknown if the user lacks DESCRIBE on its topic.
-
-        The result is the same as that of `lag_of_group(self.offsets_of(group))`, but is computed faster.
+        Unlike `lag_of`, it also counts partitions that members own without an offset. Without DESCRIBE, their lag is
+        unknown.
         """
         committed = self.committed.get(group)
         if group in self.share:
             return self.lag_of(group)
         if committed is None:
             return None
+        # The same result as `lag_of_group(self.offsets_of(group))`, but faster.
         sums = self.lag_of(group)
         owned = self._owned(group)
         if not owned:
@@ -136,11 +129,7 @@ class GroupsRead:
         return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + forbidden + readable, sums.hidden)
 
     def hidden_topics(self, group: str) -> tuple[str, ...]:
-        """Return the topics whose offsets brokers hide from the user, as far as their names are known, sorted.
-
-        The result contains the group's topics in `self.hidden`. If the group was described and log end offsets were
-        read, it also contains the topics that members read, but on which the user lacks DESCRIBE.
-        """
+        """Return the topics whose offsets brokers hide from the user, sorted, as far as known."""
         known, topics = self.hidden.get(group, ()), self._without_offsets(group)
         if not topics:
             return known
@@ -159,26 +148,23 @@ class GroupsRead:
     def partitions(self) -> set[TopicPartition]:
         """Return the partitions whose log bounds must be read.
 
-        These are the partitions in which a group has an offset, the partitions that members own, and the partitions of
-        `permission_checks`.
+        They have an offset, are owned by a member, or are in `permission_checks`.
         """
         rows = {(row.topic, row.partition) for offsets in self.committed.values() for row in offsets}
         rows |= {(row.topic, row.partition) for offsets in self.share.values() for row in offsets}
         return rows.union(self.permission_checks(), *(self._owned(group) for group in self.committed))
 
     def permission_checks(self) -> set[TopicPartition]:
-        """Return partition 0 of each topic that members read, but in which their group has no offset.
+        """Return partition 0 of each topic that members read, but in which the group has no offset.
 
-        If the broker refuses to return the log bounds of this partition, the user lacks DESCRIBE on the topic. The
-        broker might then also have left out the group's offsets in the topic.
+        If the broker refuses its log bounds, the user lacks DESCRIBE, and offsets in the topic may be hidden.
         """
         return {(topic, 0) for group in self.committed for topic in self._without_offsets(group)}
 
     def note_members(self, group: str) -> None:
-        """Find out which partitions and topics the members of one group read, and cache them.
+        """Cache which partitions and topics the members of a group read.
 
-        Callers with many groups call this method for one group after the other before they call `partitions`. The event
-        loop can then run between two groups, and `partitions` is fast.
+        Call it for one group after the other, with pauses for the event loop. Afterwards, `partitions` is fast.
         """
         if group in self.committed:
             self._owned(group)
@@ -207,11 +193,11 @@ class GroupsRead:
         return {tp: self.bounds[tp] for tp in partitions if tp in self.bounds}
 
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
-        """Add the rows, faults and hidden topics of the answer that a step returned.
+        """Add the answer of one step.
 
         Args:
-            step: name of the step that returned the answer, such as `OFFSETS`.
-            rows: the attribute to which the rows are added, such as `self.committed`.
+            step: name of the step, such as `OFFSETS`.
+            rows: where to add the rows, such as `self.committed`.
         """
         rows.update(answer.rows)
         self.hidden.update(answer.hidden)

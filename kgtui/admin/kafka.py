@@ -46,15 +46,15 @@ UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
 """Names of the faults after which kgtui does not know whether the broker has executed the request."""
 
 REMEMBERED_TYPES = 10_000
-"""Maximum number of groups whose type stays cached although no broker lists them any more.
+"""Maximum number of deleted groups whose type stays cached.
 
-If the terminal UI describes such a group again, kgtui tries the describe RPC of the cached type first.
+If such a group is described again, the cached type is tried first.
 """
 
 INTERACTIVE_GROUPS = 20
-"""Maximum number of groups in a call that uses the connection for interactive requests (`Lane.UI`).
+"""Calls with up to this number of groups use the connection for interactive requests (`Lane.UI`).
 
-Larger calls use the connection `Lane.BULK`, so that their long responses do not delay interactive calls.
+Larger calls use `Lane.BULK`, so that their long responses do not delay interactive calls.
 """
 
 INTERACTIVE_PARTITIONS = 1_000
@@ -70,7 +70,7 @@ class KafkaGroupAdmin:
     Use it as an async context manager, or call `close` at the end. `GroupAdmin` documents the methods.
 
     Args:
-        pool: connections to the cluster. `close` closes them.
+        pool: connections to the cluster.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -190,10 +190,10 @@ class KafkaGroupAdmin:
     async def _complete(
         self, listings: dict[str, Listing], deadline: Deadline
     ) -> tuple[dict[str, Listing], tuple[Fault, ...]]:
-        """Describe the groups whose listing has no state or type, as on old brokers, and fill in the missing values.
+        """Describe the groups that old brokers list without state or type, and fill in these values.
 
         Returns:
-            `(listings, faults)`: all listings, and the faults of the groups that could not be described.
+            `(listings, faults)`: all listings, and faults of groups that could not be described.
         """
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
         if not lacking:
@@ -361,7 +361,7 @@ def _nothing_learned(faults: Sequence[Fault], view: ClusterView) -> UnreachableE
 def connect(
     seeds: Sequence[str], properties: Mapping[str, str] | None = None, *, client_id: str = "kgtui"
 ) -> KafkaGroupAdmin:
-    """Return a `GroupAdmin` for a Kafka cluster. The first call of one of its methods opens the connections.
+    """Return a `GroupAdmin` for a Kafka cluster. Its first call opens the connections.
 
     Use the result as an async context manager::
 
@@ -370,7 +370,7 @@ def connect(
 
     Args:
         seeds: addresses of bootstrap servers, such as `broker-1:9092`.
-        properties: Java client properties for TLS and the login, as in a `--command-config` file.
+        properties: Java client properties, as in a `--command-config` file.
         client_id: name of this client in the brokers' logs and quotas. The property `client.id` overrides it.
 
     Raises:

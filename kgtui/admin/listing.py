@@ -39,10 +39,9 @@ _CHUNKS_PER_SLICE = 500
 """Number of chunks of rows that are compared or split before the event loop can run other tasks."""
 
 _MISSES_TO_STOP = 16
-"""Maximum number of successive chunks of the last list that can be missing in the new list.
+"""After this number of missing chunks in a row, the rest of the new list is decoded in full.
 
-If more are missing, the rest of the new list is decoded without further comparisons, because the broker has probably
-changed the order of its groups, so that no more equal chunks would be found.
+The broker has probably changed the order of its groups, so that further comparisons would find nothing.
 """
 
 _Chunk = tuple[bytes, int]
@@ -59,14 +58,13 @@ def raise_for(code: int, node: int) -> None:
 
 
 class Interner:
-    """Turns the rows of ListGroups responses into `Listing` objects.
+    """Turns the rows of ListGroups responses into `Listing` objects. Equal listings are one object.
 
-    Groups with equal listings use the same object. This saves memory, because 100,000 groups have only a few dozen
-    different listings.
+    This saves memory: 100,000 groups have only a few dozen different listings.
 
     Args:
-        node: node id of the broker that sent the responses.
-        assume_classic: whether a group counts as classic if the response contains no type.
+        node: node id of the broker.
+        assume_classic: whether a group without a type counts as classic.
     """
 
     def __init__(self, node: int, *, assume_classic: bool) -> None:
@@ -90,32 +88,26 @@ class Interner:
     def _type(self, row: GroupRow, version: int) -> str | None:
         if version >= TYPES_FROM:
             return canonical_type(row.type)
-        # A broker without ConsumerGroupDescribe has only classic groups. On other brokers, a group with the protocol
-        # type `consumer` can be a classic group or a consumer group.
+        # A broker without ConsumerGroupDescribe has only classic groups. On other brokers, the protocol type `consumer`
+        # can mean a classic or a consumer group.
         return CLASSIC if self._assume_classic or row.protocol_type != "consumer" else None
 
 
 class Lister:
-    """Sends ListGroups to brokers.
-
-    Because a group is listed by its coordinator, `listings` also stores this broker as the groups' coordinator in the
-    cache of the pool.
-    """
+    """Sends ListGroups to brokers."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.comparing = asyncio.Lock()
-        """Lock that allows only one poll at a time to compare its new list of groups with the last one.
+        """Lock, so that only one poll at a time compares its new list with the last one.
 
-        A comparison runs in short slices, between which key presses are handled. Without this lock, the slices of
-        several comparisons could run one after the other before a key press is handled.
+        A comparison pauses often to let key presses through. Several at a time would take turns and block the keys.
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
-        """Return an `Interner` for the ListGroups responses of a broker.
+        """Return an `Interner` for a broker.
 
-        If the broker does not support ConsumerGroupDescribe (KIP-848), the interner assumes that all its groups are
-        classic.
+        Without ConsumerGroupDescribe (KIP-848), all groups of the broker are classic.
         """
         try:
             await self._pool.version(node, CONSUMER_GROUP_DESCRIBE, timeout=deadline.left(), lane=lane)
@@ -136,9 +128,8 @@ class Lister:
         """Send ListGroups to a broker.
 
         Args:
-            decode: decodes the response; called with its version and its bytes.
-            types, states: the broker returns only groups with one of these types and states; None means all. Brokers
-                that are too old ignore the filters, so callers must filter the result too.
+            decode: decodes the response, from its version and bytes.
+            types, states: filters, None for all. Old brokers ignore them, so callers must filter too.
         """
         version = await self._pool.version(node, LIST_GROUPS, timeout=deadline.left(), lane=lane)
         value: dict[str, list[str]] = {}
@@ -167,6 +158,7 @@ class Lister:
         intern = await self.interner(node, deadline, lane)
         reply = await self.request(node, deadline, lane, decode_list_groups, types=types, states=states)
         listings = _listings(reply, node, intern)
+        # A group is listed by its coordinator.
         self._pool.learn_coordinators(listings, node)
         return listings
 
@@ -197,12 +189,12 @@ def _listings(reply: Reply[tuple[int, int, list[GroupRow]]], node: int, intern: 
 class KafkaListingFeed:
     """Lists the groups of one broker repeatedly, and decodes only the rows that have changed.
 
-    The list of the last poll is stored as chunks of encoded rows. If the new list contains the same bytes, they are not
-    decoded. Most chunks are the same in both lists, because brokers rarely change the order of their groups.
+    Brokers rarely change the order of their groups. So most bytes of a response are as in the last one, and are
+    skipped.
 
     Args:
         node: node id of the broker.
-        learn: called after each poll with the differences from the last list, and `node`.
+        learn: called after each poll with the changes and `node`.
     """
 
     def __init__(self, lister: Lister, node: int, learn: Callable[[ListingDelta, int], None]) -> None:
@@ -214,10 +206,10 @@ class KafkaListingFeed:
         self._intern: Interner | None = None
 
     async def poll(self, *, timeout: float = 30.0) -> ListingDelta:
-        """List the groups again, and return the differences from the last list. In the first call, every group is new.
+        """List the groups again, and return the changes. In the first call, every group is new.
 
         Raises:
-            ClientError: the broker did not answer. The next call compares with the last list that was received.
+            ClientError: the broker did not answer. The next call returns the changes since the last answer.
         """
         deadline, started = Deadline(timeout), time.perf_counter()
         if self._intern is None:
@@ -240,10 +232,10 @@ class KafkaListingFeed:
     async def _differences(
         self, rows: ListGroupsRows, intern: Interner
     ) -> tuple[dict[str, Listing], list[str], list[_Chunk]]:
-        """Compare the new list `rows` with the last list.
+        """Compare a new list of groups with the last one.
 
         Returns:
-            Group id → listing for new and changed groups, the ids of removed groups, and the chunks of the new list.
+            Group id → listing for new and changed groups, ids of removed groups, and the chunks of the new list.
         """
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version
@@ -273,19 +265,17 @@ class KafkaListingFeed:
 async def _skip_known(
     known: Sequence[_Chunk], rows: ListGroupsRows
 ) -> tuple[list[_Chunk], list[bytes], Sequence[_Chunk]]:
-    """Find the chunks of the last list in the new list, and skip their rows in the new list.
-
-    Equal chunks are found only if they are in the same order in both lists.
+    """Skip the rows of a new list that are the same as in the last list, in the same order.
 
     Args:
         known: the chunks of the last list.
-        rows: the new list. Its rows are read up to and including the last chunk that is found.
+        rows: the new list. It is read up to the last chunk that is found.
 
     Returns:
         Three lists:
-        - the part of the new list that was read, as chunks
-        - the rows of this part that are not in a chunk of the last list
-        - the chunks of the last list that were not found in the new list
+        - chunks that were read from the new list
+        - rows in them that are new
+        - chunks of the last list that were not found
     """
     now: list[_Chunk] = []
     new: list[bytes] = []

@@ -44,12 +44,12 @@ class BoundsReader:
     async def read(
         self, partitions: Iterable[TopicPartition], deadline: Deadline, lane: Lane = Lane.BULK, *, starts: bool = True
     ) -> Answer[dict[TopicPartition, PartitionBounds]]:
-        """Return partition → log bounds, read from the leaders of the partitions.
+        """Return partition → log bounds, read from the partition leaders.
 
-        If a leader did not answer, its partitions are missing, and a fault names the broker.
+        If a leader does not answer, its partitions are missing, and a fault names the broker.
 
         Args:
-            starts: whether log start offsets are read too. This needs twice as many requests.
+            starts: whether log start offsets are read too, with twice as many requests.
         """
         timestamps = (EARLIEST, LATEST) if starts else (LATEST,)
         todo = list(dict.fromkeys(partitions))
@@ -79,14 +79,12 @@ class BoundsReader:
 
         Args:
             timestamps: `EARLIEST` for the log start, `LATEST` for the log end.
-            faults: faults are added here. The key is the leader's node id (None if no broker could be reached) and the
-                name of the fault.
-            refresh: whether the leaders are looked up again; otherwise, they are taken from the cache if possible.
+            faults: faults are added here: (leader, or None if no broker was reachable; name) → fault.
+            refresh: whether to look up all leaders again.
             last: whether there will be no further attempt.
 
         Returns:
-            The partitions to request again. In the last attempt, there are none, because error codes are then stored in
-            `bounds`, and exceptions in `faults`.
+            The partitions to request again; empty in the last attempt.
         """
         try:
             topics = {topic for topic, _ in todo}
@@ -126,10 +124,9 @@ class BoundsReader:
         return again
 
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
-        """Remove a leader that did not answer from the cache. Return whether its partitions should be requested again.
+        """Forget a leader that did not answer. Return whether to request its partitions again.
 
-        After a timeout, the result is False, because no time is left. It is also False if the same leader was removed
-        only shortly before.
+        Not after a timeout, and not if the same leader failed a moment ago.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False
@@ -139,9 +136,9 @@ class BoundsReader:
     async def _ask(
         self, node: int, rows: Sequence[TopicPartition], timestamps: Sequence[int], deadline: Deadline, lane: Lane
     ) -> dict[int, _Offsets] | KgtuiError:
-        """Ask a leader for the offsets of `rows` at each timestamp. Return timestamp → offsets, or the error.
+        """Ask a leader for offsets. Return timestamp → offsets, or the error.
 
-        Each timestamp needs a separate request, because a partition must not occur twice in one request.
+        Each timestamp needs its own request, because a request can contain a partition only once.
         """
         asked = (
             list_offsets(self._pool, node, dict.fromkeys(rows, timestamp), timeout=deadline.left(), lane=lane)
@@ -160,11 +157,10 @@ def _merge(
     *,
     last: bool,
 ) -> list[TopicPartition]:
-    """Add the log bounds in the responses of one leader to `bounds`.
+    """Add the log bounds from one leader to `bounds`. Return the partitions to request again.
 
-    Returns:
-        The partitions with a retriable error, which must be requested again. With `last`, the list is empty, because
-        these errors are added to `bounds` too.
+    Args:
+        last: whether there will be no further attempt; if so, errors are added to `bounds`.
     """
     starts, ends = result.get(EARLIEST), result[LATEST]
     again = []

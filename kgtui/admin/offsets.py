@@ -1,8 +1,4 @@
-"""Read the committed offsets and share-partition start offsets of groups (KIP-709, KIP-932, KIP-1226).
-
-Offsets are read from the coordinators of the groups. `kgtui.admin.log_bounds` reads log start and log end offsets from
-the partition leaders.
-"""
+"""Read committed offsets and share-partition start offsets from group coordinators (KIP-709, KIP-932, KIP-1226)."""
 
 from __future__ import annotations
 
@@ -28,10 +24,7 @@ GROUPS_PER_REQUEST = 200
 """Maximum number of groups in one OffsetFetch request (KIP-709)."""
 
 PARTITIONS_PER_RESPONSE = 20_000
-"""Intended number of partitions in one OffsetFetch response.
-
-Each OffsetFetch request names as many groups as will probably have this number of partitions in total.
-"""
+"""Intended number of partitions in one OffsetFetch response. Groups per request are chosen to match it."""
 
 PARTITIONS_PER_SLICE = 500
 """Number of partitions of an OffsetFetch response that are processed before the event loop can run other tasks.
@@ -102,13 +95,12 @@ class OffsetReader:
     ) -> None:
         """Read the offsets of several groups with one request, and add them to `batch`.
 
-        If the request times out, kgtui sends two requests with half of the groups each. The time limit of a request is
-        half of the remaining time, so that time is left for these requests. A request for a single group has all of the
-        remaining time if no request follows it (`last`).
+        After a timeout, each half of the groups is requested separately. To leave time for that, a request gets half of
+        the remaining time.
 
         Args:
             version: version of OffsetFetch.
-            last: whether `groups` are the last groups that the caller reads from this broker.
+            last: whether the caller reads no more groups from this broker.
         """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
         timeout = deadline.left() if last and len(groups) == 1 else deadline.left() / 2
@@ -149,10 +141,7 @@ class OffsetReader:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Read the offsets of groups with one request per group, and add them to `batch`.
-
-        This is needed for brokers before Kafka 3.0. Up to `CONCURRENT_REQUESTS` requests are sent at the same time.
-        """
+        """Read the offsets of groups with one request per group, for brokers before Kafka 3.0."""
         gate = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
         async def one(group: str) -> None:

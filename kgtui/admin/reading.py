@@ -1,7 +1,7 @@
 """Read the descriptions, offsets, configs and log bounds of groups with few requests.
 
-`read_groups` reads any number of groups in one call. `read_by_coordinator` reads all groups of a cluster in batches,
-each from one coordinator, so that a broker that hangs delays only its own groups. Both work with every `GroupAdmin`.
+`read_groups` reads some groups. `read_by_coordinator` reads a whole cluster, so that a broker that hangs delays only
+its own groups. Both work with every `GroupAdmin`.
 """
 
 from __future__ import annotations
@@ -49,10 +49,9 @@ class Logs(Enum):
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"
-    """Log end offsets of the partitions with a committed offset, and of `GroupsRead.permission_checks`.
+    """Log end offsets of partitions with a committed offset, and of `GroupsRead.permission_checks`.
 
-    They are sufficient for the total lag of every group: for share groups, no log end offsets are needed, because
-    brokers report the lag.
+    They suffice for the total lag of every group, because brokers report the lag of share groups.
     """
     ENDS = "ends"
     """Log end offsets of every partition that has an offset or is owned by a member."""
@@ -61,7 +60,7 @@ class Logs(Enum):
 
 
 async def access_of(admin: GroupAdmin, *, max_age: float = 0.0, timeout: float) -> Access:
-    """Return the permissions of the Kafka user, or an `Access` without any permission if they cannot be read.
+    """Return the permissions of the Kafka user, or an empty `Access` if they cannot be read.
 
     Args:
         max_age: maximum age of cached permissions, in seconds.
@@ -89,23 +88,19 @@ async def read_groups(
     """Read descriptions, offsets and configs at the same time, and then the log bounds of their partitions.
 
     Args:
-        deadline: the time limit. Descriptions, offsets and configs, which are read at the same time, get the time of
-            one `Deadline.step`; log bounds get the time of the next step.
+        deadline: time limit with two steps: one for log bounds, one for everything else.
         describe: ids of the groups to describe.
         offsets: group id → newest listing, for the groups whose offsets are read.
         configs: ids of the groups whose configs are read.
         logs: which log bounds are read.
-        every_offset: whether to read offsets even of groups whose `Listing.has_offsets` is False.
-        separately: what happens if the call that reads, for example, all descriptions fails: the error is raised
-            (False), or becomes one fault per group, while all other data is still read (True).
-        log_timeout: time limit for reading the log bounds, in seconds; None means one step of `deadline`.
-        described: group id → description from an earlier read. The log bounds of the partitions that the members in
-            these descriptions own are read too.
+        every_offset: whether to read offsets even if `Listing.has_offsets` is False.
+        separately: if a call fails, add one fault per group instead of raising the error.
+        log_timeout: time limit for log bounds, in seconds; None for one step of `deadline`.
+        described: group id → earlier description. Partitions of these members are read too.
         on_described: called with the new descriptions as soon as they arrive.
 
     Raises:
-        UnreachableError: no broker was reachable for descriptions, offsets or configs. If none is reachable for log
-            bounds, a fault is added instead.
+        UnreachableError: no broker was reachable, except for log bounds.
     """
     read = GroupsRead(dict(described or {}))
     committed, share = _by_kind_of_offsets(offsets or {}, every_offset=every_offset)
@@ -131,11 +126,7 @@ async def read_groups(
 
 
 def _by_kind_of_offsets(listings: Mapping[str, Listing], *, every_offset: bool) -> tuple[list[str], list[str]]:
-    """Return the ids of the groups whose committed offsets are read, and of those whose share offsets are read.
-
-    Args:
-        every_offset: whether to include groups whose `Listing.has_offsets` is False.
-    """
+    """Return (groups to read committed offsets of, groups to read share offsets of)."""
     share = [group for group, row in listings.items() if row.type in SHARE_OFFSET_TYPES]
     committed = [
         group
@@ -153,10 +144,10 @@ async def _call(
     separately: bool,
     on_answer: Callable[[_Rows[T]], None] | None = None,
 ) -> _Rows[T]:
-    """Call a method of `GroupAdmin` with the ids of groups. If there are no ids, return an empty answer.
+    """Call a method of `GroupAdmin` with group ids. Without ids, return an empty answer.
 
     Args:
-        separately: if True, the error of a failed call becomes one fault per group. If False, the error is raised.
+        separately: if the call fails, return one fault per group instead of raising the error.
         on_answer: called with the answer.
     """
     try:
@@ -177,9 +168,7 @@ async def read_in_full(
     *,
     on_described: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
 ) -> GroupsRead:
-    """Read the descriptions, offsets and log bounds of groups.
-
-    Offsets are requested even for groups whose `Listing.has_offsets` is False, such as Connect groups.
+    """Read the descriptions, all offsets and the log bounds of groups.
 
     Args:
         groups: group id → newest listing.
@@ -205,16 +194,15 @@ async def read_record_times(
     limit: int,
     timeout: float,
 ) -> dict[str, dict[TopicPartition, RecordTime]]:
-    """Return group id → partition → times at which the last consumed and the first unread record were written.
+    """Return group id → partition → when the last consumed and the first unread record were written.
 
-    Groups without unread records, and groups for which no time was found, are missing.
+    Groups without unread records or without any known time are missing.
 
     Args:
         groups: group id → offsets and lag of its partitions.
-        rules: topic → how the topic keeps records. If this is None, the rules are read first.
+        rules: topic → how the topic keeps records; None to read them first.
         precision: accepted uncertainty of a time, as a fraction of the record's age.
-        limit: maximum number of partitions whose times are searched, summed over all groups. If several groups have the
-            same committed offset in a partition, one search is used for all of them, but it counts once per group.
+        limit: maximum number of partitions to search, over all groups.
         timeout: time limit for all searches, in seconds.
     """
     deadline, gate = Deadline(timeout), asyncio.Semaphore(_CONCURRENT_SEARCHES)
@@ -248,10 +236,9 @@ async def read_record_times(
 def _without_repetition(
     groups: Iterable[Mapping[TopicPartition, LogPosition]],
 ) -> list[dict[TopicPartition, LogPosition]]:
-    """Distribute the positions of all groups over as few mappings as possible. Equal positions are included only once.
+    """Distribute the positions over as few mappings as possible, without duplicates.
 
-    Each mapping has at most one position per partition, so that one call of `record_times` can search for all its
-    positions.
+    One call of `record_times` can search one mapping, because a mapping has one position per partition.
     """
     searches: list[dict[TopicPartition, LogPosition]] = []
     by_partition: dict[TopicPartition, set[LogPosition]] = {}
@@ -290,19 +277,18 @@ async def read_by_coordinator(
     group_batch: int,
     log_batch: int,
 ) -> GroupsRead:
-    """Read the offsets and log bounds of all groups, and describe some of the groups. Errors become faults.
+    """Read the offsets and log bounds of all groups, and describe some of them. Errors become faults.
 
-    All coordinators are asked at the same time. The groups of one coordinator are read in batches, one after the other.
-    The time limit of a batch is half of the remaining time, and four fifths for the last batch. If a coordinator does
-    not answer, its further batches are not read.
+    All coordinators are asked at the same time, each with one batch after the other. If a coordinator does not answer,
+    its further batches are skipped.
 
     Args:
         groups: node id of a coordinator → ids of its groups.
         listings: group id → newest listing.
         describe: ids of the groups to describe.
-        owned: partitions that members own. Their log bounds are read even if no offset is committed.
+        owned: partitions that members own. Their log bounds are read too.
         group_batch: maximum number of groups in one batch.
-        log_batch: maximum number of partitions in one call of `GroupAdmin.partition_bounds`.
+        log_batch: maximum number of partitions per `GroupAdmin.partition_bounds` call.
     """
     read = GroupsRead()
     async with asyncio.TaskGroup() as tasks:
@@ -359,7 +345,7 @@ async def _read_logs(
 
     Args:
         starts: whether log start offsets are read too.
-        harmless: errors of this class become faults; other errors are raised.
+        harmless: errors of this class become faults.
     """
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)

@@ -1,17 +1,11 @@
 """Find out by interpolation when the last consumed and the first unread record of a partition were written.
 
-`RecordSearch` sends no requests. It computes the timestamp for the next ListOffsets request; its caller sends the
-request, and passes the answer to `RecordSearch`.
+ListOffsets returns the first record at or after a timestamp. If its offset is lower than the searched offset, the
+searched record is later; if it is higher, the record is earlier. `RecordSearch` computes the next timestamp, and its
+caller sends the request.
 
-ListOffsets returns the offset and timestamp of the first record that is not older than a requested timestamp. Each
-answer narrows the time range in which the searched record was written:
-- If the returned offset is lower than that of the searched record, the answer gives a lower limit of the time.
-- If the returned offset is higher than that of the searched record, the answer gives an upper limit of the time.
-- If the searched record itself is returned, its exact time is known.
-
-The search assumes that timestamps never decrease from one record to the next, and that no offset is missing in the log.
-If the searched record is missing in the log, for example because of compaction, the result lies between the times of
-the records before and after it.
+The search assumes that timestamps never decrease within a partition. If compaction has removed the record, the result
+is between the times of the records around it.
 """
 
 from __future__ import annotations
@@ -30,32 +24,27 @@ ROUNDS = 20
 _AHEAD_MS = 3_600_000
 """Longest time by which a record's timestamp can be in the future, in milliseconds.
 
-If a timestamp is later, the search ends without a result.
-Since Kafka 4.0, brokers have the same limit by default (`message.timestamp.after.max.ms`).
+With a later timestamp, the search fails. Since Kafka 4.0, brokers have the same limit
+(`message.timestamp.after.max.ms`).
 """
 
 WIDTH_MS = 1000
 """A search ends when its time range is narrower than this number of milliseconds, even with a higher precision."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
-"""If the last 4 answers have not narrowed the time range by a factor of 8, interpolation is too slow.
-
-The next request then asks for the middle of the time range (bisection).
-"""
+"""If 4 answers do not narrow the time range by a factor of 8, the next request bisects it."""
 
 _ILLINOIS_FACTOR = 0.25
-"""Factor that moves the next interpolated time towards a limit of the time range that has not changed for a while.
+"""Factor of the Illinois method, which speeds up interpolation of unevenly distributed records.
 
-In the interpolation, the number of records between the searched record and a limit is multiplied by this factor if the
-last two answers have not changed the limit, and once more for each further answer that does not change it. This is the
-Illinois method. Without it, interpolation converges slowly where records are not evenly distributed over time.
+If only one limit of the time range keeps changing, the next time is moved towards the limit that stays.
 """
 
 
 class _Answer(NamedTuple):
-    """One answer to ListOffsets: offset and timestamp of the first record that is not older than the time `asked`.
+    """An answer to ListOffsets: the first record at or after the time `asked`, or -1 if there is none.
 
-    Times are in milliseconds since the epoch. Offset and timestamp are -1 if there is no such record.
+    Times are in milliseconds since the epoch.
     """
 
     asked: int
@@ -67,11 +56,10 @@ class _Bracket(NamedTuple):
     """The time range in which the searched record was written, in milliseconds.
 
     Attributes:
-        low: offset and timestamp of a record before the searched record.
-        high: offset and timestamp of a record after the searched record. If no such record is known, the log end offset
-            and an upper limit of the time.
-        below: upper limit of the time: the searched record is older than this.
-        proven: whether `below` follows from an answer; False if it is only the current time.
+        low: offset and timestamp of an earlier record.
+        high: offset and timestamp of a later record, or log end offset and latest possible time.
+        below: the searched record is older than this.
+        proven: whether `below` follows from an answer; False if it is the current time.
     """
 
     low: tuple[int, int]
@@ -147,8 +135,8 @@ class RecordSearch:
 
         Args:
             asked: the requested timestamp, in milliseconds.
-            offset: offset of the first record that is not older than `asked`; -1 if there is no such record.
-            timestamp: timestamp of this record in milliseconds; -1 if there is no such record.
+            offset: first record at or after `asked`; -1 if there is none.
+            timestamp: its timestamp, in milliseconds; -1 if there is none.
         """
         self._answers.append(_Answer(asked, offset, timestamp))
         if (asked == 0 and offset < 0) or (offset >= 0 and timestamp < 0):
@@ -185,9 +173,9 @@ class RecordSearch:
         return RecordTime(offset, self._range(self._unread), consumed, rounds=self.rounds)
 
     def _exact(self, target: int) -> int | None:
-        """Return the timestamp of the record at the offset `target`; None if it is not known.
+        """Return the timestamp of the record at the offset `target`; None if unknown.
 
-        If retention has just deleted the first unread record, return the timestamp of the oldest record instead.
+        If retention has just deleted it, this is the timestamp of the oldest record.
         """
         for one in self._answers:
             if one.offset == target or (target == self._unread and one.asked == 0 and one.offset > target):
@@ -195,9 +183,9 @@ class RecordSearch:
         return None
 
     def _bracket(self, target: int) -> _Bracket | None:
-        """Return the time range in which the record at the offset `target` was written.
+        """Return the time range of the record at the offset `target`.
 
-        The result is None if its exact time is known, or if no answer has given a lower limit yet.
+        None if its exact time is known, or if no answer has given a lower limit yet.
         """
         if self._exact(target) is not None:
             return None
@@ -213,20 +201,11 @@ class RecordSearch:
         return _Bracket(low[1:], point, high.asked, proven=True)
 
     def _is_precise(self, bracket: _Bracket) -> bool:
-        """Return whether the time range is so narrow that the search can end.
-
-        The precision is a fraction of the record's age. Because the age is not known exactly, the lowest possible age
-        is used.
-        """
+        """Return whether the time range is narrow enough to end the search."""
         return bracket.width < max(WIDTH_MS, self._precision * (self._now - bracket.below + 1))
 
     def _guess(self, bracket: _Bracket, target: int) -> int:
-        """Return the next timestamp to request, for which ListOffsets will probably return the record at `target`.
-
-        ListOffsets returns this record for every timestamp that is later than the previous record and not later than
-        this record. Therefore, the guess is the interpolated time of the record minus half of the time between two
-        records. The result is in milliseconds.
-        """
+        """Return the next timestamp to request, in milliseconds. ListOffsets will probably find `target` with it."""
         (low_offset, low_time), (high_offset, high_time) = bracket.low, bracket.high
         if len(self._widths) > _GUARD_ROUNDS and (self._widths[-1] > self._widths[-1 - _GUARD_ROUNDS] / _GUARD_FACTOR):
             guess = (low_time + bracket.below) / 2
@@ -237,6 +216,8 @@ class RecordSearch:
                 to_high *= weight
             else:
                 from_low *= weight
+            # ListOffsets finds a record with every timestamp between the previous record and this one, so aim at the
+            # middle.
             guess = low_time + (max(high_time, bracket.below) - low_time) * from_low / (from_low + to_high)
         return min(max(ceil(guess), low_time + 1), bracket.below - 1)
 

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from kgtui.protocol.fast_offsets import ListOffsetsResponse
 
 EARLIEST, LATEST, EARLIEST_LOCAL = -2, -1, -4
-"""Special timestamps in ListOffsets requests: log start, log end, and the first record on the leader's disk.
+"""Special timestamps in ListOffsets requests: log start, log end, and oldest record on the leader's disk.
 
-With tiered storage, older records are not on the leader's disk.
+With tiered storage, older records are in remote storage.
 """
 
 
@@ -48,9 +48,8 @@ class FoundOffset(NamedTuple):
 
     Attributes:
         code: Kafka's error code, or 0.
-        timestamp: timestamp of the found record in milliseconds; -1 if no record was found, or if the request contained
-            a special timestamp such as `EARLIEST`.
-        offset: offset of the found record, or the offset that a special timestamp stands for; -1 if there is none.
+        timestamp: timestamp of the found record, in milliseconds; -1 for special timestamps such as `EARLIEST`.
+        offset: offset of the found record; -1 if there is none.
     """
 
     code: int
@@ -61,12 +60,12 @@ class FoundOffset(NamedTuple):
 async def list_offsets(
     pool: Pool, node: int, timestamps: Mapping[TopicPartition, int], *, timeout: float, lane: Lane
 ) -> dict[TopicPartition, FoundOffset]:
-    """Ask the leader `node` for the first record of each partition that is not older than a timestamp.
+    """Ask the leader `node` for the first record at or after a timestamp in each partition.
 
     Records of open transactions are included (isolation level read_uncommitted).
 
     Args:
-        timestamps: partition → timestamp in milliseconds, or a special timestamp such as `EARLIEST`.
+        timestamps: partition → timestamp in milliseconds, or a special one such as `EARLIEST`.
         timeout: time limit, in seconds.
 
     Raises:
@@ -92,10 +91,10 @@ async def list_offsets(
 
 
 _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
-"""Versions of ListOffsets: the first that supports tiered storage (Kafka 3.4), and the first that Kafka 4.0 added.
+"""Versions of ListOffsets: the first with tiered storage (Kafka 3.4), and the first of Kafka 4.0.
 
-If a broker does not support the second version, kgtui does not search in topics with tiered storage. Before Kafka 4.0,
-such a search blocks a request handler thread, and so delays all clients of the broker.
+Between them, a search in a tiered topic blocks a request handler thread and so delays all clients. kgtui does not
+search there.
 """
 
 _SLICE_SECONDS = 0.003
@@ -111,8 +110,7 @@ After the last lookup, an error in a partition ends the search in this partition
 class RecordTimeReader:
     """Finds out when records at given offsets were written, in many partitions at the same time.
 
-    The search takes several rounds. In each round, every leader gets one ListOffsets request with a timestamp for each
-    of its partitions.
+    In each round, every leader gets one ListOffsets request for its partitions.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -127,14 +125,13 @@ class RecordTimeReader:
         *,
         precision: float = PRECISION,
     ) -> Answer[dict[TopicPartition, RecordTime]]:
-        """Return the times of the first unread and the last consumed record of every partition in `positions`.
+        """Return when the first unread and the last consumed record of each partition were written.
 
-        At the deadline, unfinished searches end, and the result contains the time ranges that they have found. If a
-        leader did not answer, a fault names this broker.
+        Searches that the deadline ends return a time range. If a leader does not answer, a fault names it.
 
         Args:
             positions: partition → committed offset below the log end offset, and log bounds.
-            rules: topic → how the topic keeps records, which decides whether the topic can be searched.
+            rules: topic → how the topic keeps records.
             precision: accepted uncertainty of a time, as a fraction of the record's age.
         """
         now = int(time.time() * 1000)
@@ -152,8 +149,8 @@ class _Call:
     """The state of one call of `RecordTimeReader.read`.
 
     Attributes:
-        searches: partition → its search, including searches that have ended.
-        faults: node id of a leader → why the leader did not answer.
+        searches: partition → its search, which may have ended.
+        faults: node id of a leader → why it did not answer.
     """
 
     def __init__(self, pool: Pool, rules: Mapping[str, TopicRules], deadline: Deadline, lane: Lane) -> None:
@@ -235,11 +232,7 @@ class _Call:
                 self.searches[tp].answer(at, result.offset, result.timestamp)
 
     async def _skip_tiered(self, node: int, partitions: Iterable[TopicPartition]) -> None:
-        """End the searches in topics with tiered storage if the leader is older than Kafka 4.0.
-
-        If the configs of a topic are unknown, a partition counts as tiered if its oldest records are not on the disk of
-        the leader.
-        """
+        """End the searches in topics with tiered storage if the leader is older than Kafka 4.0."""
         fresh = list(partitions)
         self._checked.update(fresh)
         if not fresh:
@@ -249,6 +242,7 @@ class _Call:
             return
         known = {tp: rules for tp in fresh if (rules := self._rules.get(tp[0])) is not None and not rules.fault}
         tiered = {tp for tp, rules in known.items() if rules.tiered}
+        # Without configs, a partition counts as tiered if its oldest records are not on the leader's disk.
         if unknown := [tp for tp in fresh if tp not in known]:
             found = await self._list_offsets(node, dict.fromkeys(unknown, EARLIEST_LOCAL))
             tiered |= {tp for tp, one in found.items() if one.offset > self.searches[tp].log_start}

@@ -1,6 +1,6 @@
-"""Send requests about groups to their coordinators in batches, and again if the coordinator of a group has changed.
+"""Send requests about groups to their coordinators in batches, also after a coordinator has changed.
 
-`Router` works for every RPC that coordinators answer. Its caller passes a function that sends one batch.
+`Router` works for every RPC that coordinators answer.
 """
 
 from __future__ import annotations
@@ -58,9 +58,8 @@ def fault_of_code(
         message: the broker's message; by default Kafka's text for the code.
         broker: node id of the broker that returned the code.
         group: id of the group that the code concerns.
-        asked: name of the request, such as `describe`. The message of the fault begins with it.
-        operation: the ACL operation that the request needs, such as `DESCRIBE`. If the user lacks this permission, the
-            advice of the fault names it.
+        asked: name of the request for the message, such as `describe`.
+        operation: required ACL operation for the advice, such as `DESCRIBE`.
     """
     error = lookup(code)
     text = message or error.message
@@ -76,10 +75,7 @@ def _advice(code: int | None, operation: str) -> str:
 
 
 def not_supported(message: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
-    """Return a `Fault` with `message` for a request that a broker does not support.
-
-    Callers return this fault without a value, so that the user sees that the value is unknown, and not 0.
-    """
+    """Return a `Fault` for a request that a broker does not support, so that users see unknown, not 0."""
     return Fault("NOT_SUPPORTED", message, None, broker, group, advice)
 
 
@@ -107,10 +103,9 @@ class Batch(Generic[T]):
 
     Attributes:
         rows: group id → result.
-        codes: group id → `(error code, broker's message)`. If the code is retriable, the request for the group is
-            repeated.
-        faults: group id → fault for which the request for the group is not repeated.
-        error: why some groups are in none of `rows`, `codes` and `faults`; None if the request succeeded.
+        codes: group id → `(error code, broker's message)`. After a retriable code, the group is requested again.
+        faults: group id → final fault.
+        error: why some groups have no result; None if the request succeeded.
     """
 
     rows: dict[str, T] = field(default_factory=dict)
@@ -128,12 +123,12 @@ class _Pending:
     """The progress of one call of `Router.run`.
 
     Attributes:
-        groups: ids of the groups that the next round requests.
-        rows: group id → final result.
+        groups: groups that the next round requests.
+        rows: group id → result.
         faults: group id → final fault.
-        again: group id → fault because of which the next round requests the group again.
-        moved: ids of the groups whose coordinator must be looked up again.
-        losses: group id → number of times that the connection to its coordinator was lost.
+        again: group id → fault after which the group is requested again.
+        moved: groups whose coordinator must be looked up again.
+        losses: group id → how often the connection to its coordinator was lost.
     """
 
     groups: list[str]
@@ -164,12 +159,12 @@ class Router:
         """Send batches of groups to their coordinators until each group has a result or a fault.
 
         Args:
-            send: sends one batch; called with the coordinator's node id, the ids of the groups, and the deadline.
+            send: sends one batch to a coordinator (node id, group ids, deadline).
             size: maximum number of groups in one batch.
-            asked: name of the request, such as `describe`. The messages of faults begin with it.
-            operation: the ACL operation that the request needs. If the user lacks it, the advice of the fault names it.
-            repeat: False for requests that must be executed at most once. Such a request is repeated only if the broker
-                certainly did not execute it, for example after NOT_COORDINATOR.
+            asked: name of the request in messages, such as `describe`.
+            operation: required ACL operation, for the advice in faults.
+            repeat: False if the request must not be executed twice. It is repeated only if it certainly was not
+                executed.
         """
         ids = list(dict.fromkeys(groups))
         todo = _Pending(ids)
@@ -258,11 +253,10 @@ class Router:
             todo.faults[group] = fault
 
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
-        """Decide whether to request the groups `names` again, whose request to the broker `node` failed with `error`.
+        """Decide whether to request groups again after an error of a broker.
 
-        A request is repeated if the connection to the broker was lost or could not be opened, at most `RECONNECTS`
-        times per group. If `repeat` is False, it is repeated only if the connection could not be opened, because the
-        broker then cannot have executed the request.
+        They are requested again if the connection was lost, at most `RECONNECTS` times per group. With `repeat=False`,
+        only if the connection could not be opened, because the request was not executed.
         """
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:

@@ -1,8 +1,7 @@
 """Create signed assertions, which prove the identity of a client to a token endpoint (RFC 7523).
 
-An assertion is a JSON Web Token that the client signs with its private key. The client sends it to the token endpoint
-as the OAuth grant (grant type `jwt-bearer`, KIP-1139), or in place of its client secret (KIP-1258). The properties and
-their defaults are those of Kafka 4.3. Signing needs the package `cryptography` (extra `security`).
+An assertion is a JSON Web Token, signed with the private key of the client. It is the OAuth grant (`jwt-bearer`,
+KIP-1139) or replaces the client secret (KIP-1258). Properties and defaults are those of Kafka 4.3.
 """
 
 from __future__ import annotations
@@ -42,16 +41,14 @@ class Assertion:
     """Settings for client assertions: a file with a signed assertion, or a key that signs assertions.
 
     Attributes:
-        file: file with an assertion that another program has signed. If set, the other attributes are not used.
+        file: file with a signed assertion. If set, all other attributes are unused.
         key_file: PEM file with the private key.
-        passphrase: passphrase of the private key; empty if the key is not encrypted.
+        passphrase: passphrase of the private key; empty if it is not encrypted.
         algorithm: `RS256` or `ES256`.
-        template_file: JSON file with the objects `header` and `payload`, whose fields are added to each assertion;
-            empty if there is none.
-        claims: the claims `aud`, `iss` and `sub` from the properties. Claims in the template file override them.
-        lifetime: lifetime of an assertion in seconds.
-        leeway: an assertion is valid from this number of seconds before its creation, because the clock of the token
-            endpoint may be slow.
+        template_file: JSON file with fields to add (objects `header` and `payload`), or empty.
+        claims: `aud`, `iss` and `sub` from the properties. The template file overrides them.
+        lifetime: lifetime of an assertion, in seconds.
+        leeway: tolerance for a slow clock of the token endpoint, in seconds.
         with_id: whether each assertion has a random identifier (claim `jti`).
     """
 
@@ -67,7 +64,7 @@ class Assertion:
 
 
 def assertion_from_properties(properties: Mapping[str, str]) -> Assertion:
-    """Read the settings `sasl.oauthbearer.assertion.*`, and check them by creating an assertion.
+    """Read the settings `sasl.oauthbearer.assertion.*`, and test them by creating an assertion.
 
     Raises:
         ConfigError: a value is missing or invalid, or a file cannot be used. The message names the property.
@@ -95,9 +92,9 @@ def assertion_from_properties(properties: Mapping[str, str]) -> Assertion:
 
 
 def create(assertion: Assertion) -> str:
-    """Return a valid assertion: the content of `assertion.file` if it is set, otherwise a newly signed assertion.
+    """Return the assertion in `assertion.file`, or sign a new one.
 
-    All files are read in each call, so that users can replace keys and assertions while kgtui runs.
+    Files are read in each call, so that users can replace them while kgtui runs.
 
     Raises:
         ConfigError: a file cannot be used. The message names the property and contains no secret.

@@ -14,14 +14,12 @@ if TYPE_CHECKING:
 
 
 class Backoff:
-    """Exponential backoff with jitter for connection attempts.
+    """Exponential backoff with jitter, as with Kafka's `reconnect.backoff.ms` and `reconnect.backoff.max.ms`.
 
-    The pause after the n-th failure in a row is `first · 2^(n-1)` seconds, at most `longest`. Jitter varies the pause
-    at random by up to 20 %, so that clients do not all reconnect to a restarted broker at the same time. `first` and
-    `longest` correspond to Kafka's `reconnect.backoff.ms` and `reconnect.backoff.max.ms`.
+    After failures 1, 2, 3 in a row: `first`, `2 * first`, `4 * first` seconds, at most `longest`, each ±20 % at random.
 
     Args:
-        clock: returns the time of a monotonic clock, in seconds.
+        clock: monotonic clock, in seconds.
         chance: returns a random number from 0 to 1.
     """
 
@@ -72,10 +70,9 @@ A longer one is ignored, because the response that contains it is probably damag
 
 
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
-    """Return the throttle time in an encoded response, in milliseconds.
+    """Return the throttle time in an encoded response, in milliseconds; 0 if there is none.
 
-    The result is 0 if the response does not begin with the field ThrottleTimeMs (as in ApiVersions), or if the value is
-    negative or above `_LONGEST_THROTTLE_MS`.
+    Negative values and values above `_LONGEST_THROTTLE_MS` count as 0.
     """
     if len(body) < _THROTTLE_TIME_SIZE or not _comes_first(api, version):
         return 0

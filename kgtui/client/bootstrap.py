@@ -1,7 +1,4 @@
-"""Find the brokers of a cluster through its bootstrap servers.
-
-kgtui asks all bootstrap servers at the same time for the list of brokers, and uses the first valid response.
-"""
+"""Find the brokers of a cluster: ask all bootstrap servers at the same time, and use the first response."""
 
 from __future__ import annotations
 
@@ -37,10 +34,10 @@ class ClusterView:
     """The metadata of a cluster, as reported by one of its brokers.
 
     Attributes:
-        cluster_id: id of the cluster; None if the broker did not send it.
-        controller: node id of the controller; None if the broker did not send it.
-        brokers: node id of each broker → its advertised address.
-        features: name of a finalized feature → its level. None for brokers before 2.7.
+        cluster_id: id of the cluster; None if not reported.
+        controller: node id of the controller; None if not reported.
+        brokers: node id → advertised address.
+        features: finalized feature → level; None for brokers before 2.7.
     """
 
     cluster_id: str | None
@@ -72,9 +69,10 @@ def brokers_only(version: int) -> Mapping[str, Any]:
 
 
 def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> ClusterView:
-    """Convert a decoded Metadata response into the metadata of the cluster.
+    """Convert a decoded Metadata response.
 
-    Metadata responses contain no features. The argument `features` comes from the ApiVersions response.
+    Args:
+        features: from the ApiVersions response, because Metadata contains none.
     """
     brokers = {
         row["NodeId"]: BrokerAddress(row["NodeId"], row["Host"], row["Port"], row["Rack"]) for row in answer["Brokers"]
@@ -92,10 +90,8 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
     """Ask all bootstrap servers at the same time for the brokers of the cluster.
 
     Args:
-        timeout: time limit for connecting to one server, in seconds. After the connection is open, the response to the
-            Metadata request has the same time limit.
-        log: filled with the error of each attempt to connect as soon as the attempt fails, so that a caller can show
-            these errors while other attempts are still running.
+        timeout: time limit for connecting to a server, and for its Metadata response, in seconds.
+        log: filled with each error as soon as an attempt fails.
 
     Raises:
         UnreachableError: no bootstrap server responded. The error lists each attempt and its error.

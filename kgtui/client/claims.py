@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SKEW = 30.0
-"""Largest difference between the clocks of broker and identity provider that brokers accept by default, in seconds.
+"""Clock difference that brokers accept by default between themselves and the identity provider, in seconds.
 
-If the clock of this machine differs from that of the identity provider by more, messages advise the user to correct the
-clock of this machine.
+If the clock of this machine is further off, messages advise users to correct it.
 """
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
@@ -62,7 +61,7 @@ def clock_advice(ahead: float) -> str:
     """Return the advice to check or correct the clock of this machine.
 
     Args:
-        ahead: seconds by which the token endpoint's clock is ahead of this machine's; 0 if unknown.
+        ahead: token endpoint's clock minus this machine's, in seconds; 0 if unknown.
     """
     if abs(ahead) <= SKEW:
         return "check the clock of this machine"

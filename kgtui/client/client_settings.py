@@ -33,22 +33,20 @@ _MODULES = ("PlainLoginModule", "ScramLoginModule")
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """Login, TLS settings, timeouts and limits from Java client properties. Secrets are masked in its `repr`.
+    """Login, TLS settings, timeouts and limits from Java client properties. Its `repr` masks secrets.
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
-        mechanism: the SASL mechanism (OAUTHBEARER for AWS_MSK_IAM); None without SASL.
-        oauth: where tokens come from; None for mechanisms other than OAUTHBEARER and AWS_MSK_IAM.
-        kerberos: where Kerberos tickets come from; None for mechanisms other than GSSAPI.
+        mechanism: SASL mechanism (OAUTHBEARER for AWS_MSK_IAM), or None.
+        oauth: where tokens come from; None without OAUTHBEARER and AWS_MSK_IAM.
+        kerberos: where Kerberos tickets come from; None without GSSAPI.
         tls: certificates and TLS versions; None without TLS.
-        delegation_token: True if the user name is the id of a delegation token and the password is its HMAC (KIP-48).
-        client_id: `client.id`, or None.
-        request_timeout: time limit of one request, in seconds (`request.timeout.ms`); None if not set.
-        api_timeout: time limit of a whole call, which can send several requests, in seconds
-            (`default.api.timeout.ms`); None if not set.
-        max_response: maximum size of a response, in bytes (`receive.message.max.bytes`). A larger one is not read.
-        pool: the attributes of `PoolOptions` that the properties set: name → value, such as `{"backoff_max": 1.0}`.
-        warnings: one sentence for each unknown property, and for each unknown option of the Kerberos login module.
+        delegation_token: whether user name and password are id and HMAC of a delegation token (KIP-48).
+        request_timeout: time limit of a request, in seconds (`request.timeout.ms`), or None.
+        api_timeout: time limit of a call with all its requests, in seconds (`default.api.timeout.ms`), or None.
+        max_response: maximum size of a response, in bytes (`receive.message.max.bytes`).
+        pool: attributes of `PoolOptions` that are set, such as `{"backoff_max": 1.0}`.
+        warnings: one sentence for each unknown property or option.
     """
 
     protocol: str = "PLAINTEXT"
@@ -110,21 +108,20 @@ PROPERTIES: dict[str, tuple[str, Callable[[str, str], str | float]]] = {
 }
 """Property → `(attribute of ClientSettings or PoolOptions, function that parses the value)`.
 
-The properties for login and TLS are not in this table, because they depend on each other. Other functions parse them.
+Properties for login and TLS are missing, because they depend on each other.
 """
 
 
 def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     """Read Java client properties, as in the `--command-config` file of Kafka's tools.
 
-    Properties that have no effect on an admin client are ignored.
+    Properties without effect on an admin client are ignored.
 
     Args:
-        properties: name → value. If the object has an attribute `warnings`, these warnings are copied to the result.
+        properties: name → value. An attribute `warnings` of the object is copied to the result.
 
     Raises:
-        ConfigError: a value is invalid, or a property is not supported. The message names the property and contains no
-            secret.
+        ConfigError: a value is invalid or not supported. The message names the property and contains no secret.
     """
     warnings: tuple[str, ...] = getattr(properties, "warnings", ())
     if not properties and not warnings:

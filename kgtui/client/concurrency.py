@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 
 class DaemonThread:
-    """Runs blocking functions one after the other in a daemon thread. The thread ends when no function is waiting.
+    """Runs blocking functions one after the other in a daemon thread, which ends when it has no work.
 
-    Unlike a thread of `asyncio.to_thread`, a daemon thread does not delay the exit of the process.
+    Unlike the threads of `asyncio.to_thread`, it does not delay the exit of the process.
 
     Args:
         name: name of the thread, for debuggers.
@@ -59,10 +59,10 @@ class DaemonThread:
 
 
 class AllFailedError(Exception):
-    """Raised by `first_success` if all its functions have failed.
+    """Raised by `first_success` if all functions have failed.
 
     Attributes:
-        errors: the error of each function, in the order in which the functions were passed to `first_success`.
+        errors: one error per function, in the order of the functions.
     """
 
     def __init__(self, errors: list[KgtuiError]) -> None:
@@ -77,16 +77,13 @@ async def first_success(
     expected: tuple[type[KgtuiError], ...],
     discard: Callable[[T], None] = lambda result: None,
 ) -> T:
-    """Return the result of the first of several async functions that succeeds, and cancel the others.
+    """Return the first successful result of several async functions, and cancel all others.
 
     Args:
         runners: the functions, in the order in which they are started.
-        head_start: seconds between the starts of two functions. With 0, all start at the same time. After a failure,
-            the next function starts immediately.
-        expected: types of errors after which the other functions continue. An error of a different type is raised
-            immediately, and the other functions are canceled.
-        discard: called with the result of each function that succeeds before it can be canceled, for example to close a
-            connection.
+        head_start: seconds between two starts; 0 starts all at once. A failure starts the next one.
+        expected: errors after which the others continue. Any other error is raised at once.
+        discard: called with each further result, for example to close a connection.
 
     Raises:
         AllFailedError: every runner failed with an expected error.
@@ -121,7 +118,7 @@ async def first_success(
 async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Run coroutines at the same time, and return their results in the order of `calls`.
 
-    If a coroutine raises a KgtuiError, all others are canceled, and this error is raised.
+    The first KgtuiError cancels all others and is raised.
     """
     try:
         async with asyncio.TaskGroup() as group:

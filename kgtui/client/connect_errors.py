@@ -1,7 +1,7 @@
 """Explain why a connection to a broker failed, and what the user can do about it.
 
-If an error can have several causes, `explain_with_probe` connects again to find out what kind of server listens on the
-port. It sends an ApiVersions request in plain text, and then a TLS client hello. Neither contains a secret.
+If the cause is unclear, `explain_with_probe` finds out what kind of server listens on the port. It sends an ApiVersions
+request and a TLS client hello, neither of which contains a secret.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ResponseTooLargeError(ConnectionError):
     """Raised for a response whose announced size is above the limit. The response is not read.
 
     Attributes:
-        size, limit: announced size and maximum size of the response, in bytes.
+        size, limit: announced and maximum size, in bytes.
     """
 
     def __init__(self, size: int, limit: int) -> None:
@@ -177,7 +177,7 @@ def explain_rejection(address: Address, reason: str, settings: ClientSettings) -
     """Return a message for a TLS handshake that the server aborted, probably because of the client's certificate.
 
     Args:
-        reason: the server's reason as ` (reason)`, with a space before it; empty if the server gave none.
+        reason: the server's reason, such as ` (UNKNOWN_CA)`, or empty.
     """
     rejected = f"{address} rejected kgtui in the TLS handshake{reason}"
     if settings.tls is not None and (settings.tls.key_file or settings.tls.key_pem):
@@ -189,9 +189,9 @@ def explain_rejection(address: Address, reason: str, settings: ClientSettings) -
 
 
 def explain_login_required(address: Address, settings: ClientSettings) -> str:
-    """Return a message for a port of a broker that responded to ApiVersions and then closed the connection.
+    """Return a message for a broker that answers ApiVersions and then closes the connection.
 
-    A broker does this if it requires a login on this port, but the client does not log in.
+    A port that requires a login does this to a client that does not log in.
     """
     protocol = "SASL_SSL" if settings.tls is not None else "SASL_PLAINTEXT"
     return (
@@ -201,7 +201,7 @@ def explain_login_required(address: Address, settings: ClientSettings) -> str:
 
 
 def explain_not_kafka(address: Address, protocol: str) -> str:
-    """Return a message for a server that answered kgtui's plain-text request in a protocol other than Kafka's.
+    """Return a message for a server that does not speak Kafka's protocol.
 
     Args:
         protocol: `TLS`, or a phrase such as "an HTTP server".
@@ -224,7 +224,7 @@ def name_foreign_protocol(start: bytes) -> str:
     """Recognize a server that is not a Kafka broker by the first bytes of its response.
 
     Returns:
-        `TLS`, a phrase such as "an HTTP server", or an empty string if the kind of server is unknown.
+        `TLS`, a phrase such as "an HTTP server", or empty if unknown.
     """
     if start[:2] in (b"\x15\x03", b"\x16\x03"):
         return "TLS"
@@ -263,9 +263,9 @@ class Peer(Enum):
 
 
 async def explain_with_probe(error: ConnectError, address: Address, settings: ClientSettings) -> ConnectError:
-    """Probe the address, and return a ConnectError that says what listens there.
+    """Find out what listens at an address, and return a ConnectError that says it.
 
-    Return `error` unchanged if its cause is clear, or if the probe finds no better explanation.
+    Returns `error` if its cause is clear, or if nothing better is found.
     """
     if not _ambiguous(error.__cause__):
         return error
@@ -284,12 +284,10 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
     """Connect to an address, and find out what kind of server listens there.
 
     Args:
-        timeout: number of seconds. The time limit of each of the three steps (connecting, waiting for a response, and
-            the TLS handshake) is half of it.
+        timeout: each of the three steps (connect, response, TLS handshake) may take half of it, in seconds.
 
     Returns:
-        `(kind, phrase)`. The phrase describes the server if the kind is `Peer.FOREIGN`, such as "an HTTP server";
-        otherwise, it is empty.
+        `(kind, phrase)`. The phrase is empty, or for `Peer.FOREIGN` a description such as "an HTTP server".
     """
     try:
         async with asyncio.timeout(timeout / 2):

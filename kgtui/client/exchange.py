@@ -31,11 +31,7 @@ class _ResponseHeader(NamedTuple):
 
 
 class Exchange:
-    """One encoded request, with the methods that aiokafka calls to send it.
-
-    aiokafka also calls the method `decode` with the response. `decode` returns the bytes of the response unchanged,
-    because kgtui decodes them later.
-    """
+    """One encoded request, with the methods that aiokafka calls to send it."""
 
     __slots__ = ("_api", "_body", "_version")
 
@@ -48,10 +44,7 @@ class Exchange:
         return f"{self._api.name} v{self._version}"
 
     def prepare(self, versions: Mapping[int, tuple[int, int]]) -> Exchange:
-        """Return this object. aiokafka calls this method so that a request can choose its version from `versions`.
-
-        There is nothing to choose, because the request is already encoded in a negotiated version.
-        """
+        """Return this object. aiokafka offers it to choose a version, but the request is already encoded."""
         return self
 
     def build_request_header(self, correlation_id: int, client_id: str) -> _Encoded:

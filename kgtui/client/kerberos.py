@@ -1,8 +1,7 @@
 """Read the settings of GSSAPI (Kerberos) from Java client properties.
 
-The login module in `sasl.jaas.config` is the Krb5LoginModule of OpenJDK or the one of IBM's Java. kgtui supports both,
-although their options have different names. All options have the same meaning as in Java, so that the properties files
-of Kafka's tools work unchanged.
+kgtui supports the Krb5LoginModule of OpenJDK and the one of IBM's Java, which has different option names. All options
+mean the same as in Java.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ _MODULE = "Krb5LoginModule"
 _IBM = "com.ibm."
 
 _NEVER_NEEDED = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "renewTGT", "storeKey"})
-"""Options of Krb5LoginModule that have no effect in kgtui.
+"""Options of Krb5LoginModule without effect in kgtui.
 
-kgtui never asks for a password and stores no key. It reads the Kerberos configuration for each login, and always tries
-to renew the ticket in a ticket cache.
+kgtui never asks for a password or stores a key. It always reads the current Kerberos configuration, and tries to renew
+tickets in a cache.
 """
 
 _MUST_BE_FALSE = {
@@ -51,12 +50,12 @@ class Kerberos:
     """The source of the Kerberos tickets, and the service name of the brokers.
 
     Attributes:
-        service: first part of the brokers' principals, such as `kafka` in `kafka/broker-1@EXAMPLE.COM`.
-        principal: the principal as which kgtui logs in; empty to use the principal of the ticket cache.
-        keytab: path of the file with the key of `principal`; empty if no keytab is used.
-        use_cache: whether a ticket cache is used. kgtui tries the ticket cache before the keytab.
-        cache: path or name of the ticket cache; empty for the default cache.
-        kinit: name or path of the program that renews the ticket in the ticket cache.
+        service: `kafka` in the broker principal `kafka/broker-1@EXAMPLE.COM`.
+        principal: principal as which kgtui logs in; empty for that of the ticket cache.
+        keytab: file with the key of `principal`, or empty.
+        use_cache: whether to try a ticket cache before the keytab.
+        cache: path or name of the ticket cache; empty for the default.
+        kinit: program that renews the ticket in the cache.
     """
 
     service: str

@@ -44,7 +44,7 @@ class Failure(NamedTuple):
     Attributes:
         major: GSSAPI's status code.
         minor: error code of the Kerberos library, or 0.
-        text: the messages of GSSAPI and of the Kerberos library for `major` and `minor`.
+        text: messages for both codes.
     """
 
     major: int
@@ -150,8 +150,8 @@ def _advice(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def _unknown_server(failure: Failure, server: str) -> str:
-    # If the KDC does not know the broker's principal, the Kerberos library guesses a realm from the broker's domain
-    # name. The error message of the library then contains the guessed realm.
+    # If the KDC does not know the broker's principal, the Kerberos library guesses a realm from the domain name. Its
+    # message names this realm.
     parts = (
         "the first part of the principal is sasl.kerberos.service.name, and the second part is the host name in "
         "bootstrap.servers or in the advertised.listeners of the broker"

@@ -1,7 +1,6 @@
 """Import `aiokafka.conn` without the slow modules that kgtui does not use.
 
-These are the modules of the consumer and the producer, which the `__init__` of aiokafka imports, and the package
-gssapi, which `aiokafka.conn` imports if it is installed. kgtui imports gssapi itself when a login needs it.
+These are aiokafka's consumer and producer, and gssapi, which kgtui imports itself if a login needs it.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ if TYPE_CHECKING:
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__` runs when an attribute that does not exist yet is read for the first time.
+    """A package whose `__init__` runs when a missing attribute is read for the first time.
 
-    `importlib.util.LazyLoader` is not used, because it would run `__init__` as soon as a module of the package is
-    imported.
+    `importlib.util.LazyLoader` would already run it when a module of the package is imported.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -36,10 +34,9 @@ class _LazyPackage(ModuleType):
 
 @contextmanager
 def lazy_package(package: str) -> Iterator[None]:
-    """Let code in the `with` block import modules of a package without running the `__init__` of the package.
+    """Import modules of a package in the `with` block without running the `__init__` of the package.
 
-    The next import from the package after the block runs `__init__` as usual. If the package is already loaded before
-    the block, this function has no effect.
+    Later imports run `__init__` as usual. Without effect if the package is already loaded.
     """
     spec = find_spec(package) if package not in sys.modules else None
     if spec is None:
@@ -52,9 +49,8 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # From now on, an import from the package must run its `__init__`. Python reads `__path__` before each
-            # import from a package. Because `__path__` is missing, Python calls `__getattr__` of `_LazyPackage`, which
-            # runs `__init__`.
+            # From now on, an import must run `__init__`. Python looks for `__path__` first, which is missing, and so
+            # calls `_LazyPackage.__getattr__`.
             del module.__path__
 
 

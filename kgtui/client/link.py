@@ -1,6 +1,6 @@
 """Keep connections to brokers open and send requests over them.
 
-`Link` manages one connection to one broker. `Links` manages two connections to each broker of a cluster.
+`Link` manages one connection. `Links` manages the two connections to each broker of a cluster.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WRITES = frozenset({DELETE_GROUPS.key})
-"""API keys of requests that change the cluster. kgtui never sends such a request twice.
+"""API keys of requests that change the cluster. kgtui never sends them twice.
 
-The reason is that the broker might have executed the request even if kgtui got no response.
+Even without a response, the broker might have executed the request.
 """
 
 
@@ -75,13 +75,12 @@ class Reply(Generic[T]):
 
 
 class Link:
-    """Manages one of the two connections to a broker (see `Lane`), and sends requests over this connection.
+    """Manages one connection to a broker: opens it when needed, and replaces it when it breaks.
 
-    The connection is opened when it is first needed, and replaced when it breaks. Each link has its own backoff and its
-    own maximum number of concurrent requests, so that a broker that hangs delays no request to another broker.
+    A broker that hangs does not delay requests to other brokers.
 
     Attributes:
-        in_flight: number of unfinished requests, including those that wait for the connection or for earlier requests.
+        in_flight: number of unfinished requests, including those that wait.
     """
 
     def __init__(self, node: int, address: Address, lane: Lane, transport: Transport, options: PoolOptions) -> None:
@@ -124,10 +123,10 @@ class Link:
             self._session = session
 
     async def session(self) -> Session:
-        """Return the open connection, or connect first. Concurrent callers wait for the same attempt to connect.
+        """Return the open connection, or connect first. Concurrent callers share one attempt.
 
         Raises:
-            ConnectError: the attempt failed, or the pause after the last failed attempt is not over.
+            ConnectError: connecting failed, or failed a moment ago and may not be tried yet.
         """
         if self._session is not None and not self._closed:
             if self._session.connection.connected:
@@ -139,8 +138,8 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # If the last attempt to connect has failed, the running attempt will probably fail too. Therefore, wait at most
-        # `second_wait` seconds for the running attempt, and then raise the error of the last attempt.
+        # After a failed attempt, the running attempt will probably fail too. So wait only briefly, and raise the last
+        # error.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -157,9 +156,9 @@ class Link:
         """Send one request, and return the undecoded response.
 
         Args:
-            fields: fields of the request, or a function that returns them for the API version that is passed to it.
-            timeout: seconds from the call to the response, including the time to connect.
-            version: API version to use; by default the negotiated version.
+            fields: fields of the request, or a function from API version to fields.
+            timeout: time limit with connecting, in seconds.
+            version: API version; by default the negotiated one.
 
         Raises:
             ConnectError, DeadlineError, DisconnectedError, UnsupportedError, EncodeError
@@ -206,8 +205,8 @@ class Link:
                 return await self._send(session, api, picked, body)
             except DisconnectedError as error:
                 self._drop(session)
-                # A broker closes a connection that was idle for a long time, or whose login has expired (KIP-368).
-                # Therefore, repeat the request, unless the connection is new or the request changes the cluster.
+                # Brokers close connections that are idle or whose login has expired (KIP-368). So repeat the request,
+                # but not on a new connection, and not if it changes the cluster.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -255,11 +254,7 @@ class Link:
             self._fail(str(error))
 
     def _check_stall(self, progress: _Progress) -> None:
-        """Close the connection of a request that has exceeded its time limit, if the broker seems to hang.
-
-        Because the time limit can be short, the connection is closed only if no response to any request has arrived on
-        it for `PoolOptions.stall` seconds.
-        """
+        """After a timeout, close the connection if nothing has arrived on it for `PoolOptions.stall` seconds."""
         session = progress.session
         if session is None or session is not self._session:
             return
@@ -297,7 +292,7 @@ class Link:
 class Links:
     """The links to all brokers of a cluster: each broker has one `Link` per `Lane`.
 
-    A link is created when it is first used, and closed when its broker leaves the cluster or has a new address.
+    A link is created on first use, and closed when its broker leaves or gets a new address.
     """
 
     def __init__(self, options: PoolOptions) -> None:
@@ -318,9 +313,9 @@ class Links:
         return link
 
     def adopt(self, entry: FirstServer, transport: Transport) -> None:
-        """Use the open connection to a bootstrap server as the bulk connection to the broker with the same address.
+        """Keep the connection to a bootstrap server as the bulk connection to the broker with this address.
 
-        If no broker has this address, the connection is closed.
+        If no broker has the address, close the connection.
         """
         for broker in entry.view.brokers.values():
             if Address(broker.host, broker.port) == entry.seed:
@@ -342,20 +337,18 @@ class Links:
         return Lane.UI if link is not None and link.live else Lane.BULK
 
     def ranked(self, nodes: Iterable[int]) -> list[int]:
-        """Sort brokers by how soon they will probably respond.
+        """Sort brokers by how soon they will probably respond, and equal ones at random.
 
-        Connected brokers come first, sorted by the number of their unfinished requests. Brokers to which an attempt to
-        connect has failed a short time ago come last. Brokers that are equal in this order are sorted at random.
+        First connected brokers, by number of unfinished requests; last brokers that could not be reached a moment ago.
         """
         shuffled = list(nodes)
         random.shuffle(shuffled)
         return sorted(shuffled, key=self._rank)
 
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
-        """Return the finalized features of the cluster: feature → level, or None for brokers before 2.7.
+        """Return feature → level of the finalized features; None for brokers before 2.7.
 
-        Brokers report the features with an epoch, which increases with each change of the features. The result is the
-        report with the highest epoch, or `otherwise` if there is no connection.
+        Of all connected brokers, the newest report counts. Without a connection, return `otherwise`.
         """
         reported = [link.negotiated for link in self._links.values() if link.negotiated is not None]
         return max(reported, key=lambda negotiated: negotiated.epoch).features if reported else otherwise

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 RENEW_AFTER = (0.85, 0.95)
-"""Range of the fraction of a SASL session's lifetime after which the login is repeated, as in Kafka's clients.
+"""Range of the fraction of a SASL session after which the login is repeated, as in Kafka's clients.
 
-The fraction is chosen at random in this range, so that not all connections repeat the login at the same time.
+The random choice keeps connections from repeating the login at the same time.
 """
 
 RENEWAL_TIMEOUT = 10.0
@@ -46,9 +46,7 @@ class Login:
         self._mechanism = mechanism_of(settings)
 
     async def prepare(self, address: Address) -> None:
-        """Get a valid token or Kerberos ticket for this broker, if the mechanism needs one.
-
-        Call this before a connection is opened or a login is repeated.
+        """Get a token or Kerberos ticket for this broker, if the mechanism needs one. Call this before each login.
 
         Raises:
             ConnectError: no token or ticket can be obtained.
@@ -63,7 +61,7 @@ class Login:
         """Log in on an open connection of aiokafka.
 
         Returns:
-            Seconds after which the broker requires a new login on this connection; infinite without a limit.
+            Seconds until the broker requires a new login; infinite without a limit.
 
         Raises:
             ConnectError: the broker refused the login.
@@ -109,10 +107,10 @@ class Login:
 
 
 class LoginSession:
-    """The login on one connection. If its SASL session expires soon, the login is repeated before the next request.
+    """The login on one connection. Before it expires, the next request repeats it.
 
     Attributes:
-        failure: why repeating the login failed; empty if it has not failed. After a failure, the connection is closed.
+        failure: why repeating the login failed, which closes the connection; or empty.
     """
 
     def __init__(self, login: Login, raw: Any, address: Address) -> None:
@@ -138,7 +136,7 @@ class LoginSession:
         return session
 
     async def ready(self) -> None:
-        """Repeat the login if necessary, and return as soon as the connection can be used for the next request.
+        """Wait until the connection can be used for the next request. Repeat the login if necessary.
 
         Raises:
             DisconnectedError: the login could not be repeated, and the connection is closed.
@@ -161,8 +159,8 @@ class LoginSession:
     async def _log_in(self) -> None:
         started = time.monotonic()
         lifetime = await self._login.run(self._raw, self._address)
-        # The broker counts the lifetime of the session from the end of the login. kgtui counts it from the start of the
-        # login, so that the broker never ends the session before `_ends_at`.
+        # The broker counts from the end of the login. kgtui counts from its start, so that the broker never ends the
+        # session before `_ends_at`.
         self._ends_at = started + lifetime
         self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
 

@@ -30,7 +30,7 @@ class Step(NamedTuple):
     Attributes:
         name: one of `STEPS`.
         ok: whether the step succeeded; None if it was not tried.
-        detail: the result, such as the TLS version. If the step failed, the reason and what to change.
+        detail: the result, such as the TLS version, or why it failed and what to change.
     """
 
     name: str
@@ -39,10 +39,9 @@ class Step(NamedTuple):
 
 
 async def try_steps(transport: Transport, address: Address, *, timeout: float) -> tuple[Step, ...]:
-    """Try the steps of connecting to a broker, one after the other, until one fails.
+    """Try the steps of connecting to a broker until one fails. All later steps have `ok` = None.
 
-    All further steps have `ok` = None in the result. The step "authorization" is not tried here, because only requests
-    about groups show whether permissions are missing.
+    The last step, "authorization", is never tried: only requests about groups show missing permissions.
 
     Args:
         timeout: time limit for the whole call, in seconds.

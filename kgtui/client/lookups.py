@@ -37,9 +37,9 @@ _NOT_MENTIONED = (-1, -1)
 """`(node id, error code)` that is used for a group that a FindCoordinator response does not contain."""
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""Pause after `LeaderCache.failed` has removed the topics of a broker from the cache for the first time, in seconds.
+"""First pause after `LeaderCache.failed` has removed topics of a broker from the cache, in seconds.
 
-During the pause, further failures of the broker remove nothing. The pause doubles with each further removal.
+In the pause, further failures of the broker remove nothing. The pause doubles with each removal.
 """
 
 LONGEST_LOOKUP_PAUSE = 2.0
@@ -86,8 +86,8 @@ class Coordinators:
     """The coordinators of groups.
 
     Attributes:
-        nodes: group id → node id of the group's coordinator.
-        errors: group id → why the group's coordinator could not be found.
+        nodes: group id → node id of the coordinator.
+        errors: group id → why no coordinator was found.
     """
 
     nodes: dict[str, int] = field(default_factory=dict)
@@ -99,11 +99,9 @@ class Leaders:
     """The leaders of partitions.
 
     Attributes:
-        nodes: `(topic, partition)` → node id of the partition's leader.
-        errors: Kafka's error code for each topic or partition without a known leader. The key is the topic if the error
-            concerns the whole topic, otherwise `(topic, partition)`.
-        ids: topic → topic id. Contains only topics that were looked up, because the cache stores no ids. Empty for
-            brokers before 2.8, which report no ids.
+        nodes: `(topic, partition)` → node id of the leader.
+        errors: topic or `(topic, partition)` without a known leader → Kafka's error code.
+        ids: topic → topic id; only for topics that were not cached, and since Kafka 2.8.
     """
 
     nodes: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -133,11 +131,10 @@ class CoordinatorCache:
     async def find(self, groups: Iterable[str], *, timeout: float, refresh: bool) -> Coordinators:
         """Return the coordinator of each group, from the cache or from a lookup.
 
-        The lookup is repeated while a coordinator is not available, for example because it is loading its groups.
-        Groups whose coordinator is unknown after `timeout` seconds are in `Coordinators.errors`.
+        The lookup is repeated for up to `timeout` seconds. Then the group is in `Coordinators.errors`.
 
         Args:
-            refresh: whether all coordinators are looked up again, even if they are cached.
+            refresh: whether to ignore the cache.
 
         Raises:
             UnreachableError: the cluster has never been reached.
@@ -244,10 +241,7 @@ def _as_client_error(error: KgtuiError) -> ClientError:
 
 
 class LeaderCache:
-    """Caches the leaders of partitions. The leaders of all partitions of a topic are one entry of the cache.
-
-    Topics that are not cached are looked up in batches. A lookup never creates a topic.
-    """
+    """Caches the leaders of partitions, per topic. Looking up a topic never creates it."""
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
@@ -259,13 +253,10 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Remove the topics in which this broker leads a partition from the cache, because the broker did not respond.
-
-        After each removal, there is a pause in which further failures of this broker remove nothing. The pause grows
-        from `FIRST_LOOKUP_PAUSE` to `LONGEST_LOOKUP_PAUSE` seconds.
+        """Remove the topics that this broker leads from the cache, because it did not respond.
 
         Returns:
-            True if the topics were removed, False if nothing was removed because of the pause.
+            False if nothing was removed, because the last removal for this broker was a moment ago.
         """
         backoff = self._silent.setdefault(node, Backoff(FIRST_LOOKUP_PAUSE, LONGEST_LOOKUP_PAUSE))
         if backoff.remaining():
@@ -282,10 +273,8 @@ class LeaderCache:
     async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:
         """Return the leaders of all partitions of these topics.
 
-        A topic is stored in the cache only if all its partitions have a leader.
-
         Args:
-            refresh: whether all topics are looked up again, even if they are cached.
+            refresh: whether to ignore the cache.
 
         Raises:
             UnreachableError: no broker responded.

@@ -1,4 +1,4 @@
-"""Implement the SASL mechanisms: get credentials, create the messages of a login, and explain refused logins.
+"""The SASL mechanisms: get credentials, create the messages of a login, explain refused logins.
 
 SCRAM follows RFC 5802, with the extension for delegation tokens (KIP-48).
 """
@@ -30,18 +30,16 @@ if TYPE_CHECKING:
 _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 
 ITERATIONS = (4_096, 10_000_000)
-"""Lowest and highest number of hash iterations that kgtui accepts from a server in a SCRAM login.
+"""Lowest and highest number of hash iterations that kgtui accepts in a SCRAM login.
 
-With fewer iterations, the password could be guessed from the messages of the login; 4,096 is also Kafka's minimum. With
-more, the login would take too long.
+With fewer than Kafka's minimum of 4,096, the password could be guessed from the messages. More would take too long.
 """
 
 
 async def scram_steps(settings: ClientSettings, address: Address) -> AsyncGenerator[bytes, bytes]:
-    """Yield the client's messages in a SCRAM login.
+    """Yield the client's messages in a SCRAM login; pass each response of the server to `asend`.
 
-    After each message, the caller must pass the server's response to the generator (`asend`). The messages do not
-    contain the password, and the server must prove that it knows the password too.
+    No message contains the password, and the server must prove that it knows the password too.
 
     Raises:
         ConnectError: the server sent a damaged message, or did not prove that it knows the password.
@@ -68,7 +66,7 @@ def _salted(name: str, password: Secret, salt: bytes, iterations: int) -> bytes:
 
 
 def _read_challenge(challenge: bytes, nonce: str, address: Address) -> tuple[str, bytes, int]:
-    """Return the nonce, the salt and the number of iterations in the server's first message of a SCRAM login.
+    """Return nonce, salt and number of iterations in the server's first message of a SCRAM login.
 
     Args:
         nonce: the client's nonce, with which the server's nonce must begin.
@@ -126,7 +124,7 @@ class Mechanism(ABC):
         self._settings = settings
 
     async def prepare(self, address: Address) -> None:  # noqa: B027 - not every mechanism needs this
-        """Get the token or ticket that a login to this broker needs. Mechanisms with a password need nothing.
+        """Get the token or ticket for a login to this broker. Mechanisms with a password need none.
 
         Raises:
             ConnectError: no token or ticket can be obtained.
@@ -144,20 +142,17 @@ class Mechanism(ABC):
 
     @abstractmethod
     def refused(self, message: str, address: Address) -> str:
-        """Return a message that says why the broker refused the credentials, and what to do.
-
-        If the credentials are a token, it is also marked as refused, so that kgtui later gets a new token (see
-        `Tokens.refuse`).
+        """Return a message that says why the broker refused the login. A refused token will be replaced.
 
         Args:
-            message: the broker's error message, or an empty string.
+            message: the broker's error message, or empty.
         """
 
     def not_offered(self, offered: str, address: Address) -> str:
         """Return a message for a broker that does not offer this mechanism.
 
         Args:
-            offered: names of the mechanisms that the broker offers, separated by commas; empty if there are none.
+            offered: the broker's mechanisms, separated by commas, or empty.
         """
         advice = (
             f"set sasl.mechanism to a mechanism that the broker offers: {offered}"

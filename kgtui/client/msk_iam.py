@@ -1,10 +1,9 @@
 """Log in to Amazon MSK with IAM: sign a token with AWS credentials.
 
-On its port for IAM, MSK accepts two SASL mechanisms: AWS_MSK_IAM, which only Java clients have, and OAUTHBEARER, where
-the token is a signed URL (SigV4). kgtui uses OAUTHBEARER, even if AWS_MSK_IAM is configured. This needs a cluster with
-Kafka 2.7.1 or newer. The tokens are signed by Amazon's signer for Python (extra `security`).
+kgtui always uses OAUTHBEARER with a signed URL (SigV4) as the token, because only Java clients have AWS_MSK_IAM. This
+needs Kafka 2.7.1 or newer.
 
-The options in `sasl.jaas.config` have the same effect as in Amazon's login module for Java, with two differences:
+The options in `sasl.jaas.config` work as in Amazon's login module for Java, with two differences:
 - If a profile or role cannot be used, the default credentials are not tried.
 - Without awsStsRegion, a role is assumed in the region of the brokers.
 """
@@ -59,19 +58,16 @@ _SSO_OPERATION = "CreateToken"
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
 _MOST_PROFILES = 10
-"""Maximum length of a chain of profiles that refer to each other with `source_profile`.
-
-kgtui stops after this number of profiles, because the chain could be circular.
-"""
+"""Maximum number of profiles to follow through `source_profile`, because they could form a circle."""
 
 
 def explain_error(error: Exception, session: Any, profile: str) -> str:
     """Return a message that says why botocore found no credentials, and what to do.
 
     Args:
-        error: an error of botocore, or of a program or file from which botocore reads credentials.
-        session: the session of botocore in which the error was raised.
-        profile: the option `awsProfileName` in `sasl.jaas.config`; empty if it is not set.
+        error: error of botocore or of one of its sources of credentials.
+        session: botocore's session.
+        profile: the option `awsProfileName`, or empty.
     """
     name = type(error).__name__
     source = "awsProfileName in sasl.jaas.config" if profile else "AWS_PROFILE"
@@ -96,8 +92,8 @@ def explain_refused_request(operation: str, code: str, session: Any, profile: st
     Args:
         operation: the operation of AWS, such as `AssumeRole`.
         code: AWS's error code, such as `AccessDenied`.
-        session: the session of botocore that sent the request.
-        profile: the option `awsProfileName` in `sasl.jaas.config`; empty if it is not set.
+        session: botocore's session.
+        profile: the option `awsProfileName`, or empty.
     """
     profile_name = profile or session.get_config_variable("profile") or "default"
     if operation == _SSO_OPERATION:
@@ -125,9 +121,9 @@ def _sso_ended(session: Any, profile: str) -> str:
 
 
 def _sso_profile(profiles: Mapping[str, Mapping[str, Any]], profile: str) -> str:
-    """Return the name of the profile with SSO settings that `profile` uses, directly or through `source_profile`.
+    """Follow `source_profile` from `profile` to a profile with SSO settings, and return its name.
 
-    Return `profile` if none of these profiles has SSO settings.
+    Return `profile` if there is none.
     """
     found = profile
     for _ in range(_MOST_PROFILES):
@@ -164,12 +160,11 @@ class MskIam:
 
     Attributes:
         profile: profile in the AWS configuration; empty for the default credentials.
-        role: ARN of the role to assume; empty if no role is assumed.
-        sts_region: region of the STS endpoint; empty for the region of the brokers.
+        role: ARN of the role to assume, or empty.
+        sts_region: region of the STS endpoint; empty for that of the brokers.
         fips: whether to use STS endpoints with FIPS 140 cryptography.
-        key: access key id, secret access key and session token with which the role is assumed; empty to assume it with
-            the default credentials.
-        show_identity: whether the message about a refused token contains the ARN of the credentials (`awsDebugCreds`).
+        key: key id, secret and session token to assume the role with; empty for the default credentials.
+        show_identity: whether messages about refused tokens name the ARN (`awsDebugCreds`).
     """
 
     profile: str = ""
@@ -187,9 +182,8 @@ class SignedToken:
     """A signed token for Amazon MSK.
 
     Attributes:
-        lifetime: remaining lifetime in seconds.
-        identity: ARN of the credentials that signed the token; empty if `MskIam.show_identity` is not set, or if AWS
-            did not report the ARN.
+        lifetime: remaining lifetime, in seconds.
+        identity: ARN that signed the token; empty if unknown or without `MskIam.show_identity`.
     """
 
     text: Secret
@@ -201,8 +195,7 @@ def msk_iam_from_options(mechanism: str, module: LoginModule) -> MskIam:
     """Read the options of the login module in `sasl.jaas.config`.
 
     Raises:
-        ConfigError: the login module does not belong to `mechanism`, an option is not supported, or Amazon's signer is
-            not installed.
+        ConfigError: wrong login module for `mechanism`, unsupported option, or Amazon's signer is not installed.
     """
     needed = _MODULES[mechanism]
     if module.short_name != needed:
@@ -255,10 +248,10 @@ def reason_of(message: str) -> str:
 
 
 def sign(settings: MskIam, region: str) -> SignedToken:
-    """Create a signed token. The call blocks while botocore requests credentials from AWS.
+    """Create a signed token. Blocks while botocore requests credentials from AWS.
 
     Args:
-        region: AWS region of the brokers; empty for the region in the environment or the AWS configuration.
+        region: AWS region of the brokers; empty for that of the environment.
 
     Raises:
         ConnectError: credentials or region are missing, or AWS refuses the role. The message contains no secret.

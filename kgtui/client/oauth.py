@@ -1,12 +1,11 @@
 """Read the settings of OAUTHBEARER from Java client properties (KIP-255, KIP-768, KIP-1139, KIP-1258).
 
-As in Kafka, tokens come from one of three sources:
-- a token endpoint (`sasl.oauthbearer.token.endpoint.url=https://…`), to which kgtui sends a client secret or a signed
-  assertion
+As in Kafka, a token comes from one of these sources:
+- a token endpoint (`sasl.oauthbearer.token.endpoint.url=https://…`)
 - a file (`sasl.oauthbearer.token.endpoint.url=file:///…`)
-- kgtui itself, which creates tokens without a signature from options in `sasl.jaas.config`; this is for tests only
+- kgtui itself, without a signature, for tests only
 
-For Amazon MSK, kgtui creates tokens that are signed with AWS credentials (see `kgtui.client.msk_iam`).
+For Amazon MSK, kgtui signs tokens with AWS credentials (see `kgtui.client.msk_iam`).
 """
 
 from __future__ import annotations
@@ -47,22 +46,18 @@ class OAuth:
     """The source of the tokens for OAUTHBEARER, and its settings.
 
     Attributes:
-        url: URL of the token endpoint, or `file:` URL of a file with the token; empty if kgtui creates the
-            tokens itself.
-        client_id, client_secret: credentials for the token endpoint; empty if none are sent.
-        assertion: where the client assertion (a signed JWT that is sent to the token endpoint) comes from; None if no
-            assertion is sent.
-        jwt_bearer: True if the assertion is the grant (grant type `jwt-bearer`, KIP-1139); False if it replaces the
-            client secret (KIP-1258), or if there is no assertion.
-        scope: scope that is requested for the token; empty if none is requested.
-        urlencode: whether client id and client secret are URL-encoded in the header of the request.
-        timeout: time limit for connecting to the token endpoint and for each read, in seconds. The time limit of the
-            whole request is twice as long.
-        tls: TLS settings for the token endpoint; None for the defaults of the system.
-        extensions: `(name, value)` of each SASL extension that is sent to the broker with the token.
-        claims: name → value of each claim in the unsigned tokens that kgtui creates; empty if it creates none.
-        lifetime: lifetime of the unsigned tokens that kgtui creates, in seconds.
-        msk_iam: which AWS credentials sign the tokens for Amazon MSK; None if the login does not use AWS credentials.
+        url: URL of the token endpoint or of a token file; empty if kgtui creates the tokens.
+        client_id, client_secret: credentials for the token endpoint, or empty.
+        assertion: signed JWT for the token endpoint, or None.
+        jwt_bearer: whether the assertion is the grant (KIP-1139) instead of the client secret (KIP-1258).
+        scope: requested scope, or empty.
+        urlencode: whether to URL-encode client id and secret in the request.
+        timeout: time limit for connecting and for each read, in seconds. The whole request has twice that.
+        tls: TLS settings for the token endpoint; None for the system's defaults.
+        extensions: `(name, value)` of the SASL extensions for the broker.
+        claims: claims of unsigned tokens that kgtui creates; empty otherwise.
+        lifetime: lifetime of unsigned tokens, in seconds.
+        msk_iam: AWS credentials for Amazon MSK, or None.
     """
 
     url: str = ""
@@ -81,7 +76,7 @@ class OAuth:
 
 
 def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) -> OAuth:
-    """Read the settings of OAUTHBEARER or AWS_MSK_IAM. If AWS_MSK_IAM is set, kgtui logs in with OAUTHBEARER.
+    """Read the settings of OAUTHBEARER or AWS_MSK_IAM.
 
     Args:
         module: the parsed value of `sasl.jaas.config`.
@@ -149,9 +144,9 @@ def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str]) -> dict[str, Any]:
-    """Return the keyword arguments for `OAuth` if the client proves its identity with a secret or an assertion.
+    """Return the arguments for `OAuth` with a client secret, or with an assertion instead of the secret.
 
-    As in Kafka 4.3, an assertion is used if the property with its file or the property with its issuer is set.
+    As in Kafka 4.3, a property for the assertion's file or issuer selects the assertion.
     """
     client_id = properties.get(_ID_KEY, "") or options.get("clientId", "")
     scope = properties.get(_SCOPE_KEY, "") or options.get("scope", "")
@@ -170,17 +165,16 @@ def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str
 
 
 def _unsecured(options: Mapping[str, str]) -> OAuth:
-    """Return the settings for unsecured tokens. These are JWTs without a signature, which kgtui creates itself.
+    """Return the settings for JWTs without a signature, which kgtui creates itself.
 
-    As in Kafka's class `OAuthBearerUnsecuredLoginCallbackHandler`, the claims, the lifetime and the SASL extensions
-    come from options of `sasl.jaas.config` whose names begin with `unsecuredLogin`.
+    As with Kafka's `OAuthBearerUnsecuredLoginCallbackHandler`, options that begin with `unsecuredLogin` set claims,
+    lifetime and SASL extensions.
 
     Args:
-        options: name → value of all options in `sasl.jaas.config`.
+        options: all options in `sasl.jaas.config`.
 
     Raises:
-        ConfigError: there is no claim for the principal (by default `sub`), so that a token endpoint is probably meant,
-            or the value of an option is invalid.
+        ConfigError: an option is invalid, or the principal's claim is missing. Then a token endpoint is probably meant.
     """
     claims: dict[str, str | float] = {}
     for name, value in options.items():
@@ -213,10 +207,9 @@ def _extensions(options: Mapping[str, str], prefix: str) -> tuple[tuple[str, str
 
 
 def _timeout(properties: Mapping[str, str]) -> float:
-    """Return the time limit for the token endpoint in seconds.
+    """Return the time limit for the token endpoint, in seconds.
 
-    The limit is the larger value of the properties `sasl.login.connect.timeout.ms` and `sasl.login.read.timeout.ms`, or
-    `TIMEOUT` if both are missing or 0.
+    The larger of `sasl.login.connect.timeout.ms` and `sasl.login.read.timeout.ms`, or `TIMEOUT` without both.
     """
     keys = ("sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms")
     given = ((key, properties.get(key, "")) for key in keys)

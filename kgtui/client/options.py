@@ -9,8 +9,8 @@ from enum import Enum
 class Lane(Enum):
     """One of the two connections to a broker.
 
-    There are two, because a broker processes the requests of one connection one after the other: kgtui can read the
-    groups that the user has selected on the UI lane while the broker processes a long request on the bulk lane.
+    A broker processes one request per connection at a time. So kgtui can read the selected groups on the UI lane during
+    a long request on the bulk lane.
     """
 
     BULK = "bulk"
@@ -24,17 +24,14 @@ class PoolOptions:
     """Settings of a pool. Times are in seconds.
 
     Attributes:
-        connect_timeout: time limit for one attempt to connect, which includes the TCP connection, the TLS handshake,
-            the login and the negotiation of API versions.
-        second_wait: after a failed attempt to connect, a call waits at most this long for the next attempt, and then
-            fails. The attempt itself continues in the background.
-        backoff, backoff_max: first and longest pause between attempts to connect. The pause doubles after each failure.
-        bulk_in_flight, ui_in_flight: maximum number of concurrent requests on a connection of the lane BULK or UI.
-        stall: if a request exceeds its time limit, and no response to any request has arrived on its connection for
-            this long, the connection is replaced.
-        head_start: time to wait for the response of one broker before the next broker gets the same request.
-        retry_pause, retry_pause_max: first and longest pause between lookups of a coordinator that is not available.
-        thread_bytes: responses with more bytes than this are decoded in a thread.
+        connect_timeout: time limit for one attempt to connect, with TLS handshake and login.
+        second_wait: after a failure, how long a call waits for the next attempt before it fails.
+        backoff, backoff_max: first and longest pause between attempts to connect.
+        bulk_in_flight, ui_in_flight: maximum number of concurrent requests on each lane.
+        stall: after a timeout, replace the connection if nothing arrived for this long.
+        head_start: wait for one broker's response before the next broker is asked.
+        retry_pause, retry_pause_max: first and longest pause between coordinator lookups.
+        thread_bytes: larger responses are decoded in a thread.
         batch: maximum number of groups or topics in one lookup.
     """
 

@@ -46,16 +46,16 @@ _CLOSED = "the connections to this cluster were closed"
 
 
 class Pool:
-    """The connections to one cluster: two ("lanes") to each broker, which are opened when they are first needed.
+    """The connections to one cluster: two ("lanes") to each broker, opened on first use.
 
-    Use the pool as an async context manager, or call `close` at the end. Times are in seconds. The pool checks the
-    error codes only in responses to lookups of coordinators and leaders. Callers must check them in other responses.
+    Use the pool as an async context manager, or call `close` at the end. Callers must check the error codes in
+    responses to `call`.
 
     Args:
         seeds: addresses of bootstrap servers, such as `broker-1:9092`.
-        settings: login, TLS settings, timeouts and limits. `settings.request_timeout` limits the time of every request.
-        client_id: the client id in requests, unless `settings.client_id` is set.
-        options: timeouts and limits, unless they are set in `settings.pool`.
+        settings: login, TLS settings, timeouts and limits. They override the other arguments.
+        client_id: client id in requests.
+        options: timeouts and limits.
 
     Raises:
         ConfigError: `seeds` is empty, or one is not `host:port`.
@@ -109,9 +109,9 @@ class Pool:
             self._decoders.shutdown(wait=False, cancel_futures=True)
 
     async def metadata(self, *, timeout: float, refresh: bool = False) -> ClusterView:
-        """Return the metadata of the cluster, which is cached until a call with `refresh=True`.
+        """Return the metadata of the cluster, from the cache unless `refresh` is True.
 
-        Concurrent callers wait for the same request. If no known broker responds, kgtui asks the bootstrap servers.
+        Concurrent callers share one request. If no known broker responds, kgtui asks the bootstrap servers.
 
         Raises:
             UnreachableError: no broker responded. The error lists each attempt and its error.
@@ -192,15 +192,13 @@ class Pool:
     ) -> Reply[Any]:
         """Send one request to one broker, and decode the response.
 
-        Long responses are decoded in a thread, and so is the first response in each API version, because the decoder
-        must then be compiled. If a connection breaks that has been used before, the request is sent again, unless it
-        changes the cluster.
+        If a connection that has been used before breaks, the request is sent again, unless it changes the cluster.
 
         Args:
-            value: fields of the request, or a function that returns them for the negotiated version.
-            timeout: time limit in seconds, including connecting, waiting and throttling.
-            version: API version to use; by default the negotiated version, which is the highest possible.
-            decode: function to use instead of `api.response.decode`.
+            value: fields of the request, or a function from version to fields.
+            timeout: time limit with connecting, waiting and throttling, in seconds.
+            version: API version; by default the highest common one.
+            decode: replaces `api.response.decode`.
 
         Raises:
             ConnectError, DeadlineError, DisconnectedError, UnsupportedError, DecodeError, EncodeError
@@ -213,6 +211,7 @@ class Pool:
         raw = await link.exchange(api, value, timeout=remaining, version=version)
         read = decode or api.response.decode
         compiled = decode is not None or api.response.decoder_compiled(raw.version)
+        # The decoder of an API version is compiled at its first use, which is slow.
         if len(raw.body) > self.options.thread_bytes or not compiled:
             decoded = await self._in_thread(partial(read, raw.version, raw.body))
         else:
@@ -222,8 +221,7 @@ class Pool:
     async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Coordinators:
         """Return the coordinator of each group, from the cache or from lookups in batches (KIP-699).
 
-        A lookup is repeated while a coordinator is not available, for at most `timeout` seconds. `Coordinators.errors`
-        contains the groups whose coordinator was not found.
+        A lookup is repeated for up to `timeout` seconds. Then the group is in `Coordinators.errors`.
 
         Raises:
             UnreachableError: the cluster cannot be reached at all.
@@ -247,10 +245,10 @@ class Pool:
         return await self._leaders.find(topics, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """Remove the topics in which this broker leads a partition from the cache, because the broker did not respond.
+        """Remove the topics that this broker leads from the cache, because it did not respond.
 
         Returns:
-            True if the topics were removed, False if nothing was removed because of the pause after an earlier removal.
+            False if nothing was removed, because the last removal for this broker was a moment ago.
         """
         return self._leaders.failed(node)
 
@@ -263,12 +261,10 @@ class Pool:
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Send a request to one broker after the other, `options.head_start` seconds apart, until one responds.
-
-        Return the first response.
+        """Ask one broker after the other, `options.head_start` seconds apart, and return the first response.
 
         Args:
-            ask: function that sends the request to the broker with the given node id, and returns the response.
+            ask: sends the request to the broker with this node id.
 
         Raises:
             UnreachableError: no broker responded.

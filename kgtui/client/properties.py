@@ -1,7 +1,6 @@
 r"""Check which Java client properties are supported, and parse `sasl.jaas.config`.
 
-The value of `sasl.jaas.config` is a login module with options. It is parsed as in Kafka's JaasConfig: words of letters,
-digits and `. - _ $`, quoted strings with backslash escapes, `//` and `/* */` comments, and a semicolon at the end::
+Kafka's JaasConfig defines the syntax: words, quoted strings with backslash escapes, `//` and `/* */` comments::
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="a \"quoted\" word";
 """
@@ -58,10 +57,7 @@ _DEFAULTS = {
         "SOFTWARE.AMAZON.MSK.AUTH.IAM.IAMOAUTHBEARERLOGINCALLBACKHANDLER",
     ),
 }
-"""Name of a property that kgtui supports only with certain values → these values in capital letters.
-
-With these values, Kafka's clients behave in the same way as kgtui, so that kgtui can ignore the property.
-"""
+"""Property → allowed values in capital letters. With them, kgtui can ignore the property."""
 
 _REFUSED = {
     "bootstrap.controllers": "kgtui does not connect to controllers: set --bootstrap-server to a broker",
@@ -100,10 +96,7 @@ _WITHOUT_EFFECT = re.compile(
     """,
     re.VERBOSE,
 )
-"""Matches the names of properties that kgtui ignores, because they have no effect on login, TLS or groups.
-
-Among them are the properties of consumers, producers and Kafka Streams.
-"""
+"""Matches properties without effect in kgtui, such as those of consumers, producers and Kafka Streams."""
 
 LONGEST_TIMEOUT = 2**31 - 1
 """Highest value of Kafka's properties of the type int, such as `request.timeout.ms`."""
@@ -163,9 +156,9 @@ _LOGIN_NAMES = frozenset(
         "ssl.secure.random.implementation",
     }
 )
-"""Properties of the login and TLS in Kafka's clients up to 4.4 that are not in `_LOGIN_AND_TLS`.
+"""Other login and TLS properties of Kafka's clients up to 4.4, to recognize names without a typo.
 
-kgtui uses this list to recognize property names without a typo. Some of the properties have no effect in kgtui.
+Some of them have no effect in kgtui.
 """
 
 _OTHER_NAMES = frozenset(
@@ -216,10 +209,10 @@ def _is_text(value: str) -> bool:
 
 
 def whole_number(key: str, text: str, unit: str, lowest: int, highest: int) -> int:
-    """Return the value of a property as an integer. Raises ConfigError unless it is an integer in the given range.
+    """Return a property as an integer. Raises ConfigError unless it is from `lowest` to `highest`.
 
     Args:
-        key, unit: name of the property and unit of its value, for the error message.
+        key, unit: for the error message.
     """
     text = text.strip()
     if not (text.isascii() and text.isdigit() and len(text) < 20 and lowest <= int(text) <= highest):
@@ -228,12 +221,11 @@ def whole_number(key: str, text: str, unit: str, lowest: int, highest: int) -> i
 
 
 def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> tuple[str, ...]:
-    """Return one warning for each property that Kafka's clients do not know, for example because of a typo.
+    """Return one warning for each property that Kafka's clients do not have, for example because of a typo.
 
     Args:
-        properties: name → value. If the object has the attribute `places` (name → place such as `line 3 of FILE`),
-            each warning contains the place of the property.
-        supported: names of the properties that kgtui supports, except those for login and TLS.
+        properties: name → value. Its optional attribute `places` (name → `line 3 of FILE`) completes the warnings.
+        supported: supported properties, except those for login and TLS.
     """
     places: Mapping[str, str] = getattr(properties, "places", {})
     known = _LOGIN_AND_TLS | _LOGIN_NAMES | _REFUSED.keys() | frozenset(supported)
@@ -280,7 +272,7 @@ class LoginModule:
 
     Attributes:
         name: Java class, with its package.
-        options: name of an option → its value, which is masked because it can be a password.
+        options: name → value, masked because it can be a password.
     """
 
     name: str
@@ -333,9 +325,9 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """Return the name of an option for a message, or "an option" if the name is not known.
+    """Return the name of an option for a message, or "an option".
 
-    An unknown name is not shown, because it can be part of a password that is not quoted correctly.
+    An unknown name is not shown: it can be part of a password without correct quotes.
     """
     return option if option in {"username", "password", "tokenauth"} else "an option"
 

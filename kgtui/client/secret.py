@@ -8,7 +8,7 @@ MASK = "****"
 class Revealed(str):
     """The text of a secret, for code that needs it, such as the login.
 
-    This is a `str` with the real text, but its `repr` is masked, because tracebacks can show the `repr` of values.
+    Its `repr` is masked, because tracebacks can show the `repr` of values.
     """
 
     __slots__ = ()

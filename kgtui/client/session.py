@@ -28,8 +28,8 @@ class Negotiated:
 
     Attributes:
         ranges: API key → lowest and highest version that the broker supports.
-        features: name of a finalized feature → its level. None for brokers before 2.7.
-        epoch: version of `features`, which increases with every change of a feature; -1 if the broker did not send it.
+        features: finalized feature → level; None for brokers before 2.7.
+        epoch: version of `features`; -1 if not reported.
     """
 
     ranges: Mapping[int, tuple[int, int]]
@@ -64,8 +64,7 @@ class Session:
 async def open_session(transport: Transport, address: Address, *, timeout: float) -> Session:
     """Connect, log in, and negotiate API versions and features (KIP-35, KIP-511, KIP-584).
 
-    If the server does not respond like a Kafka broker, `connect_errors.explain_with_probe` takes some more seconds to
-    find out what listens on the port.
+    If the server is not a Kafka broker, kgtui needs some more seconds to find out what it is.
 
     Raises:
         ConnectError: connecting, the login or the negotiation failed.
@@ -79,10 +78,7 @@ async def open_session(transport: Transport, address: Address, *, timeout: float
 
 
 async def log_in(transport: Transport, address: Address, *, timeout: float) -> Connection:
-    """Connect and log in. Raises ConnectError, whose message explains the failure and what to do.
-
-    If the cause is not clear, kgtui finds out what kind of server listens on the port.
-    """
+    """Connect and log in. Raises ConnectError, which explains the failure and what to do."""
     try:
         return await transport.dial(address, timeout=timeout)
     except ConnectError as error:
@@ -90,10 +86,10 @@ async def log_in(transport: Transport, address: Address, *, timeout: float) -> C
 
 
 async def negotiate(connection: Connection, settings: ClientSettings, deadline: float) -> Session:
-    """Negotiate API versions and features on an open connection. Close the connection if the negotiation fails.
+    """Negotiate API versions and features on an open connection, or close it if that fails.
 
     Args:
-        deadline: time at which the time limit is over, on the clock `time.monotonic`.
+        deadline: time limit on the clock `time.monotonic`.
 
     Raises:
         ConnectError: the negotiation failed.
@@ -120,8 +116,8 @@ async def _negotiate(connection: Connection) -> Negotiated:
         code = int.from_bytes(data[:2], "big", signed=True)
         if code != UNSUPPORTED_VERSION:
             break
-        # An error response always has the format of version 0. It contains the versions of ApiVersions that the broker
-        # supports. If it contains none, send version 0 next.
+        # An error response has the format of version 0, and lists the supported versions. If it lists none, try version
+        # 0.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
             raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")

@@ -1,10 +1,8 @@
 """Get Kerberos tickets for brokers with the package `gssapi`, and create the messages of GSSAPI logins (RFC 4752).
 
-- Keytab and ticket cache are passed to `gssapi` as arguments. kgtui changes no environment variables.
-- A ticket from a keytab is stored in memory. The Kerberos library replaces the ticket after half of its lifetime.
-- A ticket cache is read for each login, so that kgtui uses a new ticket as soon as the user has run `kinit`.
-- As in Java clients, `kinit` renews a ticket in a cache before it expires, if the KDC has issued it as renewable
-  (`kinit -r`).
+- A ticket from a keytab is stored in memory. The Kerberos library replaces it after half of its lifetime.
+- A ticket cache is read for each login, so that a new ticket from `kinit` is used at once.
+- As in Java clients, `kinit` renews a ticket in a cache if it is renewable (`kinit -r`).
 """
 
 from __future__ import annotations
@@ -32,15 +30,15 @@ if TYPE_CHECKING:
     from kgtui.client.kerberos import Kerberos
 
 TIMEOUT = 5.0
-"""Time limit for getting a ticket, in seconds. A ticket that arrives later is used for the next login.
+"""Time limit for getting a ticket, in seconds. A later ticket is used for the next login.
 
-The Kerberos library has its own time limit, but waits about 30 s for a KDC.
+The Kerberos library itself would wait about 30 s for a KDC.
 """
 
 RENEW_AFTER = 0.8
-"""Fraction of a ticket's remaining lifetime after which kgtui tries to renew the ticket, as in Kafka's clients.
+"""Fraction of a ticket's remaining lifetime after which kgtui tries to renew it, as in Kafka's clients.
 
-After a failed attempt, kgtui waits for the same fraction of the lifetime that remains then, and tries again.
+After a failure, the same fraction of the rest follows: 10 h left → after 8 h, then after 1.6 h.
 """
 
 SHORTEST_PAUSE = 0.5
@@ -50,20 +48,17 @@ KINIT_TIMEOUT = 30.0
 """Time limit for `kinit`, in seconds."""
 
 _NO_LAYER = b"\x01\x00\x00\x00"
-"""First four bytes of the client's last message in a login (RFC 4752, section 3.1).
-
-The first byte selects "no security layer". The other three bytes are the maximum message size, which is then 0.
-"""
+"""Begins the client's last message in a login: no security layer, maximum message size 0 (RFC 4752, section 3.1)."""
 
 _numbers = itertools.count(1)
 _log = logging.getLogger(__name__)
 
 
 class TicketRenewal:
-    """Renews the ticket in a ticket cache again and again, until the ticket expires or `close` is called.
+    """Renews the ticket in a ticket cache until it expires or `close` is called.
 
     Args:
-        lifetime: returns the remaining lifetime of the ticket in the cache, in seconds; 0 without a valid ticket.
+        lifetime: returns the remaining lifetime in seconds; 0 without a valid ticket.
     """
 
     def __init__(self, kerberos: Kerberos, lifetime: Callable[[], Awaitable[float]]) -> None:
@@ -90,8 +85,7 @@ class TicketRenewal:
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # If the remaining lifetime is longer than expected, the user or another program has put a new ticket into
-            # the cache in the meantime. In this case, do not renew it yet.
+            # If more time is left than expected, somebody has put a new ticket into the cache, so do not renew it yet.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()
@@ -118,9 +112,7 @@ class TicketRenewal:
 
 
 class Tickets:
-    """Gets Kerberos tickets, and logs in with them.
-
-    Calls that wait for a KDC run in a daemon thread, so that they delay neither other tasks nor the exit of kgtui.
+    """Gets Kerberos tickets, and logs in with them. Waiting for a KDC does not block other tasks or the exit.
 
     Attributes:
         principal: the principal as which kgtui logs in. It can be empty until `get` has returned.
@@ -143,7 +135,7 @@ class Tickets:
         """Get a ticket for the broker on a host, unless there is already a valid ticket.
 
         Raises:
-            ConnectError: kgtui could not get a ticket. The message says why, and what to do.
+            ConnectError: there is no ticket. The message says why, and what to do.
         """
         try:
             async with asyncio.timeout(TIMEOUT):
@@ -158,12 +150,10 @@ class Tickets:
         self._renewal.close()
 
     async def messages(self, host: str) -> AsyncGenerator[bytes, bytes]:
-        """Yield the client's messages in a login to the broker on `host`. Call `get` first.
-
-        After each message, the caller must pass the broker's response to the generator (`asend`).
+        """Yield the client's messages in a login; pass each response of the broker to `asend`. Call `get` first.
 
         Raises:
-            ConnectError: a response of the broker does not match the ticket, or the server requires SASL encryption.
+            ConnectError: a response does not match the ticket, or the server requires SASL encryption.
         """
         from gssapi.exceptions import GSSError
 
@@ -273,9 +263,9 @@ class Tickets:
 
 
 def _host_name(host: str) -> str:
-    """If `host` is an IP address, return its host name, because the principal of a broker contains the host name.
+    """Return the host name of an IP address, because principals contain host names: `10.0.0.1` → `broker-1`.
 
-    Return `host` unchanged if it is not an IP address, or if the IP address has no host name.
+    Return `host` itself if it is already a name, or if it has none.
     """
     try:
         ip_address(host)

@@ -1,8 +1,7 @@
 """Read TLS settings from the `ssl.*` properties of Java clients.
 
-Certificates and keys are in PEM (KIP-651) or in PKCS#12 stores, which need the package `cryptography` (extra
-`security`). kgtui cannot read JKS and JCEKS stores, because no maintained Python library reads them. The error message
-for such a store contains the `keytool` command that converts it to PKCS#12.
+Certificates and keys are in PEM (KIP-651) or PKCS#12. No maintained Python library reads JKS and JCEKS; for them, the
+error message contains the `keytool` command that converts the store.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ class KeyStore:
     """The contents of a PKCS#12 store, converted to PEM.
 
     Attributes:
-        key: the private key without encryption; empty if the store contains no key.
-        chain: the certificate of the key, followed by all other certificates in the store; empty without a key.
-        trusted: all certificates in the store except the certificate of the key.
+        key: private key without encryption, or empty.
+        chain: certificate of the key and all others in the store; empty without a key.
+        trusted: all certificates except that of the key.
     """
 
     key: Secret = NO_SECRET
@@ -50,7 +49,7 @@ def read_store(file: str, password: Secret, kind: str) -> KeyStore:
     """Read a PKCS#12 store.
 
     Args:
-        password: password of the store; empty if the user has set none.
+        password: password of the store, or empty.
         kind: `keystore` or `truststore`, for error messages.
 
     Raises:
@@ -139,9 +138,9 @@ _EXPECTED_KEY = "expected a private key and its certificates"
 
 
 class _NamedContext(ssl.SSLContext):
-    """TLS context that checks whether the broker's certificate contains the host name of the broker.
+    """TLS context that checks the host name of the broker.
 
-    It is needed because kgtui connects to an IP address, so that `ssl` alone would check the IP address.
+    kgtui connects to an IP address, which `ssl` alone would check instead.
     """
 
     name = ""
@@ -159,20 +158,18 @@ class _NamedContext(ssl.SSLContext):
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Settings for TLS: the trusted certificates, and the private key and certificate of this client.
+    """Settings for TLS: trusted certificates, and the key and certificate of this client.
 
     Attributes:
-        trust_file, trust_pem: trusted certificates, as a file or as text. If both are empty, the trust store of the
-            operating system is used.
-        trust_type, key_type: format of the trusted certificates and of the private key: `PEM`, `PKCS12` or `JKS`. As
-            in Java, the last two have the same effect, because kgtui detects the format of a store from its content.
-        trust_password: password of the store with the trusted certificates.
-        store_password: password of the store with the client's private key.
-        key_file: file with the client's private key and certificate chain.
-        key_pem, chain_pem: the client's private key and certificate chain as text.
-        key_password: password of the private key in PEM; empty if the key is not encrypted.
-        verify_hostname: whether the certificate must contain the host name that the client connects to.
-        lowest, highest: oldest and newest TLS version that kgtui offers.
+        trust_file, trust_pem: trusted certificates as file or text; empty for the operating system's.
+        trust_type, key_type: `PEM`, or `PKCS12` or `JKS`, which mean the same: the content decides.
+        trust_password: password of the store with trusted certificates.
+        store_password: password of the store with the private key.
+        key_file: file with private key and certificate chain.
+        key_pem, chain_pem: private key and certificate chain as text.
+        key_password: password of a private key in PEM, or empty.
+        verify_hostname: whether the certificate must contain the broker's host name.
+        lowest, highest: oldest and newest TLS version.
     """
 
     trust_file: str = ""
@@ -190,7 +187,7 @@ class Tls:
     highest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
 
     def context(self, name: str) -> ssl.SSLContext:
-        """Return the TLS context for the broker with the host name `name`. Reads the files in every call.
+        """Return the TLS context for the broker with this host name. Every call reads the files again.
 
         Raises:
             ConfigError: a certificate or key cannot be used. The message names the property and the file.
@@ -254,12 +251,10 @@ class Tls:
 
     @contextmanager
     def _naming_key(self, setting: str, expected: str, text: str) -> Iterator[None]:
-        """Convert an error of OpenSSL about a private key into a ConfigError.
-
-        The message says what is wrong, for example that the PEM contains no certificate.
+        """Convert OpenSSL's errors about a private key into a ConfigError that says what is wrong.
 
         Args:
-            setting: name of the property, and its value if it is the path of a file.
+            setting: name of the property, with the path of a file.
             expected: what the user should provide.
             text: private key and certificates in PEM.
         """
@@ -311,12 +306,11 @@ def tls_from_properties(properties: Mapping[str, str]) -> Tls:
 
 
 def _store_type(properties: Mapping[str, str], store: str, sources: tuple[str, ...]) -> str:
-    """Return the type of a store: `PEM`, `PKCS12` or `JKS`. Return `PEM` if none of the properties `sources` is set.
+    """Return the type of a store: `PEM`, `PKCS12` or `JKS`; `PEM` if there is no store.
 
     Args:
         store: `truststore` or `keystore`.
-        sources: the properties that name a file or contain PEM, each without the prefix `ssl.STORE.`, such as
-            `location`.
+        sources: properties with the content, such as `location` for `ssl.keystore.location`.
     """
     given = [f"ssl.{store}.{source}" for source in sources if properties.get(f"ssl.{store}.{source}")]
     if not given:
@@ -361,10 +355,10 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _naming(key: str, expected: str) -> Iterator[None]:
-    """Convert errors of OpenSSL and of files into a ConfigError whose message contains `key` and `expected`.
+    """Convert errors of OpenSSL and of files into a ConfigError.
 
     Args:
-        key: name of the property, and its value if it is the path of a file.
+        key: name of the property, with the path of a file.
         expected: what the user should provide, such as `expected certificates in PEM`.
     """
     try:

@@ -1,9 +1,9 @@
 """Request a token from a token endpoint (OAuth 2.0).
 
-The client proves its identity in one of these ways:
-- with its client id and client secret (RFC 6749, section 4.4)
-- with a signed assertion instead of the secret (RFC 7523, section 2.2)
-- with a signed assertion as the grant of the type `jwt-bearer` (RFC 7523, section 2.1)
+The client proves its identity with one of these:
+- client id and client secret (RFC 6749, section 4.4)
+- a signed assertion instead of the secret (RFC 7523, section 2.2)
+- a signed assertion as the grant `jwt-bearer` (RFC 7523, section 2.1)
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 class HttpDeadline:
-    """Shuts down the connections of an HTTP request when its time limit is over, so that a blocked read ends.
+    """Shuts down the connections of an HTTP request at its time limit, so that a blocked read ends.
 
     Attributes:
-        is_over: whether the connections were shut down. Errors and incomplete data are then caused by the time limit.
+        is_over: whether that has happened. Errors and incomplete data have this cause.
     """
 
     def __init__(self) -> None:
@@ -59,10 +59,10 @@ class HttpDeadline:
             timer.cancel()
 
     def handlers(self, context: ssl.SSLContext | None) -> tuple[HTTPHandler, HTTPSHandler]:
-        """Return handlers for `urllib.request.build_opener` whose connections this object shuts down at the time limit.
+        """Return handlers for `urllib.request.build_opener` that obey the time limit.
 
         Args:
-            context: TLS settings; None for the defaults of the system.
+            context: TLS settings; None for the system's defaults.
         """
         plain = self._watched(HTTPConnection)
         encrypted = self._watched(HTTPSConnection)
@@ -120,8 +120,8 @@ class Response:
     """The token and the times in a successful response of a token endpoint.
 
     Attributes:
-        lifetime: lifetime of the token in seconds; None if the response does not contain it.
-        clock: time on the token endpoint's clock, in seconds since the epoch; None if the response contains no time.
+        lifetime: lifetime of the token, in seconds, or None.
+        clock: the endpoint's time, in seconds since the epoch, or None.
     """
 
     token: str
@@ -143,8 +143,7 @@ def request_token(oauth: OAuth) -> Response:
     """Request a token. Blocks for at most `2 * oauth.timeout` seconds.
 
     Raises:
-        ConnectError: the token endpoint cannot be reached, refuses the client, or returns no token. The message
-            contains no secret.
+        ConnectError: the endpoint cannot be reached, refuses the client, or returns no token. No secret in the message.
     """
     endpoint = f"the token endpoint {oauth.url}"
     context = None if oauth.tls is None else oauth.tls.context(urlsplit(oauth.url).hostname or "")

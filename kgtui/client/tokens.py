@@ -34,9 +34,9 @@ The fraction is chosen at random in this range.
 """
 
 RETRY_PAUSE = 10.0
-"""Pause after a failed attempt to refresh a token, in seconds. During the pause, the old token is used if it is valid.
+"""Pause after a failed attempt to refresh a token, in seconds. A valid old token stays in use.
 
-A token that a broker has refused is replaced at the earliest this long after kgtui received the token.
+A refused token is replaced no sooner than this long after its receipt.
 """
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
@@ -45,13 +45,11 @@ _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token, the time at which it was received, and the time at which it expires.
-
-    Times are in seconds since the epoch.
+    """A token with its times, in seconds since the epoch.
 
     Attributes:
         expires: time on this machine's clock; infinite if unknown.
-        ahead: seconds by which the token endpoint's clock is ahead of this machine's; 0 if unknown.
+        ahead: token endpoint's clock minus this machine's, in seconds; 0 if unknown.
     """
 
     text: Secret
@@ -73,10 +71,10 @@ class Tokens:
         self._identity = ""
 
     async def get(self, host: str = "") -> Token:
-        """Return a valid token. If most of the lifetime of the cached token is over, request a new token.
+        """Return a valid token. Near the end of its lifetime, request a new one.
 
         Args:
-            host: host name of the broker. For Amazon MSK, the AWS region is read from it.
+            host: host name of the broker, which contains the AWS region for Amazon MSK.
 
         Raises:
             ConnectError: no valid token can be obtained.
@@ -99,17 +97,16 @@ class Tokens:
             return self._token
 
     def refuse(self) -> None:
-        """Mark the current token as refused by a broker.
+        """Mark the current token as refused by a broker, so that `get` replaces it after `RETRY_PAUSE` seconds.
 
-        The reason can be that the token was revoked, or that the user has corrected the credentials. Therefore, `get`
-        will request a new token, but at the earliest `RETRY_PAUSE` seconds after the current token was received.
+        A new token can help, for example after the credentials were corrected.
         """
         self._is_refused = True
 
     def advice(self) -> str:
         """Return advice for a user whose token was refused by a broker.
 
-        Because brokers do not say why they refuse a token, the advice lists the claims that brokers check.
+        Brokers do not say why, so the advice lists what they check.
         """
         if self._oauth.msk_iam is not None:
             identity = f" for {self._identity}" if self._identity else ""
@@ -157,15 +154,14 @@ def checked(text: str, source: str, *, lifetime: float | None = None, clock: flo
     """Check the characters and the times of a token, and return it.
 
     Args:
-        text: the token. The times are read from the claims of a JSON Web Token.
+        text: the token. Times are read from the claims of a JSON Web Token.
         source: where the token comes from, such as a URL, for error messages.
-        lifetime: lifetime in seconds according to the token endpoint; None if unknown. It is used only if the token has
-            no claim `exp`.
-        clock: time on the token endpoint's clock, in seconds since the epoch; None if unknown.
+        lifetime: lifetime in seconds, for tokens without the claim `exp`; None if unknown.
+        clock: token endpoint's time, in seconds since the epoch; None if unknown.
 
     Raises:
-        ConnectError: the token has characters that are not allowed, is expired, or is not valid yet. The message does
-            not contain the token.
+        ConnectError: the token has invalid characters, is expired, or is not valid yet. The message does not contain
+            it.
     """
     now = time.time()
     ahead = 0.0 if clock is None else clock - now

@@ -1,8 +1,7 @@
 """Connect to brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
 
-kgtui uses only `aiokafka.conn.create_conn`, and the methods `send`, `connected` and `close` of its result. Requests are
-`Exchange` objects. Responses are not decoded here but returned as bytes, so that a damaged response cannot break the
-connection, and so that `Pool` can decode them in a thread.
+kgtui uses only `aiokafka.conn.create_conn`, and `send`, `connected` and `close` of its result. Responses stay bytes, so
+that damaged ones cannot break the connection.
 """
 
 from __future__ import annotations
@@ -97,8 +96,7 @@ class Connection:
     """An open connection to one broker, after the TLS handshake and the login.
 
     Attributes:
-        last_answer: time of the last response, or of the login if no response has arrived yet, in seconds on the clock
-            `time.monotonic`.
+        last_answer: time of the last response, or of the login, on the clock `time.monotonic`.
         used: whether a response has arrived since the API versions were negotiated.
     """
 
@@ -110,7 +108,7 @@ class Connection:
         self.used = False
 
     async def send(self, api: Api, version: int, body: bytes) -> bytes:
-        """Send one request, and return the body of the response. Canceling the call does not close the connection.
+        """Send one request, and return the body of the response. Canceling does not close the connection.
 
         Raises:
             DisconnectedError: the connection is closed, or was closed before the response.
@@ -159,8 +157,7 @@ class Transport:
     async def dial(self, address: Address, *, timeout: float) -> Connection:
         """Connect, perform the TLS handshake, and log in.
 
-        All IP addresses of the host are tried, `HEAD_START` seconds apart, as with Kafka's
-        `client.dns.lookup=use_all_dns_ips`.
+        Tries all IP addresses of the host, as with Kafka's `client.dns.lookup=use_all_dns_ips`.
 
         Raises:
             ConnectError: a step failed. The message says why, and `__cause__` is the original error.
@@ -271,11 +268,8 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _cut(raw: Any) -> None:
-    """Abort a TLS connection that the broker does not close, because asyncio would wait 30 s for it.
-
-    aiokafka stores the transport of a closing connection only in private attributes. If they do not exist, as in other
-    versions of aiokafka, nothing is done.
-    """
+    """Abort a TLS connection that the broker does not close, because asyncio would wait 30 s for it."""
+    # aiokafka keeps the transport only in private attributes, which other versions may not have.
     transport = getattr(getattr(raw, "_protocol", None), "_transport", None)
     if transport is not None:
         transport.abort()

@@ -1,11 +1,9 @@
 """Read the settings from `config.toml`, the environment and Java properties files, and choose the cluster.
 
-`config.toml` is in the user's configuration folder, or in the folder that `KGTUI_CONFIG_DIR` names. The section
-"Configuration" of the README has an example with every key, and the list of environment variables.
+The section "Configuration" of the README has an example with every key, and the list of environment variables.
 
-In the values of Java properties, `${NAME}` stands for an environment variable, and `file:PATH` stands for the content
-of a file. `file:PATH` must be the whole value of a property, or of an option in `sasl.jaas.config`. If the properties
-declare `config.providers`, only references to Kafka's config providers, such as `${file:PATH:KEY}`, are replaced.
+In Java properties, `${NAME}` stands for an environment variable, and `file:PATH` for the content of a file. If the
+properties declare `config.providers`, only references such as `${file:PATH:KEY}` are replaced.
 
 The package may import `kgtui.errors` and `kgtui.model`. It imports msgspec, javaproperties and platformdirs only when a
 file is read.
@@ -16,7 +14,7 @@ file is read.
 | `target` | chooses the cluster, and checks bootstrap addresses |
 | `properties` | reads Java properties files; resolves `${NAME}` and `file:PATH` |
 | `providers` | resolves references to Kafka's config providers, such as `${file:PATH:KEY}` |
-| `state_folder` | paths of backups, the audit log, recordings, exports and logs in the state folder |
+| `state_folder` | paths of backups, the audit log, recordings, exports and logs |
 | `crash` | writes crash reports that contain no values of variables |
 """
 

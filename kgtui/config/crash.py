@@ -1,7 +1,6 @@
-"""Writes crash reports to the state folder.
+"""Write crash reports: version numbers, command and stack trace.
 
-A report contains version numbers, the command and the stack trace, but no values of variables, because these values
-can be secrets.
+They contain no values of variables, because these can be secrets.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _LIBRARIES = ("textual", "rich", "aiokafka", "msgspec")
 
 
 def report_of(error: BaseException, command: str) -> str:
-    """Return the text of a crash report: version numbers, the command, and the stack trace without local variables.
+    """Return the text of a crash report, without the values of local variables.
 
     Args:
         command: the command line without the values of its options.

@@ -23,13 +23,12 @@ _REFERENCE = re.compile(_NAME)
 """Matches a reference to an environment variable, `${NAME}`."""
 
 _IN_JAAS = re.compile(rf"""=\s*(["'])file:(?P<file>.*?)\1 | =\s*(?P<bare>{_NAME}) | (?P<inside>{_NAME})""", re.VERBOSE)
-"""Matches one reference in the value of `sasl.jaas.config`, such as `password="file:secret.txt"`.
+"""Matches one reference in `sasl.jaas.config`, such as `password="file:secret.txt"`.
 
-The group that is not None shows which kind of reference was found:
-
-- `file`: path of the file in `="file:PATH"`
-- `bare`: a reference `${NAME}` without quotes after `=`
-- `inside`: any other reference `${NAME}`, usually between quotes
+One of these groups is not None:
+- `file`: PATH in `="file:PATH"`
+- `bare`: `${NAME}` without quotes after `=`
+- `inside`: any other `${NAME}`, usually between quotes
 """
 
 
@@ -37,7 +36,7 @@ class Properties(dict[str, str]):
     """A dict of Java client properties. Its `repr` shows only the names, because values can be passwords.
 
     Attributes:
-        places: name of a property → where the property is set, such as `line 3 of FILE`.
+        places: name → where the property is set, such as `line 3 of FILE`.
         warnings: sentences about mistakes that do not prevent the use of the properties.
     """
 
@@ -51,10 +50,10 @@ class Properties(dict[str, str]):
         return f"Properties({', '.join(sorted(self))})"
 
     def override(self, stronger: Properties, where: str) -> None:
-        """Add the properties in `stronger`. If one replaces a property with a different value, add a warning.
+        """Add properties. Warn about each that replaces a different value.
 
         Args:
-            where: file or table that contains the added properties, for the warnings.
+            where: file or table of the added properties, for the warnings.
         """
         replaced = [key for key in stronger if self.get(key, stronger[key]) != stronger[key]]
         self.warnings += stronger.warnings
@@ -83,10 +82,9 @@ _PROPERTY_NAME = re.compile(
     """,
     re.VERBOSE,
 )
-"""Matches a key in a properties file that can be the name of a property. It is matched against the whole key.
+"""Matches a whole key that can be the name of a property, but not a line of base64.
 
-It does not match a line of base64, such as a part of a private key. If the group `first` is not None, it must also be
-compared with `_FIRST_WORDS`, because a secret can contain a dot too (see `_looks_like_name`).
+Compare the group `first` with `_FIRST_WORDS` too, because a secret can contain a dot.
 """
 
 _FIRST_WORDS = frozenset({
@@ -102,10 +100,9 @@ _FIRST_WORDS = frozenset({
     "task", "telemetry", "topic", "topology", "transaction", "transactional", "upgrade", "value", "warmup",
     "windowed", "windowstore", "zookeeper",
 })  # fmt: skip
-"""First words (before the first dot) of the names of properties of Kafka, its plugins and other tools.
+"""First words of property names of Kafka, its plugins and other tools: `ssl` in `ssl.key.password`.
 
-A key that begins with a different word could be a token or password that contains a dot. Messages show such a key only
-if its first word looks like a typo of one of these words.
+A key with a different first word could be a secret with a dot. Messages show it only if it looks like a typo.
 """
 
 _PEM_BODY = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
@@ -131,15 +128,12 @@ _PROVIDER_NAMES = ("env", "file", "directory")
 
 
 def read_properties(path: str | Path) -> Properties:
-    """Read a file of Java properties as Kafka's tools do.
+    r"""Read a file of Java properties as Kafka's tools do: in Latin-1, and the last value of a key counts.
 
-    The encoding is Latin-1, backslash escapes are resolved, and if a key occurs several times, its last value is used.
-    A key that does not look like the name of a property can be part of a secret. Because kgtui shows keys to the user,
-    such a key is replaced by `line N of FILE`.
+    A key that does not look like a property could be a part of a secret. It is replaced by `line N of FILE`.
 
     Raises:
-        ConfigError: the file cannot be read, has a `\\u` without four hexadecimal digits, or contains lines of a key or
-            certificate in PEM. The message gives the number of such a line, but not its text.
+        ConfigError: the file cannot be read, has an invalid `\u` escape, or contains PEM. No secret in the message.
     """
     from javaproperties import InvalidUEscapeError, KeyValue, parse
 
@@ -172,18 +166,17 @@ def read_properties(path: str | Path) -> Properties:
 
 
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
-    """Return a copy of the properties in which references to variables, files and config providers are replaced.
+    """Return the properties with their references replaced: `${NAME}`, `file:PATH` and config providers.
 
-    `${NAME}` is replaced with the value of an environment variable, and `file:PATH` with the content of a file. In
-    properties whose name ends with `.url`, `file:` begins a URL and is kept. If the properties declare
-    `config.providers`, only references to these providers are replaced, as in Kafka.
+    In a property such as `x.url`, `file:` is a URL and stays. If `config.providers` is declared, only its providers are
+    replaced, as in Kafka.
 
     Args:
-        where: file or table that contains the properties, for error messages.
+        where: file or table of the properties, for error messages.
         folder: folder to which relative paths refer.
 
     Raises:
-        ConfigError: a variable or a file does not exist, or kgtui does not support a config provider.
+        ConfigError: a variable or a file does not exist, or a config provider is not supported.
     """
     filled = Properties(properties)
     if declares_providers(properties):
@@ -229,13 +222,12 @@ def _plain(place: str, found: re.Match[str]) -> str:
 
 
 def _option(place: str, folder: Path, found: re.Match[str]) -> str:
-    """Return the text that replaces one match of `_IN_JAAS`: the value of a variable, or the content of a file.
+    """Return the replacement for one match of `_IN_JAAS`, with quotes, backslashes and line breaks escaped.
 
-    In the value, quotes, backslashes and line breaks are escaped. For a match that includes the `=` of an option, the
-    result is `="VALUE"`, with quotes.
+    `="file:PATH"` → `="CONTENT"`; `=${NAME}` → `="VALUE"`; `${NAME}` → `VALUE`.
 
     Args:
-        place: file and property that contain the match, for error messages.
+        place: file and property of the match, for error messages.
         folder: folder to which relative paths refer.
 
     Raises:

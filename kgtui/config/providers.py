@@ -1,8 +1,7 @@
-"""Resolves references to Kafka's config providers, such as `${file:/run/secrets/kafka.properties:password}`.
+"""Resolve references to Kafka's config providers, such as `${file:/run/secrets/kafka.properties:password}`.
 
-kgtui has the three config providers that Kafka has, and follows Kafka's rules: A reference is replaced with the value
-without escaping it. After that, whitespace at both ends of the property's value is removed. References to providers
-that `config.providers` does not declare are not replaced.
+The three providers and their rules are Kafka's. Values are not escaped, but whitespace at both ends of the property is
+removed. References to undeclared providers stay.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Provider = Callable[[str, str, str], str]
-    """Function that takes `(place, path, key)`, and returns the value of the reference `${PROVIDER:PATH:KEY}`.
+    """Function that returns the value of `${PROVIDER:PATH:KEY}` for `(place, path, key)`.
 
-    The place is for error messages. It names the file and the property that contain the reference.
+    The place (file and property) is for error messages.
     """
 
 PROVIDERS = "config.providers"
@@ -35,23 +34,20 @@ _PACKAGE = "org.apache.kafka.common.config.provider"
 def declares_providers(properties: Mapping[str, str]) -> bool:
     """Return whether the properties declare config providers.
 
-    If they do, only references to these providers are replaced, and `${NAME}` and `file:PATH` are kept as they are.
+    If they do, `${NAME}` and `file:PATH` are not replaced.
     """
     return bool(properties.get(PROVIDERS, "").strip())
 
 
 def resolved(properties: Mapping[str, str], where: str, folder: Path) -> dict[str, str]:
-    """Return a copy of the properties in which references to config providers are replaced.
-
-    The copy lacks `config.providers` and all properties whose names begin with `config.providers.`.
+    """Return the properties with references to config providers replaced, and without `config.providers*`.
 
     Args:
-        where: file or table that contains the properties, for error messages.
+        where: file or table of the properties, for error messages.
         folder: folder to which relative paths refer.
 
     Raises:
-        ConfigError: kgtui does not support a provider, or a provider has no value for a reference. The message contains
-            no values, because they can be secrets.
+        ConfigError: a provider is not supported, or has no value for a reference. No values in the message.
     """
     names = [name.strip() for name in properties[PROVIDERS].split(",") if name.strip()]
     providers = {name: _provider(name, properties, where, folder) for name in names}
@@ -147,14 +143,14 @@ def read_value(file: Path, place: str) -> str:
 
 
 def _permitted(allowed: list[Path], folder: Path, place: str, path: str) -> Path:
-    """Return `folder / path`, the path in a reference to a config provider, after a check.
+    """Return `folder / path` for the path in a reference to a config provider, after a check.
 
     Args:
-        allowed: folders (`allowed.paths`) in which the result must be; empty if there is no restriction.
+        allowed: folders (`allowed.paths`) that may contain it; empty if there is no restriction.
         place: file and property with the reference, for error messages.
 
     Raises:
-        ConfigError: `path` is empty, or the result is not in one of the allowed folders.
+        ConfigError: `path` is empty or not allowed.
     """
     if not path:
         raise ConfigError(f"{place}: the reference has no path: write ${{PROVIDER:PATH:KEY}}")

@@ -36,11 +36,11 @@ class UiSettings:
     """Settings of the terminal UI, from the table `[ui]` and environment variables.
 
     Attributes:
-        theme: name of the theme; empty for the default theme.
+        theme: name of the theme; empty for the default.
         interval: time between two polls of the cluster, in seconds.
-        ascii: whether the terminal UI is drawn with ASCII characters only, instead of Unicode symbols and lines.
-        utc: whether times are shown in UTC.
-        columns: names of the columns in the tree of groups, the most important one first.
+        ascii: whether to draw with ASCII characters only.
+        utc: whether to show times in UTC.
+        columns: columns in the tree of groups, the most important first.
     """
 
     theme: str = ""
@@ -55,11 +55,11 @@ class ClusterSettings:
     """Settings of one cluster, from its table `[clusters.NAME]`.
 
     Attributes:
-        bootstrap: bootstrap addresses, as a list or separated by commas; empty if the key is not set.
-        command_config: path of a file with Java client properties; empty if there is none.
-        color: background color of the cluster's name in the header of the terminal UI; empty for the default color.
-        environment: label of the cluster in the header, such as `PROD`; empty for none.
-        properties: the Java client properties in this table.
+        bootstrap: bootstrap addresses, as a list or separated by commas, or empty.
+        command_config: file with Java client properties, or empty.
+        color: background color of the cluster's name in the header; empty for the default.
+        environment: label of the cluster in the header, such as `PROD`, or empty.
+        properties: Java client properties in this table.
     """
 
     bootstrap: str | list[str] = ""
@@ -81,12 +81,11 @@ class Settings:
     """The settings of `config.toml` and the environment.
 
     Attributes:
-        path: path of `config.toml`, even if the file does not exist.
-        default: name of the cluster that is used if the user names none; empty if not set.
-        keys: name of an action in the terminal UI → the key for it, from the table `[keys]`.
-        presets: name of a saved filter → filter, from the table `[presets]`.
-        storage: beginning of the URI of a lake (a folder with recordings) → storage options, such as credentials.
-            References in the options, such as `${NAME}`, are not replaced yet.
+        path: path of `config.toml`, even if it does not exist.
+        default: cluster to use if the user names none, or empty.
+        keys: action in the terminal UI → key.
+        presets: name of a saved filter → filter.
+        storage: beginning of the URI of a recordings folder → storage options, with unreplaced references.
     """
 
     path: Path
@@ -108,7 +107,7 @@ def config_dir() -> Path:
 
 
 def load() -> Settings:
-    """Read `config.toml` and the environment variables. If the file does not exist, its settings have their defaults.
+    """Read `config.toml` and the environment variables. A missing file means default settings.
 
     Raises:
         ConfigError: the file or a variable is not valid.
@@ -168,10 +167,10 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Return the table of the cluster `name`, in which old names of keys are replaced by the current names.
+    """Return the table of the cluster `name` with current names instead of old ones.
 
     Args:
-        version: version of the file's format. Old names are accepted only before `VERSION`.
+        version: format version of the file. Old names are accepted only before `VERSION`.
     """
     if version >= VERSION:
         return table
@@ -278,7 +277,7 @@ def _check_columns(columns: tuple[str, ...], where: str) -> None:
 
 
 def storage_options() -> dict[str, dict[str, str]]:
-    """Return the table `[storage]`: beginning of the URI of a lake (a folder with recordings) → storage options.
+    """Return the table `[storage]`: beginning of the URI of a recordings folder → storage options.
 
     References such as `${NAME}` are replaced.
 

@@ -1,7 +1,7 @@
 """The state folder, in which kgtui stores backups, the audit log, recordings, exports and logs.
 
-Only its owner can read the folder, and kgtui opens no file in it through a symbolic link. Therefore, other users of the
-machine can neither read the files, nor make kgtui write them to a different folder.
+Only its owner can read it, and kgtui follows no symbolic links in it. So other users can neither read the files nor
+redirect them.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ def state_folder() -> StateFolder:
 
 
 def private_folder(path: Path, *, inside: bool = False) -> Path:
-    """Create a folder that only its owner can read, and its parents. If it exists, remove the access of other users.
+    """Create a folder and its parents for the owner only. Remove the access of other users if it exists.
 
     Args:
-        inside: whether the folder is in the state folder. If it is, it must not be a symbolic link.
+        inside: whether the folder is in the state folder, where it must not be a symbolic link.
 
     Raises:
-        OSError: the folder cannot be created, belongs to another user, or is a symbolic link although `inside` is set.
+        OSError: the folder cannot be created, belongs to another user, or is a forbidden symbolic link.
     """
     if inside and path.is_symlink():
         raise NotADirectoryError(

@@ -20,7 +20,7 @@ def parse_bootstrap(text: str, where: str) -> tuple[str, ...]:
     """Split and check addresses such as `host:port,[IPv6]:port`.
 
     Args:
-        where: the flag, variable or key with the addresses, for error messages.
+        where: flag, variable or key with the addresses, for error messages.
 
     Raises:
         ConfigError: there is no address, or an address is not valid.
@@ -68,13 +68,13 @@ class Target:
     """The cluster that kgtui connects to.
 
     Attributes:
-        name: name of the cluster in `config.toml`, or its first bootstrap address.
+        name: name in `config.toml`, or the first bootstrap address.
         seeds: bootstrap addresses, each `host:port`.
-        properties: Java client properties, in which references to secrets are replaced.
-        read_only: whether kgtui must not change anything in the cluster.
-        color: background color of the cluster's name in the header; empty for the default color.
-        environment: label of the cluster, such as `PROD`; empty for none.
-        source: the flag, environment variable or file that chose the cluster; `ASSUMED` if none did.
+        properties: Java client properties with references replaced.
+        read_only: whether kgtui must not change the cluster.
+        color: background color of the name in the header; empty for the default.
+        environment: label of the cluster, such as `PROD`, or empty.
+        source: flag, variable or file that chose the cluster, or `ASSUMED`.
     """
 
     name: str
@@ -89,16 +89,14 @@ class Target:
 def resolve(settings: Settings, flags: object = None) -> Target:
     """Return the cluster that kgtui connects to.
 
-    The cluster is named by a flag, an environment variable, `bootstrap.servers` in the command config, or `default` in
-    `config.toml`. If several of these name a cluster, the first one in this order is used. If none does, the result is
-    the cluster at `localhost:9092`.
+    The first of these decides: flags, environment variables, `bootstrap.servers` in the command config, `default` in
+    `config.toml`, `localhost:9092`.
 
     Args:
-        flags: parsed command line, with some or all of the attributes `bootstrap_server`, `cluster`, `command_config`
-            and `read_only`.
+        flags: parsed command line; `bootstrap_server`, `cluster`, `command_config` and `read_only` are used if present.
 
     Raises:
-        ConfigError: an address, a file or a setting of the cluster is not valid, or there is no such cluster.
+        ConfigError: an address, a file or a setting is not valid, or there is no such cluster.
     """
     file = getattr(flags, "command_config", None) or os.environ.get("KGTUI_COMMAND_CONFIG", "")
     given = filled_in(read_properties(file), str(file), Path()) if file else None
@@ -114,26 +112,26 @@ def resolve(settings: Settings, flags: object = None) -> Target:
 
 
 def named(settings: Settings, name: str, flags: object = None) -> Target:
-    """Return the cluster with this name in `config.toml`. Called after the user has chosen it in the terminal UI.
+    """Return the cluster that the user has chosen in the terminal UI by its name in `config.toml`.
 
-    `--command-config` is ignored, because the user gave it for the cluster with which kgtui was started.
+    `--command-config` is ignored, because it belongs to the cluster with which kgtui was started.
 
     Args:
-        flags: parsed command line, of which only `read_only` is used.
+        flags: parsed command line; only `read_only` is used.
 
     Raises:
-        ConfigError: there is no such cluster, or one of its settings is not valid.
+        ConfigError: there is no such cluster, or a setting is not valid.
     """
     target = _configured(settings, name, "clusters")
     return replace(target, read_only=protected(target.read_only, flags))
 
 
 def protected(read_only: bool, flags: object = None) -> bool:
-    """Return whether `config.toml`, `--read-only` or `KGTUI_READ_ONLY` forbids kgtui to change the cluster.
+    """Return whether `config.toml`, `--read-only` or `KGTUI_READ_ONLY` forbids changes to the cluster.
 
     Args:
-        read_only: whether `config.toml` makes the cluster read-only.
-        flags: parsed command line, of which only `read_only` is used.
+        read_only: the setting in `config.toml`.
+        flags: parsed command line; only `read_only` is used.
     """
     return read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)
 
@@ -181,11 +179,11 @@ def _configured(settings: Settings, name: str, where: str) -> Target:
 
 
 def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], source: str) -> None:
-    """Add a warning to `properties` if their `bootstrap.servers` differs from the addresses that kgtui uses.
+    """Warn if `bootstrap.servers` in the properties differs from the addresses that kgtui uses.
 
     Args:
         seeds: the addresses that kgtui uses.
-        source: the flag, variable or key that contains `seeds`, for the warning.
+        source: flag, variable or key with `seeds`, for the warning.
     """
     given = properties.get("bootstrap.servers", "")
     if given.strip() and {part.strip() for part in given.split(",") if part.strip()} != set(seeds):
@@ -196,10 +194,10 @@ def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], sourc
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
     """Return the cluster at these addresses.
 
-    If a cluster in `config.toml` has one of the addresses, its settings for read-only mode, color and label are used.
+    If `config.toml` has a cluster with one of them, its read-only mode, color and label apply.
 
     Args:
-        where: the flag or variable with the addresses.
+        where: flag or variable with the addresses.
     """
     for cluster in settings.clusters.values():
         bootstrap = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)

@@ -1,7 +1,7 @@
-"""Tier 1, the polling loop that reads the selected and visible groups in full (description, offsets and log ends).
+"""Tier 1, the polling loop that reads the selected and visible groups in full.
 
-`DetailTiers` runs tier 1 and all other polling loops, except for tier 0, which reads the lists of groups. Importing
-this module takes time, so the monitor imports it only after the first list of groups has been drawn.
+`DetailTiers` runs all polling loops except tier 0 (lists of groups). Importing it is slow, so the monitor first shows
+the groups.
 """
 
 from __future__ import annotations
@@ -40,10 +40,9 @@ if TYPE_CHECKING:
 
 
 class AccessTier:
-    """Reads the permissions of the user repeatedly, and puts them into the store.
+    """Reads the permissions of the user repeatedly, and stores them.
 
-    The permissions are read again when they are `ACCESS_MAX_AGE` seconds old, when a broker starts or stops refusing
-    requests, and when the user refreshes the screen.
+    They are read again after `ACCESS_MAX_AGE` seconds, after new refusals by a broker, and on a refresh by the user.
 
     Args:
         changed: called after new permissions have been stored.
@@ -79,21 +78,20 @@ class AccessTier:
 SECOND_READ = 1.0
 """Maximum seconds between the first and the second read of a newly selected group.
 
-The second read follows soon, because only two reads show whether the lag falls, and when the group will have caught up.
+Only two reads show whether the lag falls, and when the group will have caught up.
 """
 
 
 class ViewTier:
     """Polling loop of tier 1, which reads the selected and visible groups in full once per interval.
 
-    The selected group, and the visible groups of each coordinator, are read separately, so that a hanging broker delays
-    only its own groups. Descriptions are published before offsets, because reading offsets and log ends takes longer:
-    it needs requests to more brokers.
+    The groups of each coordinator are read separately, so that a broker that hangs delays only its own groups.
+    Descriptions are published before offsets, which take longer.
 
     Args:
         changed: called after each change to the store.
-        on_read: called with the result of each read, from which health verdicts are computed.
-        with_times: takes a group id and its offsets, and returns the offsets with the known times of unread records.
+        on_read: called with the result of each read.
+        with_times: adds the known times of unread records to the offsets of a group.
     """
 
     def __init__(
@@ -159,13 +157,12 @@ class ViewTier:
             await self._timer.pause_for(interval, wake=self._wake_selected)
 
     async def _settled(self, wake: asyncio.Event) -> None:
-        """Wait until the selected and visible groups have stayed the same for `settle_time` seconds.
+        """Wait until the selected and visible groups stay the same for `settle_time` seconds.
 
-        Because of this pause, groups that are visible only for a moment while the user scrolls are not read. The pause
-        lasts at most `KEY_REPEAT_LIMIT` seconds.
+        So groups that are visible only while the user scrolls are not read. Waits at most `KEY_REPEAT_LIMIT` seconds.
 
         Args:
-            wake: event that is set when the selected group or the visible groups change.
+            wake: event that is set when these groups change.
         """
         end = self._timer.now() + KEY_REPEAT_LIMIT
         while wake.is_set():
@@ -176,10 +173,9 @@ class ViewTier:
                         await wake.wait()
 
     async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
-        """Run a read of the selected group, and cancel it shortly after the user has selected a different group.
+        """Read the selected group, but stop shortly after the user has selected another one.
 
-        If the read were not cancelled, a coordinator that does not respond would delay the read of the newly selected
-        group.
+        Otherwise, a coordinator that hangs would delay the new group.
         """
         reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
         try:
@@ -200,8 +196,7 @@ class ViewTier:
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
         """Read all visible groups once per interval.
 
-        After the user has scrolled, only groups without details, and groups whose details are older than one interval,
-        are read.
+        After scrolling, skip groups that were read less than one interval ago.
         """
         while True:
             scrolled = self._wake_visible.is_set()
@@ -210,11 +205,11 @@ class ViewTier:
             await self._timer.pause_for(self._timer.interval, wake=self._wake_visible)
 
     def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
-        """Start to read groups in full, with one task per coordinator. Groups that are already being read are skipped.
+        """Start to read groups in full, with one task per coordinator. Skip groups that are being read.
 
         Args:
             groups: ids of the groups.
-            tasks: the task group in which the reads run.
+            tasks: task group for the reads.
         """
         brokers: dict[int, list[str]] = defaultdict(list)
         for group in groups:
@@ -271,11 +266,10 @@ class ViewTier:
     def _report(self, result: ReadResult, recorded_at: float | None) -> None:
         """Pass the result of a read to `on_read`.
 
-        In a replay, the time of the result is replaced with the time of the recorded data. The result is dropped if the
-        user has moved the replay to a different time since the read began.
+        In a replay, it gets the recorded time, and is dropped if the user has moved to another time.
 
         Args:
-            recorded_at: time of the recorded data when the read began; None for live data.
+            recorded_at: recorded time when the read began; None for live data.
         """
         if recorded_at == self._recorded_at():
             self._on_read(result if recorded_at is None else result._replace(at=recorded_at))
@@ -325,11 +319,11 @@ class ViewTier:
 
 
 class DetailTiers:
-    """Runs all polling loops of the monitor except for tier 0, which reads the lists of groups.
+    """Runs all polling loops of the monitor except tier 0, which lists the groups.
 
     Args:
-        changed: called after data of selected or visible groups has changed.
-        changed_in_background: called after summaries of groups or health verdicts have changed.
+        changed: called after changes to selected or visible groups.
+        changed_in_background: called after changes to summaries or health verdicts.
     """
 
     def __init__(

@@ -1,8 +1,7 @@
-"""Searches for the times of unread records in Empty groups, to find unused groups.
+"""Search for the times of unread records in Empty groups, to find unused groups.
 
-A group that was Empty when kgtui started may have lost its members a minute or a year ago, and brokers do not report
-which. The group gets the problem `UNUSED` if, in each partition with unread records, the first of them is older
-than `ABANDONED_AFTER`.
+A group that was Empty when kgtui started may have lost its members a minute or a year ago. It gets the problem `UNUSED`
+if its first unread record in every partition is older than `ABANDONED_AFTER`.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ _RETRY_AFTER = 3_600.0
 class EmptyGroupSearch:
     """Searches for the times of unread records in groups that were Empty when kgtui started.
 
-    Committed offsets rarely change while a group is Empty, so a group is not searched again after a successful search.
+    Each group is searched successfully only once, because its offsets rarely change.
 
     Args:
         screening: judges each group again after its search.
-        timeout: maximum duration of each step of a search, in seconds.
+        timeout: time limit for each step of a search, in seconds.
     """
 
     def __init__(self, admin: GroupAdmin, store: Store, screening: Screening, timeout: float) -> None:
@@ -70,10 +69,9 @@ class EmptyGroupSearch:
         return bool(groups)
 
     def _next(self, first: Iterable[str]) -> list[str]:
-        """Return the ids of the groups to search next; empty if there is no group to search now.
+        """Return the groups to search next, with at most `RECORD_TIME_PARTITIONS` partitions in total.
 
-        The groups have at most `RECORD_TIME_PARTITIONS` partitions in total. A group with more partitions is returned
-        alone.
+        A group with more partitions is returned alone.
         """
         store, partitions = self._store, 0
         found: list[str] = []
@@ -144,16 +142,15 @@ class EmptyGroupTier:
 
 
 async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:
-    """Search for the time of the first unread record in each partition. Return the latest of these times per group.
+    """Find the first unread record in each partition, and return the latest of their times per group.
 
     Args:
-        read: the offsets of the groups, with log start and log end offsets.
-        limit: maximum number of partitions that are searched.
-        timeout: maximum duration of the search, in seconds.
+        read: offsets of the groups, with log start and log end offsets.
+        limit: maximum number of partitions to search.
+        timeout: time limit for the search, in seconds.
 
     Returns:
-        Group id → time in seconds since the epoch. The result lacks groups without unread records, and groups with a
-        partition in which the time of the first unread record was not found.
+        Group id → seconds since the epoch. Groups without unread records, or with an unknown time, are missing.
     """
     rows = {group: lags(offsets) for group, offsets in read.offsets_by_group().items()}
     times = await read_record_times(admin, rows, precision=_PRECISION, limit=limit, timeout=timeout)
@@ -162,10 +159,9 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
 
 
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:
-    """Compare the times of the first unread record in each partition, and return the latest of these times.
+    """Return the latest time of a first unread record over all partitions, in seconds since the epoch.
 
-    The result is in seconds since the epoch. It is None if there are no unread records, or if one of the times is
-    unknown.
+    None if there are no unread records, or if a time is unknown.
 
     Args:
         rows: offsets and lag of all partitions of a group.

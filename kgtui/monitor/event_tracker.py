@@ -39,31 +39,30 @@ _FOUND = frozenset({
 """Problems whose beginning cannot be observed. For these, kgtui shows the time at which it found the problem."""
 
 _OBSERVED_BEFORE = 30.0
-"""Minimum time, in seconds, for which a group was read in full before a problem of this group was found.
+"""A problem counts as observed from its beginning only after this many seconds of full reads.
 
-Only then does kgtui count the beginning of the problem as observed. Otherwise, the problem may have begun earlier.
+Otherwise, the problem may have begun before kgtui read the group.
 """
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
-"""Problems that groups may have had before kgtui started.
+"""Problems that groups may have had before kgtui started. Their discovery adds no event.
 
-No event is added if a group without a known problem gets one of these problems, or if one of them replaces another.
-Otherwise, the events of many abandoned groups would hide all other events.
+Otherwise, many abandoned groups would hide all other events.
 """
 
 
 class EventTracker:
     """Adds an event to the log for each change that the store reports.
 
-    To find members that join or leave, the tracker remembers the members of groups. If there are more members than the
-    limit `members`, those of groups that are read in full are remembered, and those of other groups are forgotten.
+    It remembers the members of groups, to notice who joins or leaves. If there are too many, it forgets groups that are
+    not read in full.
 
     Args:
         log: the log to which events are added.
-        members: maximum number of members and owned partitions that are remembered, over all groups.
+        members: maximum number of remembered members and owned partitions.
 
     Attributes:
-        found: group id → when the group's problem was found, if it is not known when the problem began.
+        found: group id → when its problem was found, if its beginning is unknown.
     """
 
     def __init__(self, log: EventLog, members: int) -> None:
@@ -77,11 +76,11 @@ class EventTracker:
         self.found: dict[str, FoundProblem] = {}
 
     def listed(self, group: str, before: Listing | None, after: Listing, at: float) -> None:
-        """Add the events for the differences between two listings of a group.
+        """Add the events for the changes between two listings of a group.
 
         Args:
             before: the earlier listing; None if the group is new.
-            at: time of the newer listing in seconds since the epoch.
+            at: time of the newer listing, in seconds since the epoch.
         """
         self.log.add(listing_events(group, at, before, after))
         self._memberless.discard(group)
@@ -93,7 +92,7 @@ class EventTracker:
 
         Args:
             groups: pairs (group id, last listing).
-            at: time at which kgtui noticed this, in seconds since the epoch.
+            at: when kgtui noticed it, in seconds since the epoch.
         """
         self.log.add_disappeared(groups, at)
         self._memberless.difference_update(group for group, _ in groups)
@@ -104,11 +103,10 @@ class EventTracker:
                 self._forget(group)
 
     def described(self, description: GroupDescription, listing: Listing, at: float, *, in_full: bool) -> None:
-        """Add the events for the differences between this description of a group and the previous one.
+        """Add the events for the changes since the last description of a group.
 
         Args:
-            in_full: whether the group is read in full. If so, its members are remembered. If too many members are
-                remembered in total, the members of other groups are forgotten.
+            in_full: whether the group is read in full. Its members are then remembered before those of other groups.
         """
         group = description.group
         last = self._descriptions.get(group)
@@ -128,11 +126,10 @@ class EventTracker:
             self._forget(group)
 
     def listed_without_members(self, group: str, listing: Listing, listed_at: float | None, at: float) -> None:
-        """Add the events for members that have left, because a broker now lists their group without members.
+        """Add the events for members that have left, because a broker lists their group without members.
 
         Args:
-            listed_at: time of the list, in seconds since the epoch. A list that is older than the last description of
-                the group is ignored, because members may have joined after it.
+            listed_at: time of the list, in seconds since the epoch. A list before the last description is ignored.
             at: time of the events, in seconds since the epoch.
         """
         last = self._descriptions.get(group)
@@ -144,11 +141,11 @@ class EventTracker:
     def offsets_read(
         self, group: str, listing: Listing, before: GroupOffsets | None, after: GroupOffsets, at: float
     ) -> None:
-        """Add the events for the differences between two reads of the offsets of a group.
+        """Add the events for the changes between two reads of the offsets of a group.
 
         Args:
-            before: the offsets of the previous read; None if there was no previous read.
-            after: the offsets of the newest read.
+            before: offsets of the previous read, or None.
+            after: offsets of the newest read.
             at: time of the newest read, in seconds since the epoch.
         """
         memberless = without_members(listing)
@@ -178,11 +175,9 @@ class EventTracker:
         self._judged[group] = None
 
     def compare_verdicts(self, snapshot: Snapshot) -> None:
-        """Add the events for changed verdicts on groups that were passed to `judged`.
+        """Add the events for changed verdicts on up to `_VERDICTS_AT_ONCE` groups that were passed to `judged`.
 
-        One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read, or has too few reads, keeps
-        its previous verdict. If a group without a known problem gets one, the event has OK as the previous verdict only
-        if the beginning of the problem was observed.
+        A group that cannot be read keeps its previous verdict.
         """
         for group in list(islice(self._judged, _VERDICTS_AT_ONCE)):
             del self._judged[group]
@@ -200,6 +195,7 @@ class EventTracker:
                 self._problems[group], new = now, now.value
             if now in _FROM_BEFORE and (before is None or before in _FROM_BEFORE):
                 continue
+            # If kgtui did not see the problem begin, it does not claim that the group was OK before.
             if before is not None or not judgment.since_seen:
                 old = None if before is None else before.value
             self.log.add([Event(snapshot.taken_at, EventKind.VERDICT, group, listing, old, new, judgment.reason)])

@@ -1,16 +1,11 @@
-"""Tunes Python's garbage collector, so that it does not block the event loop in a cluster with many groups.
+"""Tune Python's garbage collector, so that it does not block the event loop in a cluster with many groups.
 
-With 100,000 groups, a full collection takes up to 0.2 s, and a collection of young objects takes 10 to 20 ms.
-Therefore:
+With 100,000 groups, a full collection takes up to 0.2 s. Therefore, automatic collections are disabled while a poll is
+stored, and completely with many groups. Then the first objects are frozen (`gc.freeze`). Later data of groups is
+untracked, because it is never part of a cycle.
 
-- In all clusters, automatic collections are disabled while the data of a poll is stored.
-- With many groups, automatic collections stay disabled. The objects of the first load are frozen (`gc.freeze`). Data of
-  groups that is read later is untracked: the collector no longer visits it, because it is never part of a cycle.
-- Cycles then come only from exceptions, layouts and closed dialogs. `GcTuning.tidy` collects cycles of new objects when
-  memory has grown, and cycles of old objects while the user is away. If too many objects are not frozen, it freezes
-  them, so that no collection takes longer than 20 ms.
-
-With many groups, glibc is also configured to return large freed blocks to the operating system.
+`GcTuning.tidy` collects the few remaining cycles when memory has grown or the user is away. It also freezes objects, so
+that no collection takes longer than 20 ms.
 """
 
 from __future__ import annotations
@@ -33,10 +28,9 @@ _GROWTH = 20_000
 """Number of new memory blocks, about 2 MB, after which the next collection starts."""
 
 _YOUNG = 12_000
-"""If there are more new objects than this, the next collection is postponed.
+"""With more new objects than this, a collection would take over 5 ms, and is postponed.
 
-Most of these objects belong to responses that are being stored, and will soon be freed. A collection that visits so
-many objects takes longer than 5 ms.
+Most of them belong to responses that are being stored, and will soon be freed.
 """
 
 _POSTPONED_MOST = 30
@@ -76,10 +70,9 @@ class GcTuning:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Context manager in which automatic garbage collections are disabled.
+        """Context manager in which automatic garbage collections are disabled. Contexts can overlap.
 
-        Contexts can overlap. When the last of them ends, collections are enabled again, unless they were disabled
-        before the first context or `freeze_once` has frozen objects.
+        Afterwards, collections are enabled as before, unless `freeze_once` has frozen objects.
         """
         self._pauses += 1
         self._disable()
@@ -103,8 +96,7 @@ class GcTuning:
     def freeze_once(self, groups: int) -> None:
         """Freeze all objects after the first load of many groups, and disable automatic collections.
 
-        Call this method after the groups have been drawn. Only the first call with at least `_FREEZE_FROM` groups has
-        an effect. Garbage is not collected first, because a full collection would block the terminal UI.
+        Call it after the groups have been drawn. It acts once, with at least `_FREEZE_FROM` groups.
 
         Args:
             groups: number of groups in the cluster.
@@ -121,12 +113,12 @@ class GcTuning:
     def tidy(self, now: float, last_view: float) -> None:
         """Collect garbage among new objects if more than `_GROWTH` memory blocks are new.
 
-        While the user is away, a collection once per ten minutes visits all objects that are not frozen. Nothing
-        happens before `freeze_once` has frozen objects.
+        While the user is away, every ten minutes a collection visits all objects that are not frozen. Does nothing
+        before `freeze_once`.
 
         Args:
-            now: current time, in seconds of any clock.
-            last_view: time of the last change of the selected or visible groups, by the same clock.
+            now: current time of any clock, in seconds.
+            last_view: last change of the selected or visible groups, on the same clock.
         """
         if not self._frozen:
             return
@@ -181,11 +173,10 @@ _untrack: Callable[[object], None] | None = None
 def untrack(data: T) -> T:
     """Stop the garbage collector from visiting an object, and return the object.
 
-    This works only after `GcTuning.freeze_once` has frozen objects.
+    Works only after `GcTuning.freeze_once`.
 
     Args:
-        data: a list, a mapping or an object with slots that is not part of a reference cycle. Python may track it again
-            when it is changed.
+        data: a list, mapping or object with slots outside of reference cycles. Changes may track it again.
     """
     if _untrack is not None:
         _untrack(data)
@@ -204,11 +195,10 @@ def _begin_to_untrack() -> None:
 def _return_large_blocks() -> Callable[[int], object] | None:
     """Make glibc return large blocks to the operating system when they are freed.
 
-    By default, glibc keeps large blocks after the first one was freed. With 100,000 groups, it would keep the 15 to 20
-    MB of responses to ListGroups.
+    By default, it would keep the 15 to 20 MB of ListGroups responses for 100,000 groups.
 
     Returns:
-        glibc's function `malloc_trim`, which returns smaller free blocks when called; None with other C libraries.
+        glibc's `malloc_trim`, which returns smaller free blocks; None with other C libraries.
     """
     if not sys.platform.startswith("linux"):
         return None

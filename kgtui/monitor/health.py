@@ -40,10 +40,9 @@ READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
 """Number of reads that are kept per partition, unless the group has too many partitions (`_READS_PER_GROUP`)."""
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
-"""Maximum number of reads that are kept for one group, and for all groups in total.
+"""Maximum number of reads that are kept for one group, and for all groups.
 
-Each read of each partition counts, and takes 40 bytes. A group with very many partitions can exceed the first limit,
-because at least `MIN_READS_PER_PARTITION` reads are kept for each partition.
+Each read of a partition takes 40 bytes. `MIN_READS_PER_PARTITION` reads are always kept, even above the first limit.
 """
 
 _MANY_PARTITIONS = 500
@@ -59,10 +58,10 @@ _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
 """Maximum fraction of one CPU for computing the verdicts on all groups in total, and on the selected group."""
 
 _CPU_CREDIT = 0.05
-"""Maximum of the credit of CPU time for computing verdicts, in seconds. The minimum is the negative of this value.
+"""Maximum credit and maximum debt of CPU time for computing verdicts, in seconds.
 
-Each second adds `_CPU_OF_ALL` seconds to the credit. Computing a verdict reduces it by the CPU time that was used.
-While no credit is left, only the selected group gets new verdicts.
+Each second adds `_CPU_OF_ALL` seconds, and each verdict costs its CPU time. Without credit, only the selected group
+gets verdicts.
 """
 
 _RETENTION_TOPICS = 20_000
@@ -72,7 +71,7 @@ _RETENTION_TOPICS = 20_000
 class RetentionTier:
     """Reads the retention times of the topics of selected and visible groups.
 
-    The retention time of a topic is read again after `RETENTION_MAX_AGE` seconds, even if the last read failed.
+    Each topic is read again after `RETENTION_MAX_AGE` seconds, even after a failure.
 
     Attributes:
         known: all retention times that have been read.
@@ -133,9 +132,9 @@ class ReadResult(NamedTuple):
 
     Attributes:
         at: time of the read, in seconds since the epoch.
-        description: None if the description could not be read.
-        offsets: None if the offsets could not be read, or if groups of this type have no offsets.
-        fault: whether the description or the offsets could not be read completely.
+        description: None if it could not be read.
+        offsets: None if they could not be read, or if the group has none.
+        fault: whether something could not be read.
     """
 
     group: str
@@ -146,18 +145,16 @@ class ReadResult(NamedTuple):
 
 
 class HealthTier:
-    """Stores the reads of recently selected or visible groups, and computes health verdicts on these groups.
+    """Keeps the reads of recently selected or visible groups, and computes health verdicts on them.
 
     A verdict is computed again after `expire_cache` seconds (`kgtui.model.burrow.Options`), or later if CPU time is
-    short (`_CPU_OF_ALL`). If too many reads are stored, the reads of the group that was read longest ago are dropped
-    first. While a group is out of view, it is not read, so its reads have a gap when it comes back into view.
+    short.
 
     Args:
         changed: called after a verdict has been stored.
-        retention: reads the retention times of the topics that the groups read.
-        watching: the rules for verdicts. `gap_after` is ignored, because it is computed from the polling interval
-            (`SCREEN_GAPS`).
-        on_healthy: called with the id of each group whose verdict is OK and final, and whose lag does not grow.
+        retention: reads the retention times of topics.
+        watching: rules for verdicts. `gap_after` is replaced according to `SCREEN_GAPS`.
+        on_healthy: called with each group whose final verdict is OK and whose lag does not grow.
     """
 
     def __init__(
@@ -281,9 +278,9 @@ class HealthTier:
         self._store.drop_health(group)
 
     def _next(self) -> str | None:
-        """Return the id of the group whose verdict is computed next; None if no verdict is due or no CPU time is left.
+        """Return the group whose verdict is computed next: the selected one, or the longest overdue.
 
-        The selected group comes first, and then the group whose verdict has been overdue longest.
+        None if no verdict is due or no CPU time is left.
         """
         now = self._timer.now()
         self._cpu_credit = min(self._cpu_credit + max(now - self._credited_at, 0.0) * _CPU_OF_ALL, _CPU_CREDIT)
@@ -294,15 +291,13 @@ class HealthTier:
         return min(due, key=lambda group: self._due.get(group, 0.0), default=None) if self._cpu_credit > 0 else None
 
     async def _compute_verdict(self, group: str) -> None:
-        """Compute the verdict on a group in short steps, between which other tasks run.
-
-        No reads are stored until the verdict is complete, so that the input does not change.
-        """
+        """Compute the verdict on a group in short steps, between which other tasks run."""
         self._unjudged.discard(group)
         began = self._timer.now()
         history = self._histories[group]
         self._retention.want(history.topics)
         slices = Slices(asyncio.sleep, _SLICE_SECONDS)
+        # No reads are stored until the verdict is complete, so that its input does not change.
         health = await slices.run(health_steps(history, self._retention.known))
         offsets, access = self._store.offsets.get(group), self._store.access
         hides_topics = access is not None and access.hides_topics

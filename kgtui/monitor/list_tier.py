@@ -28,12 +28,11 @@ class PendingRemoval:
     """Groups that are missing in the newest list of a broker, because they were deleted or moved.
 
     Attributes:
-        node: id of the broker that listed the groups before.
-        groups: ids of the missing groups that no broker has listed since `since`.
-        unlisted: ids of the brokers that may be the new coordinators of the groups, and have sent no list since
-            `since`.
-        broker_left: whether the groups are missing because their broker has left the cluster.
-        since: time at which the groups were first missing, in seconds since the epoch.
+        node: broker that listed the groups before.
+        groups: missing groups that no broker has listed yet.
+        unlisted: brokers that may have the groups now, but have sent no list yet.
+        broker_left: whether the broker has left the cluster.
+        since: when the groups were first missing, in seconds since the epoch.
     """
 
     node: int
@@ -44,14 +43,14 @@ class PendingRemoval:
 
 
 class PendingRemovals:
-    """Removes missing groups from the store after every broker that may be their new coordinator has sent its list.
+    """Removes missing groups only after all brokers that may have taken them over have sent a list.
 
-    When groups move, the old coordinator drops them before the new coordinator has loaded them. The groups stay in the
-    store in the meantime, so that they do not disappear from the screen while a broker restarts.
+    When groups move, the old coordinator drops them before the new one has loaded them. So they do not disappear while
+    a broker restarts.
 
     Args:
-        remove: called with the id of a broker, and the ids of its groups that can be removed.
-        now: returns the current time in seconds since the epoch.
+        remove: called with a broker and its groups that can be removed.
+        now: current time, in seconds since the epoch.
     """
 
     def __init__(self, remove: Callable[[int, Collection[str]], None], now: Callable[[], float]) -> None:
@@ -64,7 +63,7 @@ class PendingRemovals:
         """Add groups that a broker no longer lists, or all groups of a broker that has left.
 
         Args:
-            others: ids of all brokers that may be the new coordinators of the groups.
+            others: brokers that may have taken them over.
         """
         if groups or broker_left:
             self._pending.append(PendingRemoval(node, set(groups), set(others) - {node}, broker_left, self._now()))
@@ -73,8 +72,7 @@ class PendingRemovals:
     def broker_joined(self, node: int) -> None:
         """Note that a broker has joined the cluster or has come back.
 
-        All pending removals now also wait for the list of this broker. If the broker has come back, the pending removal
-        of its own groups is canceled.
+        All removals now wait for its list. If it has come back, its own groups are no longer removed.
         """
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
@@ -88,9 +86,8 @@ class PendingRemovals:
         """Update the pending removals after a broker has sent its list.
 
         Args:
-            groups: ids of the groups that are new or changed in the list.
-            asked_about: result of `pending` just before the list was requested. Only these removals no longer wait for
-                the broker, because the list may be older than removals that were added later.
+            groups: new or changed groups in the list.
+            asked_about: result of `pending` before the list was requested. For later removals, the list may be too old.
         """
         self._silent.discard(node)
         for one in self._pending:
@@ -100,10 +97,9 @@ class PendingRemovals:
         self._settle()
 
     def broker_silent(self, node: int) -> None:
-        """Note that a broker did not respond. Removals wait for its list for at most `REMOVAL_GRACE` seconds.
+        """Note that a broker did not respond. Removals wait for it for at most `REMOVAL_GRACE` seconds.
 
-        This limit does not apply to groups whose own broker has left the cluster, because all other brokers must send
-        their lists before these groups are removed.
+        For groups of a broker that has left the cluster, there is no limit.
         """
         self._silent.add(node)
         self._settle()
@@ -129,7 +125,7 @@ class PendingRemovals:
 
 
 class ListTier:
-    """Reads the cluster's metadata to find its brokers, and polls each broker's list of groups.
+    """Finds the brokers of the cluster, and polls the list of groups of each.
 
     Args:
         timer: the timer that all polling loops share.
@@ -281,9 +277,8 @@ class ListTier:
         await self._store.take_list(node, delta, first=first)
         self._missing.listed(delta.updated)
         self._listed.add(node)
-        # `missing` contains the groups that the broker no longer lists. There is no previous list to compare the first
-        # list of a broker with, so it is compared with the store, which still has the groups of a broker that came
-        # back.
+        # The first list has no previous list, so compare it with the store. If the broker has come back, the store
+        # still has its groups.
         missing = self._store.listing_index.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:
@@ -293,11 +288,11 @@ class ListTier:
     def _pause(self, node: int, took: float, failures: int) -> float:
         """Return the pause before the next poll of a broker, in seconds.
 
-        Slow responses and consecutive failures make the pause longer.
+        Slow responses and failures make it longer.
 
         Args:
-            took: duration of the last poll in seconds.
-            failures: number of consecutive polls of this broker that failed.
+            took: duration of the last poll, in seconds.
+            failures: number of failures of this broker in a row.
         """
         options = self._options
         if failures:

@@ -1,6 +1,6 @@
-"""Index from each listing (a row of ListGroups without the group id) to the ids of the groups that have this listing.
+"""Index from each listing (a row of ListGroups without the id) to the ids of its groups.
 
-For example, all Stable consumer groups of one broker have the same listing.
+All Stable consumer groups of one broker have the same listing.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class ListingMoves:
-    """Groups whose listing (type, protocol type, state and coordinator) has changed since the last update of the index.
+    """Groups whose listing (type, protocol type, state, coordinator) has changed since the last index update.
 
     Attributes:
-        joined: listing → ids of groups that have this listing now.
-        left: listing → ids of groups that had this listing before.
+        joined: listing → ids of groups that have it now.
+        left: listing → ids of groups that had it before.
     """
 
     def __init__(self) -> None:
@@ -34,19 +34,19 @@ class ListingMoves:
 
 
 class ListingIndex:
-    """Index of the groups by listing: type, protocol type, state and coordinator, as brokers return them in ListGroups.
+    """Index of the groups by listing: type, protocol type, state and coordinator.
 
     Attributes:
-        by_listing: listing → sorted ids of the groups that have this listing. No list is empty.
+        by_listing: listing → sorted ids of its groups, never empty.
     """
 
     def __init__(self) -> None:
         self.by_listing: dict[Listing, list[str]] = {}
 
     def stored_id(self, group: str, listing: Listing) -> str:
-        """Return the string object that the index contains for the id of a group with this listing.
+        """Return the index's own string object for a group id, or `group` if there is none.
 
-        Callers use it instead of an equal string, to save memory. If the index does not contain the id, return `group`.
+        Sharing one object saves memory.
         """
         ids = self.by_listing.get(listing, ())
         at = index_of(ids, group)
@@ -60,10 +60,10 @@ class ListingIndex:
     def update(self, moves: ListingMoves, groups: Mapping[str, Listing]) -> None:
         """Update the ids of the groups with each listing.
 
-        Changed lists in `by_listing` are replaced, not modified, because snapshots use the old lists.
+        Changed lists are replaced, not modified, because snapshots use the old lists.
 
         Args:
-            moves: groups whose listing has changed. A group is added to a listing only if it still has that listing.
+            moves: groups whose listing has changed. Groups that have changed again are skipped.
             groups: group id → listing.
         """
         for listing in moves.joined.keys() | moves.left.keys():

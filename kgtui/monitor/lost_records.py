@@ -1,7 +1,6 @@
-"""Compares positions with log start offsets, to count lost records and find groups that may lose records soon.
+"""Compare positions with log start offsets, to count records that retention deleted before they were read.
 
-A position is a committed offset or a share-partition start offset. Lost records are unread records that retention has
-deleted.
+A position is a committed offset or a share-partition start offset.
 """
 
 from __future__ import annotations
@@ -28,12 +27,11 @@ _OLDER_PART = 0.5
 
 
 class LogStartCheck(NamedTuple):
-    """Result of the comparison of a group's positions with the log start offsets.
+    """Result of comparing a group's positions with the log start offsets.
 
     Attributes:
         lost: number of unread records that retention has deleted.
-        near: whether the position of any partition with unread records is near the log start (`_OLDER_PART`); None if
-            not all partitions were compared.
+        near: whether a position with unread records is in the older half of its log; None if not all were compared.
     """
 
     lost: int
@@ -43,16 +41,15 @@ class LogStartCheck(NamedTuple):
 async def compare_with_log_starts(
     admin: GroupAdmin, trails: Mapping[str, Trail], read: GroupsRead, *, timeout: float
 ) -> dict[str, LogStartCheck]:
-    """Compare the positions of groups with log start offsets, and return group id → result of the comparison.
+    """Compare the positions of groups with log start offsets. Return group id → result.
 
-    The result lacks groups whose offsets could not be read. To send fewer requests, log start offsets are usually read
-    only for partitions with unread records and a position that does not move. Every `_PAUSE` seconds, they are read for
-    all partitions with unread records.
+    Groups whose offsets could not be read are missing. Usually only positions that do not move are compared, and every
+    `_PAUSE` seconds all that have unread records.
 
     Args:
-        trails: group id → trail, the data of the group's last reads, including `read`.
+        trails: group id → data of its last reads, including `read`.
         read: the newest read of the groups.
-        timeout: maximum duration of the request for log start offsets, in seconds.
+        timeout: time limit for reading log start offsets, in seconds.
     """
     rows: dict[str, list[Position]] = {}
     complete: set[str] = set()

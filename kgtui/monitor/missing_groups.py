@@ -1,9 +1,7 @@
-"""Checks whether groups that no broker lists any longer were deleted.
+"""Check whether groups that no broker lists any longer were deleted.
 
-The lists of groups alone do not prove that a group is gone. While a broker fails, restarts or hands over its groups,
-its groups are in no list. They are missing for seconds if other brokers have replicas of `__consumer_offsets`, and
-otherwise until the broker is back. The data of a group is therefore kept until the group's coordinator responds that
-the group does not exist.
+While a broker fails, restarts or hands over its groups, no list contains them. Therefore, a group is kept until its
+coordinator responds that it does not exist.
 """
 
 from __future__ import annotations
@@ -21,12 +19,12 @@ if TYPE_CHECKING:
 
 
 async def confirmed_gone(admin: GroupAdmin, groups: Iterable[str], *, timeout: float) -> set[str]:
-    """Ask the coordinators of groups that no broker lists, and return the ids of the groups that do not exist.
+    """Ask the coordinators of groups that no broker lists, and return the groups that do not exist.
 
-    A group on which the user lacks DESCRIBE counts as gone too, because kgtui can read nothing about it.
+    Without DESCRIBE on a group, it counts as gone too, because nothing about it can be read.
 
     Args:
-        timeout: maximum duration in seconds.
+        timeout: time limit, in seconds.
     """
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)
@@ -40,10 +38,10 @@ class MissingGroups:
     """Checks whether groups that no broker lists still exist, and removes deleted groups from the store.
 
     Args:
-        timeout: maximum duration of one check, in seconds.
+        timeout: time limit for one check, in seconds.
 
     Attributes:
-        due_in: pause until the next check, in seconds. It doubles after each check that has removed no group.
+        due_in: pause until the next check, in seconds. It doubles after each check that removes no group.
     """
 
     def __init__(self, admin: GroupAdmin, store: Store, timeout: float) -> None:

@@ -31,10 +31,9 @@ _LIST_DELAY = 0.15
 """Time, in seconds, for which a new list of groups waits for lists of other brokers before it is published."""
 
 _BACKGROUND_FACTOR = 10.0
-"""If only summaries or health verdicts have changed, the next snapshot is published after this many times the usual
-time.
+"""If only summaries or health verdicts have changed, the next snapshot waits this many times as long.
 
-Such changes are slow or rarely visible, and fewer snapshots reduce the work of the terminal UI.
+Such changes are rarely visible, and fewer snapshots reduce the work of the terminal UI.
 """
 
 _FIRST_DRAW = 1.0
@@ -50,19 +49,18 @@ _FIRST_DRAW_WITH_VIEW = 0.4
 class Monitor:
     """Polls all groups of a cluster, and publishes snapshots.
 
-    Create the monitor inside a running event loop, call `subscribe`, and start `run` as a task.
+    Create it inside a running event loop, call `subscribe`, and start `run` as a task.
 
     Args:
         admin: access to the cluster. The monitor does not close it.
         options: polling intervals and limits.
-        now: returns seconds since the epoch.
-        recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch. Several reads
-            with the same recorded time count as one read. None for a live cluster.
+        now: current time, in seconds since the epoch.
+        recorded_at: time of the replayed data, in seconds since the epoch; None for a live cluster.
 
     Attributes:
         snapshot: the newest snapshot; empty before the first poll.
-        series: time series of the groups that are, or were, selected or visible.
-        events: the newest events; empty in a replay, whose events come from the recording.
+        series: time series of groups that are or were selected or visible.
+        events: the newest events; empty in a replay, whose recording has its own.
     """
 
     def __init__(
@@ -124,8 +122,7 @@ class Monitor:
             async with asyncio.timeout(_FIRST_DRAW):
                 await self._view_set.wait()
                 await asyncio.sleep(_FIRST_DRAW_WITH_VIEW)
-        # Import modules in a thread, because an import blocks the event loop for several milliseconds. `ctypes` is
-        # imported here because `GcTuning.freeze_once` will need it later.
+        # Import in a thread, because imports block the event loop. `GcTuning.freeze_once` will need `ctypes`.
         await asyncio.to_thread(import_module, "ctypes")
         module = await asyncio.to_thread(import_module, "kgtui.monitor.detail_tiers")
         publish_later = partial(self._publish_soon, _BACKGROUND_FACTOR)
@@ -192,10 +189,10 @@ class Monitor:
             self._publish_soon(at_least=_LIST_DELAY if self._lists.polling else 0.0)
 
     def _publish_soon(self, factor: float = 1.0, *, at_least: float = 0.0) -> None:
-        """Schedule the next snapshot, which will contain all changes made until then.
+        """Schedule the next snapshot, which will contain all changes until then.
 
         Args:
-            factor: factor for the minimum time between two snapshots; 0 publishes immediately.
+            factor: multiplies the minimum time between two snapshots; 0 publishes at once.
             at_least: minimum time to wait for other changes, in seconds.
         """
         if not self._store.dirty:

@@ -1,4 +1,4 @@
-"""The polling policy: which groups are read, how often, how many in parallel, and which pauses count as gaps.
+"""Which groups are read, how often, how many in parallel, and which pauses count as gaps.
 
 The monitor, the recorder, `kgtui check` and `kgtui ls --watch` use these values. Times are in seconds.
 """
@@ -25,9 +25,9 @@ LONGEST_INTERVAL = 300.0
 """Upper limit of the polling interval (of each broker's list of groups) that a user can set, in seconds."""
 
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
-"""Decides whether the time between two full reads of a group by the terminal UI is a gap.
+"""Decides which time between two full reads of a group in the terminal UI is a gap.
 
-Gaps are common, because groups are read in full only while they are in view.
+Groups are read in full only while they are in view.
 """
 
 ABANDON_AFTER = 0.25
@@ -37,16 +37,15 @@ KEY_REPEAT_LIMIT = 1.0
 """Maximum seconds for which reads wait while the user holds down a key that changes the selected or visible groups."""
 
 SHOWN_AFTER_LEAVING = 60.0
-"""Minimum seconds for which a broker that has left the cluster is shown as not responding.
+"""Minimum seconds for which a broker that has left the cluster is shown.
 
-After this time, the broker disappears as soon as other brokers list its groups.
+Afterwards, it disappears as soon as other brokers list its groups.
 """
 
 REMOVAL_GRACE = 10.0
-"""Maximum time, in seconds, for which a group that no broker lists is kept because of a broker that does not respond.
+"""How long an unlisted group is kept while a broker that may coordinate it does not respond, in seconds.
 
-The group is kept because this broker may coordinate it. The time is a little longer than `broker.session.timeout.ms`
-(by default 9 s), after which the controller reassigns the groups of a dead broker.
+A little more than `broker.session.timeout.ms` (9 s), after which a dead broker's groups move.
 """
 
 MISSING_CHECK_PAUSE = 1.0
@@ -68,21 +67,21 @@ A shorter interval would only read the same recorded poll more often.
 """
 
 LARGE_CLUSTER = 20_000
-"""In clusters with more groups than this, the sweep (the background read of all groups) reads fewer groups per second.
+"""With more groups than this, the background read of all groups reads fewer groups per second.
 
-The rate is multiplied by `large_first_factor` or `large_later_factor` of `MonitorOptions`.
+See `large_first_factor` and `large_later_factor` of `MonitorOptions`.
 """
 
 NO_SWEEP = 0.001
-"""Value of `MonitorOptions.sweep_rate`, in groups per second, that practically turns off the sweep.
+"""Value of `MonitorOptions.sweep_rate` that practically turns off the background read of all groups.
 
-The sweep is the background read of all groups. `kgtui record` does not need it, because it reads all groups itself.
+`kgtui record` needs none, because it reads all groups itself.
 """
 
 EVENT_MEMBERS = 20_000
-"""Maximum number of members and owned partitions that are remembered, to find members that join or leave.
+"""Maximum number of members and owned partitions that are remembered, to notice who joins or leaves.
 
-If there are more, the members of groups that are not read in full are forgotten first.
+Above it, groups that are not read in full are forgotten first.
 """
 
 RETENTION_MAX_AGE = 600.0
@@ -122,42 +121,35 @@ During this time, more topics come into view, so that one request covers all of 
 ACCESS_MAX_AGE = 30.0
 """Seconds until the permissions of the user are read again.
 
-They are read earlier when the user refreshes the screen, or if a broker starts or stops refusing requests. The
-recorder, `kgtui check` and `kgtui ls --watch` use the same value.
+They are read earlier on a refresh by the user, or if a broker starts or stops refusing requests.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorOptions:
-    """Settings of a monitor. Times are in seconds.
+    """Settings of a monitor. Times are in seconds. The "sweep" is the background read of all groups.
 
     Attributes:
-        interval: time between two requests for a broker's list of groups, and between two reads of the selected and
-            visible groups.
-        timeout: maximum duration of one list request or one read.
-        failure_pause_max: longest pause after failed polls of a broker or failed reads of the metadata.
-        list_load: maximum fraction of the time for which a broker is busy with list requests.
-        visible_groups: maximum number of visible groups that are read in full, besides the selected group.
-        sweep_rate: maximum number of groups per second that the sweep, the background read of all groups, reads from
-            all brokers in total.
-        first_sweep_factor: factor by which the first sweep reads more groups per second than `sweep_rate`.
-        large_first_factor, large_later_factor: in clusters with more than `LARGE_CLUSTER` groups, factors by which the
-            first sweep, and later sweeps, read fewer groups per second, because listing and drawing so many groups
-            takes CPU time, too.
-        sweep_batch: maximum number of groups that the sweep reads from one broker at the same time.
-        sweep_partitions: maximum number of partitions in one request. A group with more partitions is read alone.
-        sweep_pause: minimum time from the start of one sweep to the start of the next. Each sweep reads all groups with
-            members.
-        empty_pause: minimum time between two reads of an Empty group by the sweep.
-        describe_pause: minimum time between two reads of a group's description by the sweep, unless the state of the
-            group has changed.
-        sweep_load: maximum fraction of the time for which a broker is busy with the sweep, except for the first sweep.
-        suspects: maximum number of groups that are read in full because of a possible problem.
-        publish_interval: minimum time between two snapshots. It is ten times as long if only summaries or health
-            verdicts have changed.
-        settle_time: how long the selected and visible groups must stay the same before new ones are read.
+        interval: time between two lists of a broker, and between two reads of visible groups.
+        timeout: time limit for one list request or one read.
+        failure_pause_max: longest pause after failures.
+        list_load: maximum fraction of time for which list requests occupy a broker.
+        visible_groups: maximum number of visible groups that are read in full.
+        sweep_rate: maximum number of groups per second that the sweep reads.
+        first_sweep_factor: multiplies `sweep_rate` in the first sweep.
+        large_first_factor, large_later_factor: multiply the rate of the first and later sweeps above `LARGE_CLUSTER`
+        groups.
+        sweep_batch: maximum number of groups that the sweep reads from a broker at once.
+        sweep_partitions: maximum number of partitions per request. A larger group is read alone.
+        sweep_pause: minimum time between the starts of two sweeps over all groups with members.
+        empty_pause: minimum time between two sweeps of an Empty group.
+        describe_pause: minimum time between two descriptions of an unchanged group in the sweep.
+        sweep_load: maximum fraction of time for which sweeps after the first occupy a broker.
+        suspects: maximum number of groups with a possible problem that are read in full.
+        publish_interval: minimum time between two snapshots.
+        settle_time: how long the visible groups must stay the same before new ones are read.
         metadata_interval: time between two reads of the cluster's metadata.
-        kept_groups: maximum number of groups whose details are kept after they have left the view.
+        kept_groups: maximum number of groups whose details are kept, even off the screen.
         kept_events: maximum number of events. New events replace the oldest ones.
     """
 
@@ -187,12 +179,11 @@ class MonitorOptions:
 def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
     """Return the seconds until the cluster's metadata is read again.
 
-    After failed reads, the pause is at most `failure_pause_max`. While a broker that has left the cluster is still
-    shown (`SHOWN_AFTER_LEAVING`), the pause is at most half of `failure_pause_max`, so that its return is noticed soon.
+    Failures, and brokers that have just left and may return, make the pause shorter.
 
     Args:
-        failures: number of consecutive reads of the metadata that failed.
-        left: number of brokers that have left recently and are still shown.
+        failures: number of failed reads in a row.
+        left: number of brokers that have left and are still shown.
     """
     if failures:
         return min(2.0**failures, options.failure_pause_max)
@@ -200,11 +191,11 @@ def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
 
 
 def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:
-    """Return the maximum number of groups per second that the sweep reads from all brokers in total.
+    """Return the maximum number of groups per second that the background read of all groups may read.
 
     Args:
         groups: number of groups in the cluster.
-        first: whether this is the first sweep, in which no group has been read before.
+        first: whether no group has been read before.
     """
     rate = options.sweep_rate * (options.first_sweep_factor if first else 1.0)
     if groups <= LARGE_CLUSTER:
@@ -213,11 +204,11 @@ def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:
 
 
 def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[list[str], list[str]]:
-    """Return two lists of group ids for one broker: its groups with members, and its groups without members.
+    """Return (ids of a broker's groups with members, ids of its groups without members).
 
     Args:
-        by_listing: listing → ids of the groups with this listing.
-        node: id of the broker that coordinates the groups.
+        by_listing: listing → ids of its groups.
+        node: the coordinator.
     """
     rows: tuple[list[str], list[str]] = ([], [])
     for listing, ids in by_listing.items():
@@ -227,23 +218,19 @@ def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[li
 
 
 def listed_without_members(listing: Listing) -> bool:
-    """Return whether a group's listing shows that it has no members.
+    """Return whether a listing shows that the group has no members, so that it need not be described.
 
-    The sweep does not describe groups without members. The result is False if an old broker listed the group without
-    a type, because only a description shows the type.
+    Without a type in the listing (old brokers), a description is needed.
     """
     return listing.state == EMPTY and listing.type is not None
 
 
 def answered_since(status: BrokerStatus | None, now: float) -> float:
-    """Return since when a broker has responded without a gap, including its response at `now`.
-
-    The result is in seconds since the epoch. A gap occurs if the broker or the network fails, or if polling or the
-    machine is suspended.
+    """Return since when a broker has responded without a gap, in seconds since the epoch.
 
     Args:
-        status: the status of the broker before this response, or None.
-        now: time of the response, in seconds since the epoch.
+        status: status of the broker before this response, or None.
+        now: time of this response, in seconds since the epoch.
     """
     if status is None or status.answered_at is None or status.answered_since is None:
         return now
@@ -279,15 +266,15 @@ _SETTLED = frozenset({STABLE, EMPTY, None})
 def groups_to_describe(
     listings: Mapping[str, Listing], described: Mapping[str, tuple[Listing, float]], now: float, interval: float
 ) -> set[str]:
-    """Return the ids of the groups whose descriptions the recorder reads in one poll.
+    """Return the groups that the recorder describes in one poll.
 
     A group is described if its listing has changed or its members may be changing, and at least once per `interval`.
 
     Args:
         listings: group id → newest listing.
-        described: group id → listing and time of the group's last description.
-        now: current time in seconds, by the same clock as in `described`.
-        interval: maximum seconds between two descriptions of a group.
+        described: group id → listing and time of its last description.
+        now: current time, on the same clock, in seconds.
+        interval: maximum seconds between two descriptions.
     """
     due: set[str] = set()
     for group, listing in listings.items():
@@ -322,27 +309,26 @@ WATCH_FIRST_TIMEOUT = 10.0
 
 
 def check_timeout(interval: float, timeout: float) -> float:
-    """Return the timeout of one read of `kgtui check`, in seconds.
+    """Return the timeout of one read of `kgtui check`, in seconds: 2 × `interval`, within limits.
 
-    The timeout is twice `interval`, but at least `CHECK_MIN_TIMEOUT` and at most `timeout`.
+    With `interval` 30 → 60; with 2 → `CHECK_MIN_TIMEOUT`; never above `timeout`.
 
     Args:
         interval: time between two reads, in seconds.
-        timeout: maximum in seconds (`--timeout`).
+        timeout: `--timeout`, in seconds.
     """
     return min(timeout, max(2 * interval, CHECK_MIN_TIMEOUT))
 
 
 def watch_timeout(interval: float, slowest: float | None, timeout: float) -> float:
-    """Return the timeout of one read of `kgtui ls --watch`, in seconds.
+    """Return the timeout of one read of `kgtui ls --watch`, in seconds, at most `timeout`.
 
-    The timeout is the larger of `interval` and four times `slowest`, but at most `timeout`. If `slowest` is None, the
-    timeout is `WATCH_FIRST_TIMEOUT`, but at most `timeout`.
+    Four times `slowest`, but at least `interval`. `WATCH_FIRST_TIMEOUT` if `slowest` is None.
 
     Args:
         interval: time between two reads, in seconds.
-        slowest: duration, in seconds, of the slowest read in which all brokers responded; None before such a read.
-        timeout: maximum in seconds (`--timeout`).
+        slowest: duration of the slowest complete read, in seconds; None if there was none.
+        timeout: `--timeout`, in seconds.
     """
     return min(timeout, WATCH_FIRST_TIMEOUT if slowest is None else max(interval, 4 * slowest))
 
@@ -350,7 +336,7 @@ def watch_timeout(interval: float, slowest: float | None, timeout: float) -> flo
 EVENT_GROUPS = 100
 """Maximum number of groups whose members and offsets `kgtui events` reads once per interval.
 
-If the filter matches more groups, only the sweep (the background read of all groups) reads the matching groups.
+If the filter matches more, only the slower background read of all groups reads them.
 """
 
 EVENT_PAUSE = 0.2
@@ -358,13 +344,11 @@ EVENT_PAUSE = 0.2
 
 
 def event_options(interval: float | None, timeout: float) -> MonitorOptions:
-    """Return the settings of the monitor for `kgtui events`.
-
-    More events are kept than in the terminal UI, so that none is dropped before it is printed.
+    """Return the settings of the monitor for `kgtui events`. More events are kept, to print all of them.
 
     Args:
         interval: time between two reads of a group, in seconds; None for the default.
-        timeout: maximum duration of a request, in seconds (`--timeout`).
+        timeout: time limit for a request, in seconds (`--timeout`).
     """
     defaults = MonitorOptions()
     return replace(

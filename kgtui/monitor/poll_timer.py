@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class PollTimer:
-    """Timer of the polling loops, which wait in `pause_for` between reads. The monitor can pause, resume or wake them.
+    """Timer that all polling loops wait for between reads. The monitor can pause, resume or wake it.
 
     Args:
-        interval: time between two polls in seconds.
-        now: returns the current time in seconds since the epoch.
-        recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch; None for live data.
+        interval: time between two polls, in seconds.
+        now: current time, in seconds since the epoch.
+        recorded_at: time of the replayed data, in seconds since the epoch; None for live data.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class PollTimer:
         waiting.set()
 
     async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> bool:
-        """Wait for some seconds, or until `refresh` is called or `wake` is set. Return whether `refresh` was called.
+        """Wait for some seconds, `wake` or `refresh`. Return whether `refresh` was called.
 
-        If polling is paused when these seconds are over, also wait until polling is resumed.
+        If polling is paused, the seconds end only when it is resumed.
         """
         waits = [asyncio.ensure_future(self._refresh.wait())]
         if wake is not None:

@@ -1,6 +1,6 @@
-"""Searches for the times of unread records in the selected group and in groups with a possible problem.
+"""Search for the times of unread records in the selected group and in groups with a possible problem.
 
-These times give the exact age of the oldest unread record.
+They give the exact age of the oldest unread record.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 class RecordTimeTier:
     """Searches for record times (ListOffsets by timestamp) in partitions with unread records.
 
-    A group is searched after a committed offset has moved, or if the last search had no result for a partition, but at
-    most once in `RECORD_TIME_PAUSE` seconds. Nothing is searched in a replay.
+    A group is searched again after its offsets have moved, at most once in `RECORD_TIME_PAUSE` seconds. Nothing is
+    searched in a replay.
 
     Args:
         retention: reads the configs of topics. Compacted topics are not searched.
-        health: receives the record times of each search, and computes a new health verdict from them.
+        health: gets the record times, and computes a new verdict.
         changed: called after each search.
     """
 
@@ -82,9 +82,9 @@ class RecordTimeTier:
         self._suspects = frozenset(groups)
 
     def add(self, group: str, offsets: GroupOffsets) -> GroupOffsets:
-        """Add the known record times to the offsets of a group, and return the result.
+        """Return new offsets of a group with the known record times.
 
-        If the group is selected or may have a problem, `run` is requested to search for the missing record times.
+        If the group is selected or may have a problem, `run` will search for missing times.
 
         Args:
             offsets: the offsets that have just been read.
@@ -146,10 +146,10 @@ class RecordTimeTier:
 
 
 def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicPartition, LogPosition]:
-    """Return partition → log position for the partitions whose first unread record has no known time.
+    """Return partition → position for the partitions whose first unread record has no known time.
 
     Args:
-        exact: whether to include partitions whose known time may be wrong by a second or more.
+        exact: whether to include times that may be wrong by a second or more.
     """
     return {
         tp: position

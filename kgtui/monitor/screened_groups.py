@@ -7,13 +7,12 @@ from kgtui.monitor.gc_tuning import untrack
 
 
 class ScreenedGroups:
-    """The judgments of screening on groups that have a problem, or were not read often enough for a final judgment.
+    """The judgments of screening on groups with a problem, or with too few reads for a final judgment.
 
     Attributes:
         judgments: group id → judgment. Use `put` to change it.
-        by_kind: problem → ids of the groups whose most severe problem this is, as keys of a dict with the values None.
-            The oldest judgments come first.
-        empty: ids of the groups with `Problem.EMPTY` among their problems, as keys of a dict with the values None.
+        by_kind: problem → ids of the groups with this as the most severe problem, oldest first.
+        empty: ids of the groups that have `Problem.EMPTY`.
     """
 
     def __init__(self) -> None:

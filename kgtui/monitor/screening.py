@@ -1,25 +1,21 @@
-"""Finds groups with a possible problem by simple rules. The rules can report a healthy group, but miss no problem.
+"""Find groups with a possible problem by simple rules, which miss no problem but can report a healthy group.
 
-The sweep, which reads all groups in the background, passes each read to `Screening`. `Screening` adds the read to the
-group's trail (the data of its last reads), applies the rules, and stores judgments. Groups with a possible problem are
-then read in full for an exact verdict (`kgtui.monitor.suspects`).
+The background read of all groups passes each read to `Screening`. Groups with a possible problem are then read in full
+for an exact verdict (`kgtui.monitor.suspects`).
 
 | problem | rule |
 |---|---|
-| data lost | a partition has unread records, and its position does not move and is before the log start offset |
-| stopped | a partition has unread records, and its position has not moved for a full window of Burrow's rules |
+| data lost | a position does not move and is before the log start offset |
+| stopped | a position with unread records has not moved for a full window of Burrow's rules |
 | rewound | a position moved backward, and has not reached its previous value again |
 | flapping | at least three rebalances in `FLAPPING_SECONDS`, counted from states, members, assignment and epoch |
-| falling behind | the lag grew in each of the last reads, and records from before the first of these reads are unread |
+| falling behind | the lag grew in each of the last reads, and records from before them are unread |
 | no partitions | no member had a partition in the last two descriptions |
-| rebalancing | a state that belongs to a rebalance lasts longer than `unsettled_limit` |
+| rebalancing | a rebalance lasts longer than `unsettled_limit` |
 | empty, unused, abandoned | the group has unread records, but no members |
 
-A position is a committed offset or a share-partition start offset. The rules that need only the trail are in
-`kgtui.monitor.trail_rules`.
-
-Groups with a position in the older half of a log are read in full too, because only the exact verdict shows whether
-the group reads its records faster than retention deletes them.
+A position is a committed offset or a share-partition start offset. `kgtui.monitor.trail_rules` has the rules that need
+only the last reads of the group (its trail).
 """
 
 from __future__ import annotations
@@ -57,16 +53,15 @@ UNSETTLED_CLASSIC = 15.0
 """Seconds after which a classic group in a rebalance gets the status WARN."""
 
 UNSETTLED_OTHER = 60.0
-"""Seconds after which a group in a rebalance gets the status WARN, unless its type is classic.
+"""Seconds after which a rebalance gets the status WARN, except in classic groups.
 
-The limit is longer than for classic groups, because a rebalance of these groups interrupts the reading of only some
-partitions.
+In these groups, a rebalance interrupts only some partitions, so the limit is longer.
 """
 
 OBSERVED_AFTER_REBALANCE = 60.0
 """Seconds for which a group is read in full after a rebalance.
 
-The sweep alone reads the group too rarely to notice the next rebalance if that rebalance is short.
+The background read of all groups alone is too rare to notice another short rebalance.
 """
 
 _LASTING = frozenset({Problem.FLAPPING, Problem.BEHIND})
@@ -89,15 +84,14 @@ def unsettled_limit(listing: Listing) -> float | None:
 
 
 class Screening:
-    """Applies the rules of this module to each group that the sweep reads, and stores the judgments.
+    """Applies the rules of this module to each group that the background read has read, and stores the judgments.
 
     Args:
-        store: contains the groups, their summaries with the trails, and the judgments.
+        store: the groups, their last reads and the judgments.
 
     Attributes:
-        changed: ids of the groups whose state has changed, in the order of the changes. The sweep removes an id when it
-            reads the group.
-        near_log_start: ids of groups with members and with a position in the older half of a log.
+        changed: groups with a changed state that were not read again yet, in order.
+        near_log_start: groups with members and a position in the older half of a log.
     """
 
     def __init__(self, store: Store) -> None:
@@ -113,9 +107,9 @@ class Screening:
         store.on_state_change = self.state_changed
 
     def note_unsettled(self) -> None:
-        """Remember the groups that were in a rebalance in the first list of their broker.
+        """Remember the groups in a rebalance. Call it after the first list of each broker.
 
-        Call this method after the first list of each broker, because the store reports only later changes of states.
+        The store reports only later changes of states.
         """
         now = self._store.now()
         for listing, ids in self._store.by_listing.items():
@@ -126,12 +120,12 @@ class Screening:
     def add(
         self, group: str, at: float, rows: Sequence[Position] | None, description: GroupDescription | None
     ) -> Trail:
-        """Add a read to the trail of a group, and return the trail, which the caller stores.
+        """Add a read to the last reads of a group (its trail), and return them. The caller stores them.
 
         Args:
-            at: seconds since the epoch.
-            rows: positions and log ends of the partitions; None if the offsets were not read.
-            description: None if the description was not read.
+            at: time of the read, in seconds since the epoch.
+            rows: positions and log ends of the partitions, or None if not read.
+            description: None if not read.
         """
         summary = self._store.summaries.get(group)
         trail = Trail.decode(b"" if summary is None else summary.trail)
@@ -145,8 +139,8 @@ class Screening:
         """Apply all rules to a group, and store the judgment.
 
         Args:
-            trail: the data of the group's last reads; None for the trail in the group's summary.
-            compared: comparison of the positions with the log start offsets; None if these were not read again.
+            trail: last reads of the group; None for those in its summary.
+            compared: comparison with the log start offsets, or None if not compared.
         """
         store = self._store
         summary, listing = store.summaries.get(group), store.groups.get(group)
@@ -182,10 +176,9 @@ class Screening:
             self._rebalanced_at[group] = at
 
     def without_problem_to_observe(self) -> set[str]:
-        """Return the ids of groups that should be read in full even without a known problem, if there are not too many.
+        """Return groups to read in full without a known problem, if there is room.
 
-        The result contains the groups in `near_log_start`, and the groups with a rebalance in the last
-        `OBSERVED_AFTER_REBALANCE` seconds.
+        They have a position near the log start, or a rebalance in the last `OBSERVED_AFTER_REBALANCE` seconds.
         """
         since = self._store.now() - OBSERVED_AFTER_REBALANCE
         self._rebalanced_at = {group: at for group, at in self._rebalanced_at.items() if at > since}
@@ -213,8 +206,8 @@ class Screening:
         """Remember a changed state, so that `apply_changes` judges the group again.
 
         Args:
-            before: the earlier listing of the group; None if the group is new.
-            after: the new listing of the group.
+            before: the earlier listing; None if the group is new.
+            after: the new listing.
         """
         rebalance = False
         if after.state in _UNSETTLED:
@@ -260,10 +253,10 @@ class Screening:
                     judged += 1
 
     def check_clock(self) -> None:
-        """Find out whether the machine's clock was set, or the machine was suspended.
+        """Notice that the machine's clock was set, or that the machine was suspended.
 
-        The time that the clock has skipped does not count as time without progress. After the clock has gone back, the
-        next read of each group resets its trail.
+        Skipped time does not count as time without progress. If the clock went back, the last reads of each group are
+        discarded.
         """
         offset = time.time() - time.monotonic()
         jump = round(offset - self._offset)
@@ -314,8 +307,7 @@ class Screening:
             return None
         since = self._store.state_since.get(group)
         if trail.progress_at and trail.progress_at >= (since or 0.0):
-            # Offsets are committed although the group has no members, as in all simple groups. Therefore, judge the
-            # group like a group with members: it is stopped if its positions no longer move.
+            # Offsets are committed without members, as in simple groups. So judge it like a group with members.
             stopped = next(trail_rules.not_moving(trail), None)
             if stopped is None or listing.kind == SIMPLE:
                 return stopped
@@ -324,9 +316,9 @@ class Screening:
         watched_since = now if broker is None or broker.answered_since is None else broker.answered_since
         if now - max(since or 0.0, watched_since) >= ABANDONED_AFTER:
             return judgment_of_abandoned(lag, since, basis)
-        # Brokers do not report when a group became Empty. Old unread records do not prove that it has been Empty for
-        # long, because it may have been far behind when its members left. Therefore, a group counts as abandoned only
-        # after kgtui has observed it as Empty for `ABANDONED_AFTER` seconds.
+        # Brokers do not report when a group became Empty. It may have been far behind when its members left, so old
+        # unread records prove nothing. It counts as abandoned only after kgtui saw it Empty for `ABANDONED_AFTER`
+        # seconds.
         unread_since = self._store.unread_since.get(group, now)
         if since is None and not trail.rewound_at and now - unread_since >= ABANDONED_AFTER:
             return judgment_of_unused(lag, basis)
@@ -336,19 +328,18 @@ class Screening:
 def _order(judgment: Judgment) -> tuple[bool, int]:
     """Return a sort key: `Problem.UNUSED` first, then the most severe problem.
 
-    Most unused groups have also lost records. If these losses came first, thousands of them would hide new losses.
+    Most unused groups have lost records too. Thousands of them would hide new losses.
     """
     return judgment.kind is not Problem.UNUSED, -judgment.harm
 
 
 def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
-    """Return the judgment `found`, with the beginning from the previous judgment if both have the same problem.
+    """Return `found`, with the beginning of the previous judgment if the problem is the same.
 
-    Some rules use only the last few reads of a group. Without this function, the beginning of a lasting problem would
-    move forward with each read.
+    Some rules see only the last few reads, so that the beginning would move forward with each read.
 
     Args:
-        known: the previous judgment on the group, or None.
+        known: the previous judgment, or None.
     """
     if known is None or found.kind is not known.kind or found.kind not in _LASTING or known.since is None:
         return found

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LIVE = ("summaries", "state_since", "appeared", "screened")
-"""Names of attributes that all snapshots share with the store, because copying 100,000 entries takes too long.
+"""Attributes that snapshots share with the store, because copying 100,000 entries takes too long.
 
-Snapshots contain read-only views of them, which show later changes, too.
+Their read-only views in snapshots show later changes, too.
 """
 
 
@@ -47,14 +47,13 @@ class Store:
 
     Args:
         keep: maximum number of groups whose details are kept.
-        clock: returns seconds since the epoch.
-        events: finds the events in all changes; None if events are not needed.
+        clock: current time, in seconds since the epoch.
+        events: finds the events in all changes, or None.
 
     Attributes:
-        changes: the groups whose listing, summary, judgment, health or fault has changed.
-        unread_since: id of an Empty group → time of its first unread record, in seconds since the epoch. If several
-            partitions have unread records, it is the latest of the times in these partitions.
-        on_state_change: called with a group id, its earlier listing (None for a new group) and its new listing.
+        changes: groups whose listing, summary, judgment, health or fault has changed.
+        unread_since: Empty group → latest time of a first unread record in its partitions, in seconds since the epoch.
+        on_state_change: called with group id, earlier listing (None if new) and new listing.
     """
 
     def __init__(self, keep: int, clock: Callable[[], float] = time.time, events: EventTracker | None = None) -> None:
@@ -96,13 +95,13 @@ class Store:
         return self._clock()
 
     async def take_list(self, node: int, delta: ListingDelta, *, first: bool) -> None:
-        """Store the groups that are new or have changed in a broker's list, in steps between which other tasks run.
+        """Store the changes in a broker's list, in steps between which other tasks run.
 
-        Groups that are no longer listed stay in the store until `drop` is called.
+        Groups that are no longer listed stay until `drop` is called.
 
         Args:
-            delta: the changes since the previous list of the broker.
-            first: whether this is the first list of the broker. If so, the beginning of its groups' states is unknown.
+            delta: the changes since the previous list.
+            first: whether it is the broker's first list, so that the age of all states is unknown.
         """
         moves = ListingMoves()
         now = self._clock()
@@ -224,11 +223,11 @@ class Store:
     ) -> Summary | None:
         """Store and return the summary of a group; None if the group no longer exists.
 
-        If the offsets could not be read, the summary keeps the lag of the last successful read.
+        Without offsets, it keeps the lag of the last successful read.
 
         Args:
             at: time of the read, in seconds since the epoch.
-            memberless: whether the group was not described, because it is listed without members.
+            memberless: whether the group is listed without members, and so was not described.
         """
         if group not in self.groups:
             return None
@@ -258,11 +257,11 @@ class Store:
                 self._events.judged(group)
 
     def track_members(self, group: str, at: float, description: GroupDescription | None, *, memberless: bool) -> None:
-        """Tell the event tracker about a new description of a group, or that the group is listed without members.
+        """Tell the event tracker about a new description, or that the group is listed without members.
 
         Args:
             at: time of the read, in seconds since the epoch.
-            memberless: whether the group was not described, because it is listed without members.
+            memberless: whether the group is listed without members, and so was not described.
         """
         listing = self.groups[group]
         if description is not None:
@@ -329,8 +328,7 @@ class Store:
         """Store why a group could not be read.
 
         Args:
-            parts: attributes of the store that could not be updated, such as `details`. Earlier values are kept, and
-                are marked with the fault.
+            parts: attributes of the store that keep an old value, such as `details`, which gets the fault.
         """
         if group not in self.groups:
             return
@@ -371,8 +369,8 @@ class Store:
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
-            # `dict.copy` is up to ten times as fast as `dict(…)`, but becomes slower with each entry that was removed
-            # before. Therefore, `self.groups` is recreated after many removals.
+            # `dict.copy` is up to ten times as fast as `dict(…)`, but slower after many removals. So `self.groups` is
+            # recreated then.
             self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1

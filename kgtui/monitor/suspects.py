@@ -34,14 +34,12 @@ class FullReader(Protocol):
 class SuspectTier:
     """Reads groups with a possible problem ("suspects") in full, so that they get an exact verdict.
 
-    The most severe problems come first. Among equal problems, groups that were already chosen come first, because an
-    exact verdict needs several reads.
+    The most severe problems come first, then groups that were already chosen, because a verdict needs several reads.
 
     Args:
-        view: reads the chosen suspects, except the selected and visible ones, which it reads anyway.
-        on_chosen: called with the ids of the chosen suspects before they are read.
-        others: returns the ids of groups without a known problem. If there are few suspects, these groups are read as
-            well, after the suspects.
+        view: reads the chosen suspects. It reads selected and visible groups anyway.
+        on_chosen: called with the chosen suspects before they are read.
+        others: groups without a known problem, which are read if there is room.
     """
 
     def __init__(
@@ -86,9 +84,9 @@ class SuspectTier:
         return chosen
 
     def _suspects(self) -> list[Collection[str]]:
-        """Return the ids of all suspects, in one collection per problem. The most severe problem comes first.
+        """Return the ids of all suspects, one collection per problem, the most severe first.
 
-        The last collection contains the groups from `others`, which have no known problem.
+        The last collection has the groups from `others`.
         """
         store, by_kind = self._store, self._store.screening.by_kind
         others = {group for group in self._others() if group in store.groups and not _has_problem(store, group)}
@@ -97,8 +95,7 @@ class SuspectTier:
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
         """Yield the ids of at most `MonitorOptions.suspects` suspects in the order of reading.
 
-        Among groups with the same problem, those that were chosen last time come first, sorted by id. The other groups
-        follow, sorted by id too.
+        Within a problem, those that were chosen last time come first; both parts are sorted by id.
         """
         left = self._most
         for groups in suspects:

@@ -1,6 +1,6 @@
 """Tier 2, the sweep, which reads all groups again and again in the background.
 
-It stores the summary of each group, and checks whether the group may have a problem (`kgtui.monitor.screening`).
+It stores the summary of each group, and screens it for possible problems (`kgtui.monitor.screening`).
 """
 
 from __future__ import annotations
@@ -47,18 +47,16 @@ _COMMITTING_SECONDS = 600.0
 """For this many seconds after a commit, a group without members is read as often as a group with members."""
 
 _CHANGED_PER_BATCH = 0.5
-"""Maximum number of groups that are added to a batch because their state has changed.
+"""How many groups with a changed state are added to a batch, as a fraction of its other groups.
 
-The number is a fraction of the number of other groups in the batch. Because of this limit, the sweep makes progress
-even if the states of many groups change.
+The limit keeps the sweep moving even if many states change.
 """
 
 
 class SweepTier:
-    """Polling loop of tier 2, with one task per coordinator, so that a slow coordinator does not delay the others.
+    """Polling loop of tier 2, with one task per coordinator, so that a slow one does not delay the others.
 
-    The first sweep reads all groups as fast as the policy allows. Later sweeps read all groups with members, and some
-    Empty groups. Members change rarely, so descriptions are read less often than offsets.
+    The first sweep reads all groups as fast as allowed. Later ones read all groups with members, and some Empty groups.
 
     Args:
         changed: called after each change to the store.
@@ -124,13 +122,13 @@ class SweepTier:
         del self._sweeps[node]
 
     async def _read_round(self, node: int, groups: Sequence[str], *, first: bool, seconds: float) -> None:
-        """Read groups in batches. After the first sweep, other groups whose state has changed are added to each batch.
+        """Read groups in batches. After the first sweep, add groups whose state has changed to each batch.
 
         Args:
-            node: id of the broker that coordinates the groups.
+            node: the coordinator.
             groups: ids of the groups, in the order of reading.
-            first: whether this is the first sweep over the coordinator's groups.
-            seconds: time over which the batches are spread, in seconds.
+            first: whether this is the first sweep over them.
+            seconds: time over which the batches are spread.
         """
         round_began, done, read, options = self._timer.now(), 0, 0, self._options
         while done < len(groups):
@@ -191,7 +189,7 @@ class SweepTier:
         """Read a batch of groups, store their summaries, and check them for possible problems.
 
         Args:
-            changed: ids of the groups whose state has changed, so that they must be described.
+            changed: groups with a changed state, which must be described.
 
         Returns:
             False if the coordinator did not respond at all, not even with an error code.

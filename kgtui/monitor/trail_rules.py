@@ -1,7 +1,6 @@
-"""The rules of screening that need only the trail of a group, which is the data of its last reads.
+"""The rules of screening that need only the last reads of a group (its trail).
 
-Each rule is a function that yields a judgment if the group may have the problem. `kgtui.monitor.screening` lists all
-rules, and stores the judgments.
+Each rule yields a judgment if the group may have the problem.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 FLAPPING_SECONDS = 1_200
 """A group is flapping if its last `REBALANCES_KEPT` rebalances began within this many seconds.
 
-In the exact verdict (`RebalanceRate.FLAPPING`), the same number of rebalances within 1,800 s is enough. The limit for
-screening is stricter, because deployments also cause rebalances.
+The exact verdict allows 1,800 s. Screening is stricter, because deployments also cause rebalances.
 """
 
 CALM_AFTER = 600
@@ -30,9 +28,9 @@ CALM_AFTER = 600
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A group can count as stopped only after this many times `Trail.pace` without progress.
+"""A group counts as stopped after this many times `Trail.pace` without progress.
 
-`Trail.pace` is the longest recent time, in seconds, between two reads in which the group had made progress.
+`Trail.pace` is the longest recent time between two reads with progress, in seconds.
 """
 
 
@@ -62,10 +60,10 @@ def moved_backward(trail: Trail) -> Iterator[Judgment]:
 def flapping(trail: Trail, now: float) -> Iterator[Judgment]:
     """Yield `Problem.FLAPPING` if the last `REBALANCES_KEPT` rebalances began within `FLAPPING_SECONDS`.
 
-    Nothing is yielded if the last rebalance began more than `CALM_AFTER` seconds ago.
+    Not if the last one began more than `CALM_AFTER` seconds ago.
 
     Args:
-        now: seconds since the epoch.
+        now: current time, in seconds since the epoch.
     """
     first, last = trail.rebalanced_at[0], trail.rebalanced_at[-1]
     if first and last - first <= FLAPPING_SECONDS and now - last <= CALM_AFTER:
@@ -74,10 +72,7 @@ def flapping(trail: Trail, now: float) -> Iterator[Judgment]:
 
 
 def growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.BEHIND` if the lag grew from each stored read to the next, and old records are still unread.
-
-    Old records are records that existed at the first stored read.
-    """
+    """Yield `Problem.BEHIND` if the lag grew in all stored reads, and records from before them are still unread."""
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
         return
@@ -100,7 +95,7 @@ def judgment_of_screening(
     """Return the judgment of screening that a group has a problem.
 
     Args:
-        since: when the problem began, in seconds since the epoch; None if it is not known.
-        seen: whether kgtui observed the beginning. If not, the problem may be older.
+        since: when the problem began, in seconds since the epoch, or None.
+        seen: whether kgtui observed the beginning. If not, it may be older.
     """
     return Judgment(status, kind, Basis.SCREENED, 0.0, since, seen and since is not None, reason)

@@ -1,4 +1,4 @@
-"""`Message` and `Api`: encode and decode the messages that tables in `messages`, `member_data` and `records` define.
+"""`Message` and `Api`: encode and decode messages according to tables of their fields.
 
 Decoders and encoders are compiled on first use.
 """
@@ -30,10 +30,9 @@ class Message:
 
     Attributes:
         name: Kafka's name of the message, such as `ListGroupsRequest`.
-        low, high: the oldest and newest supported version.
-        flexible: the first version with compact lengths and tagged fields (KIP-482), or None.
-        strict: whether decoding keeps unknown tagged fields (under the key `UNKNOWN_TAGS`), and rejects strings that
-            are not UTF-8 and bytes after the message. Decoding that is not strict accepts such messages.
+        low, high: oldest and newest supported version.
+        flexible: first version with compact lengths and tagged fields (KIP-482), or None.
+        strict: whether decoding keeps unknown tags under `UNKNOWN_TAGS`, and rejects bad UTF-8 and trailing bytes.
     """
 
     def __init__(
@@ -61,14 +60,13 @@ class Message:
         return self.flexible is not None and version >= self.flexible
 
     def encode(self, version: int, value: Mapping[str, Any]) -> bytes:
-        """Encode `value`, a mapping from field names (spelled as in Kafka's schemas) to values.
+        """Encode a mapping from field names, as in Kafka's schemas, to values.
 
-        Fields that are missing in `value` get their default values. Fields that do not exist in this version are
-        dropped if they are ignorable or have their default value.
+        Missing fields get their defaults. Fields that the version lacks are dropped if they are ignorable or have their
+        default.
 
         Raises:
-            EncodeError: a field is unknown or must not be dropped, a value has the wrong type, or kgtui does not
-                support the version.
+            EncodeError: unknown field or version, value of the wrong type, or a field that must not be dropped.
         """
         encode = self._encoders.get(version)
         if encode is None:
@@ -86,12 +84,11 @@ class Message:
     def decode(self, version: int, data: bytes | memoryview, pos: int = 0) -> dict[str, Any]:
         """Decode the message at `pos`: structs become dicts, arrays become lists, and null becomes None.
 
-        Fields that do not exist in this version get their default values. Unless the message is strict, unknown tagged
-        fields and bytes after the message are ignored, and bytes in a string that are not UTF-8 become lone surrogates,
-        which `encode` converts back.
+        Fields that the version lacks get their defaults. Bad UTF-8 becomes lone surrogates, and trailing bytes are
+        ignored, unless the message is strict.
 
         Raises:
-            DecodeError: the message is truncated or malformed, or kgtui does not support the version.
+            DecodeError: the message is truncated or malformed, or the version is not supported.
         """
         decode = self._decoders.get(version)
         if decode is None:
@@ -152,7 +149,6 @@ class Api:
     def response_header(self, version: int) -> int:
         """Return the version of the response header: 1 if `version` of the API has tagged fields, otherwise 0.
 
-        For ApiVersions, it is always 0, because the client does not yet know which versions the broker supports
-        (KIP-511).
+        For ApiVersions always 0, because nothing is negotiated yet (KIP-511).
         """
         return 1 if version >= self.flexible and self.key != API_VERSIONS_KEY else 0

@@ -1,8 +1,7 @@
 """Generate and compile the decoder of one version of a message from its table.
 
-The decoder is one Python function that calls no other generated function. It reads consecutive fields of fixed size
-with one call of Python's `struct` module. As a protection against forged lengths, it checks whether an array fits into
-the rest of the frame before it reads the elements.
+The decoder is one Python function. It checks that an array fits into the frame before it reads it, because lengths can
+be forged.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ Decode: TypeAlias = Callable[[bytes, int], dict[str, Any]]
 
 
 def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool = False) -> Decode:
-    """Return a compiled function with the arguments `(data, pos)` that decodes a message of this version into a dict.
+    """Return a compiled function `(data, pos)` that decodes a message of this version into a dict.
 
     Args:
         flexible: whether this version has compact lengths and tagged fields (KIP-482).
-        strict: whether the decoder keeps unknown tagged fields, and rejects invalid UTF-8 and bytes after the message.
+        strict: whether to keep unknown tagged fields, and reject bad UTF-8 and trailing bytes.
     """
     return cast("Decode", _Decoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 
@@ -133,7 +132,7 @@ class _Decoder:
         return name
 
     def fixed(self, run: list[Field], values: dict[str, str]) -> None:
-        """Generate one call of Python's `struct` module that reads the consecutive fields of fixed size in `run`.
+        """Generate one call of Python's `struct` module that reads the fields of fixed size in `run`.
 
         Adds field name → Python expression for the value to `values`.
         """
@@ -179,10 +178,10 @@ class _Decoder:
     def length(self, *, wide: bool) -> str:
         """Generate the code that reads the length of a string, bytes or an array.
 
-        Returns the name of the variable that holds the length, which is negative for null.
+        Returns the variable with the length, which is negative for null.
 
         Args:
-            wide: in versions without compact lengths, whether the length has 32 bits; otherwise, it has 16 bits.
+            wide: whether the length has 32 bits instead of 16, in versions without compact lengths.
         """
         out, name = self.out, self.out.name("n")
         if self.flexible:
@@ -253,8 +252,7 @@ class _Decoder:
     def tags(self, struct: Struct, values: dict[str, str]) -> str:
         """Generate the loop that reads the tagged fields (KIP-482).
 
-        Returns the name of the variable that holds the unknown tagged fields, or an empty string if the decoder is not
-        strict. When the decoder runs, the variable is None if there are no unknown tagged fields.
+        Returns the variable for unknown tagged fields (None if there are none), or empty if not strict.
         """
         out = self.out
         unknown = out.name("u") if self.strict else ""

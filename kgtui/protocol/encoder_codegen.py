@@ -24,8 +24,7 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 
     Args:
         flexible: whether this version has compact lengths and tagged fields.
-        strict: whether the encoder also writes unknown tagged fields, which a strict decoder has stored under the key
-            `UNKNOWN_TAGS`.
+        strict: whether to write unknown tagged fields from `UNKNOWN_TAGS` too.
     """
     return cast("Encode", _Encoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 
@@ -33,9 +32,8 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 class _Encoder:
     """Generates the source of one encoder, which appends the encoded bytes to the bytearray `out`.
 
-    The argument `value` of the methods is the name of a variable in the generated code. For the methods `value`, `text`
-    and `array`, this variable contains the value of one field. For the other methods, it contains a mapping from field
-    names to values.
+    The argument `value` is a variable in the generated code. In `value`, `text` and `array` it holds one field,
+    elsewhere a mapping from field names to values.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
@@ -93,10 +91,7 @@ class _Encoder:
             self.tags(struct, value)
 
     def reject_absent(self, struct: Struct, value: str) -> None:
-        """Generate a check of the fields that do not exist in this version.
-
-        The check raises an error for a field that is not ignorable and has a value other than its default.
-        """
+        """Generate a check that fields which this version lacks are ignorable or have their default."""
         for field in struct.absent(self.version):
             if field.ignorable:
                 continue

@@ -1,8 +1,7 @@
-"""Hand-written decoder for ListGroups responses, which splits a response into the bytes of its rows and decodes rows.
+"""Hand-written decoder for ListGroups responses, which can decode only the rows that have changed.
 
-A caller can compare the bytes of each row with the previous response, and decode only the rows that have changed. The
-results are the same as those of the generated decoder. Rows with short strings and without tagged fields are split
-quickly. Other rows are read field by field.
+It splits a response into the bytes of its rows, which a caller compares with the last response. The results equal those
+of the generated decoder.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
 _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
-# First byte of a compact string → size of the encoded string in bytes. For null and for strings of more than 126 bytes,
-# the size in this list is so large that the next access to the data raises IndexError. The row is then read field by
-# field.
+# First byte of a compact string → size with this byte. For null and for more than 126 bytes, the size is huge. The next
+# access raises IndexError, and the row is read field by field.
 _STRING_SIZES = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
 # Number of bytes in which `skip_known` searches for the beginning of rows of an earlier response.
@@ -52,8 +50,7 @@ class ListGroupsFrame(NamedTuple):
 def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame:
     """Split the body of a response into its rows without decoding them. Raises DecodeError.
 
-    Rows with equal bytes describe the same group in the same state. Therefore, callers can find the groups that have
-    changed by comparing the bytes of the rows of two responses.
+    Equal bytes mean that the group has not changed since an earlier response.
     """
     message = LIST_GROUPS.response.label(version)
     data = as_bytes(body)
@@ -70,14 +67,14 @@ def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame
 
 
 class ListGroupsRows:
-    """Splits a ListGroups response into rows in several steps, and skips rows that an earlier response contained.
+    """Splits a ListGroups response in several steps, and skips rows of an earlier response.
 
     The constructor and all methods raise DecodeError if the response is truncated or malformed.
 
     Attributes:
-        throttle_ms: how long the broker throttles the connection after the response, in milliseconds.
+        throttle_ms: how long the broker throttles the connection, in milliseconds.
         error_code: error code of the whole response.
-        left: number of rows that the methods have not returned or skipped yet.
+        left: number of rows that were not returned or skipped yet.
     """
 
     __slots__ = ("_data", "_pos", "_split", "error_code", "left", "throttle_ms", "version")
@@ -99,15 +96,14 @@ class ListGroupsRows:
         return self._take(min(most, self.left), _BEYOND)
 
     def skip_known(self, known: bytes, number: int) -> list[bytes] | None:
-        """Search the next 16 KiB of the response for the rows in `known`, and skip these rows if they are found.
+        """Search the next 16 KiB of the response for the rows in `known`, and skip them.
 
         Args:
-            known: the bytes of consecutive rows from an earlier response of the same version.
-            number: how many rows `known` contains.
+            known: bytes of consecutive rows from an earlier response of the same version.
+            number: number of rows in `known`.
 
         Returns:
-            The bytes of each row before the known rows; usually an empty list. If the known rows are not found, the
-            result is None, and no row is skipped.
+            The rows before them, usually none. None if they are not found; then nothing is skipped.
         """
         if number > self.left:
             return None
@@ -143,10 +139,9 @@ def split_rows(version: int, data: bytes, number: int) -> list[bytes]:
 
 
 def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
-    """Return a function that decodes the bytes of one row in this version. The function raises DecodeError.
+    """Return a function that decodes the bytes of one row in this version. It raises DecodeError.
 
-    The decoded values after the group id are cached for all rows and responses, because even a large cluster has only a
-    few dozen different combinations of these values.
+    It caches all values except the group id, because clusters have only a few dozen combinations of them.
     """
     message = LIST_GROUPS.response.label(version)
     tails = _TAILS.setdefault(version, {})
@@ -186,9 +181,8 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# Version → bytes of a row after the group id → their decoded values (the tail). `_SHARED_TAILS` maps each tail to one
-# tuple, which all rows with an equal tail use. Both dicts have a maximum size, because a broker could send any number
-# of different states.
+# Version → bytes of a row after the group id → decoded values (the tail). Equal tails share one tuple in
+# `_SHARED_TAILS`. Both are limited, because a broker could send any number of states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 

@@ -1,8 +1,7 @@
 """Hand-written decoders for OffsetFetch and ListOffsets responses.
 
-The results contain the same data as those of the generated decoders. If the rows of all partitions of a topic have the
-same size and no tagged fields, one call of Python's `struct` module decodes all of them. Otherwise, the partitions are
-read one by one.
+The results contain the same data as those of the generated decoders. If all rows of a topic have the same size, one
+call of Python's `struct` module decodes them.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CommitRow: TypeAlias = tuple[int, int, int, "str | None", int]
-"""One row of an OffsetFetch response: `(partition, committed offset, leader epoch, metadata, error code)`.
+"""A row of an OffsetFetch response: `(partition, committed offset, leader epoch, metadata, error code)`.
 
-The offset is -1 if no offset is committed. The leader epoch is -1 if it is unknown.
+The offset is -1 without a commit, and the leader epoch is -1 if unknown.
 """
 
 
@@ -58,9 +57,9 @@ class OffsetFetchResponse(TypedDict):
 
 
 OffsetRow: TypeAlias = tuple[int, int, int, int, int]
-"""One row of a ListOffsets response: `(partition, error code, timestamp in ms, offset, leader epoch)`.
+"""A row of a ListOffsets response: `(partition, error code, timestamp in ms, offset, leader epoch)`.
 
-Timestamp, offset and leader epoch are -1 if the response does not contain them.
+-1 stands for a missing timestamp, offset or leader epoch.
 """
 
 
@@ -80,8 +79,8 @@ class ListOffsetsResponse(TypedDict):
 
 _BATCHED = 8
 _HEAD = Struct(">iqi")
-# A partition's row in an OffsetFetch response consists of partition, offset and leader epoch (`_HEAD`), length of the
-# metadata, metadata, error code and tagged fields. Without metadata and tagged fields, the row has 20 bytes (`_LEAST`).
+# A partition's row: partition, offset and leader epoch (`_HEAD`), length of the metadata, metadata, error code, tagged
+# fields. Without metadata and tagged fields, it has 20 bytes (`_LEAST`).
 _LENGTH_AT = _HEAD.size
 _LEAST = 20
 _EMPTY = Struct(">iqixhx").iter_unpack
@@ -131,11 +130,7 @@ def _commit_topics(message: str, data: bytes, pos: int) -> tuple[list[OffsetFetc
 
 
 def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
-    """Read the rows of the `number` partitions of one topic, with one call of Python's `struct` module if possible.
-
-    This is possible if all rows have the same size: all have metadata of the same length (null or empty metadata has
-    the length 0), and no row has tagged fields. To check this, take slices of `data` whose step is the size of a row.
-    One slice contains the metadata lengths of all rows, another slice the numbers of tagged fields.
+    """Read the rows of the `number` partitions of one topic.
 
     Returns:
         The rows, and the position after them.
@@ -144,6 +139,8 @@ def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tupl
         return [], pos
     length = data[pos + _LENGTH_AT]
     if length < 128:
+        # Rows of the same size without tagged fields are decoded with one call. To check this, take slices whose step
+        # is the size of a row: one with all metadata lengths, one with all numbers of tagged fields.
         width = max(length - 1, 0)
         size = _LEAST + width
         stop = pos + number * size

@@ -45,7 +45,7 @@ def encode_request_header(api: Api, version: int, correlation_id: int, client_id
 def decode_request_header(data: bytes | memoryview) -> RequestHeader:
     """Decode the header of a request, even if kgtui does not support the API.
 
-    For an unknown API, `size` does not include tagged fields, because kgtui cannot know whether the header has any.
+    For an unknown API, `size` does not include tagged fields.
 
     Raises:
         DecodeError: the frame ends inside the header.

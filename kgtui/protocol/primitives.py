@@ -1,6 +1,6 @@
 """Decode and encode the primitive types of Kafka's protocol, and build the errors for malformed data.
 
-The arguments `message` and `field` are the names of a message and of one of its fields, for the texts of errors.
+The arguments `message` and `field` are names for the texts of errors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INT32 = Struct(">i").unpack_from
 
 
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:
-    """Read an unsigned variable-length integer at `pos`. Return it and the position of the next field.
+    """Read an unsigned varint at `pos`. Return it and the next position.
 
     Raises:
         IndexError: the data ends inside the integer.
@@ -90,10 +90,10 @@ def string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -
 
 
 def array_length(message: str, field: str, data: bytes, pos: int, least: int, *, flexible: bool) -> tuple[int, int]:
-    """Read the length of the array at `pos`. Return the number of elements, and the position of the first element.
+    """Read the length of the array at `pos`. Return it and the position of the first element.
 
     Raises:
-        DecodeError: the array is null, or the frame is too short for so many elements of at least `least` bytes each.
+        DecodeError: the array is null, or the frame is too short for elements of at least `least` bytes.
     """
     if flexible:
         number, pos = uvarint(data, pos)

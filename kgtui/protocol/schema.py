@@ -1,15 +1,16 @@
 """Parse the tables that define the fields of messages into `Struct` and `Field` objects.
 
-A table is a tuple of rows, one per field. A row is `(name, type, versions[, notes][, rows of its struct])`::
+A row of a table is `(name, type, versions[, notes][, rows of its struct])`, as in Kafka's schemas::
 
     ("GroupState", "string", "4+", "ignorable")
     ("Members", "[]Member", "0+", _MEMBER)
 
-- Name, type and versions are as in Kafka's schema.
-- A type is bool, int8, int16, uint16, int32, int64, string, bytes, uuid or the name of a struct. `[]` means an array.
-- Versions are written as `3+`, `0-7` or `5`.
-- Notes are separated by commas: `nullable 4+` (null is allowed in these versions), `default -1`, `default null`,
-  `ignorable` (an encoder drops the value in versions without the field), `tag 0` (this is the tagged field 0).
+- A type is bool, int8, int16, uint16, int32, int64, string, bytes, uuid or a struct. `[]` means an array.
+- Versions are `3+`, `0-7` or `5`.
+- `nullable 4+`: null is allowed in these versions.
+- `default -1`, `default null`: the default value.
+- `ignorable`: an encoder drops the value in versions without the field.
+- `tag 0`: the field is the tagged field 0.
 """
 
 from __future__ import annotations
@@ -112,11 +113,7 @@ def parse(name: str, rows: Rows) -> Struct:
 
 
 def default_value(field: Field, empty_array: Sequence[object] = ()) -> object:
-    """Return the default value of a field.
-
-    For a struct, this is a dict with the default values of its fields. For an array, it is `empty_array`. If the field
-    is null by default, the result is None.
-    """
+    """Return the default value of a field: None if that is null, `empty_array` for an array, a dict for a struct."""
     if field.null_by_default:
         return None
     if field.array:

@@ -1,8 +1,7 @@
 """Decode and encode the metadata and assignments that members of classic groups exchange.
 
-Brokers pass on metadata and assignments without reading them. Each module of this package handles one protocol type:
-`consumer` (also for Kafka Streams), `connect` and `schema_registry`. The decoding functions never raise. They return
-None for empty or malformed bytes. This file handles the version number with which `consumer` and `connect` data begins.
+Brokers do not read them. There is one module per protocol type: `consumer` (also for Kafka Streams), `connect` and
+`schema_registry`. Decoding never raises, and returns None for empty or malformed bytes.
 """
 
 from __future__ import annotations
@@ -36,14 +35,12 @@ def version_bytes(version: int) -> bytes:
 def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, Any] | None:
     """Decode `data` into a dict. Return None if `data` matches no version of `message`.
 
-    Some clients omit the last fields of the version that they write. Such data is decoded as an older version, but only
-    if it ends exactly where the older version ends. Without this check, damaged data could be decoded as a member
-    without partitions.
+    Some clients omit the last fields of their version. Such data is decoded as an older version, but only if its end
+    fits exactly. Otherwise, damaged data could look like a member without partitions.
 
     Args:
-        version: the version number at the start of `data`. If it is higher than `message.high`, `data` is decoded in
-            the version `message.high`.
-        data: the encoded data with the version number.
+        version: version at the start of `data`. Versions above `message.high` are decoded as `message.high`.
+        data: encoded data with the version.
     """
     version = min(version, message.high)
     try:

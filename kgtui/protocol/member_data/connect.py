@@ -1,8 +1,7 @@
 """Member metadata and assignments of Kafka Connect workers (protocol type `connect`).
 
-Version 0 is the eager protocol (Kafka's protocol name is `default`). Version 1 is incremental cooperative rebalancing
-(`compatible`, KIP-415). Version 2 adds session keys (`sessioned`, KIP-507). The fields are as in Kafka's classes
-ConnectProtocol and IncrementalCooperativeConnectProtocol.
+Version 0 is the eager protocol, version 1 incremental cooperative rebalancing (KIP-415), and version 2 adds session
+keys (KIP-507). Kafka calls them `default`, `compatible` and `sessioned`.
 """
 
 from __future__ import annotations
@@ -33,8 +32,7 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# Connect workers can omit some of the last three fields. Therefore, this table has its own version numbers, which
-# differ from those of Kafka: version n contains the first n of the last three fields.
+# Connect workers can omit some of the last three fields. So this table has its own versions: version n has n of them.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),

@@ -1,7 +1,7 @@
-"""Member metadata and assignments of protocol type `consumer`.
+"""Member metadata and assignments of protocol type `consumer`, also for Kafka Streams in classic groups.
 
-The messages are Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, versions 0 to 3. Kafka Streams
-uses these messages in classic groups too. kgtui does not decode the user data that Kafka Streams adds to them.
+The messages are Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, versions 0 to 3. The user data of
+Kafka Streams in them is not decoded.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def encode_assignment(
 
     Args:
         assigned: pairs `(topic, partitions)`.
-        user_data: bytes that the assignor of the group adds to the assignment; None if there are none.
+        user_data: bytes from the group's assignor, or None.
     """
     rows = [{"Topic": topic, "Partitions": tuple(partitions)} for topic, partitions in assigned]
     body = ASSIGNMENT.encode(version, {"AssignedPartitions": rows, "UserData": user_data})

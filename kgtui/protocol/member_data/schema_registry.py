@@ -1,7 +1,6 @@
-"""Member metadata and assignments of schema registries (protocol type `sr`).
+"""Member metadata and assignments of schema registries (protocol type `sr`), in JSON.
 
-They are encoded as JSON, without the binary version number with which the data of other protocol types begins. Some
-versions of schema registries add or omit fields. A missing field becomes None, and an unknown field is ignored.
+Some versions of schema registries add or omit fields. A missing field becomes None, and an unknown field is ignored.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""Tables that define the fields of the requests and responses of every API that kgtui uses.
+"""Tables of the fields of all requests and responses that kgtui uses, as in Kafka 4.4.0.
 
-They correspond to the schemas of Kafka 4.4.0. This package may import `kgtui.protocol.api`. To add an API or a version,
-change the tables in these modules:
+This package may import `kgtui.protocol.api`. To add an API or a version, change these modules:
 
 | module | contents |
 |---|---|
-| `cluster` | APIs that describe API versions, brokers, topics, coordinators and configs |
-| `groups` | APIs that list, describe and delete groups |
-| `offsets` | APIs that read committed offsets, share-partition start offsets, and log start and log end offsets |
-| `security` | APIs for SASL logins and ACLs. The simulated cluster does not support them, so they are not in `APIS` |
+| `cluster` | API versions, brokers, topics, coordinators and configs |
+| `groups` | list, describe and delete groups |
+| `offsets` | committed offsets, share-partition start offsets, log start and log end offsets |
+| `security` | SASL logins and ACLs; not in `APIS`, because the simulated cluster does not support them |
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tables of the APIs for SASL logins (KIP-43, KIP-152, KIP-368) and ACLs.
 
-These APIs are not in `kgtui.protocol.messages.APIS`, because the simulated cluster does not support them.
+They are not in `kgtui.protocol.messages.APIS`, because the simulated cluster does not support them.
 """
 
 from __future__ import annotations

@@ -34,10 +34,9 @@ class CoordinatorRecord:
     key: Mapping[str, Any]
     """The decoded key: name of a field in Kafka's schema → content. Structs are dicts, and arrays are lists."""
     value: Mapping[str, Any] | None
-    """The decoded value: name of a field in Kafka's schema → content. None for a tombstone.
+    """Field name in Kafka's schema → value. None for a tombstone.
 
-    Fields that do not exist in the version of the value have their default values. Tagged fields that kgtui does not
-    know, because a newer broker has written them, are stored under the key `UNKNOWN_TAGS`.
+    Fields that the version lacks have their defaults. Tagged fields of newer brokers are under `UNKNOWN_TAGS`.
     """
     version: int | None
     """The version in which the value was encoded; None for a tombstone."""
@@ -83,8 +82,7 @@ class Undecodable:
 def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undecodable:
     """Decode one record of `__consumer_offsets`. Never raises.
 
-    The memory and time needed are proportional to the size of the record. A record with bytes after the last field or
-    with strings that are not UTF-8 counts as undecodable, because no broker writes such records.
+    A record with trailing bytes or invalid UTF-8 is undecodable, because no broker writes such records.
     """
     if key is None or len(key) < _HEADER_SIZE:
         return Undecodable(
@@ -116,8 +114,7 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 def value_message(record_type: RecordType, version: int) -> Message:
     """Return the `Message` that encodes and decodes the value of a record of this type and version.
 
-    Brokers before Kafka 4 could combine a key of record type 0 (legacy offset commit) with a value of version 1 or
-    newer. Such a value has the format of record type 1 (offset commit).
+    Brokers before Kafka 4 could write type 0 with values since version 1. These have the format of type 1.
     """
     if record_type is RecordType.LEGACY_OFFSET_COMMIT and version != 0:
         record_type = RecordType.OFFSET_COMMIT
@@ -133,8 +130,7 @@ def encode(
         version: version of the value; by default the newest.
 
     Raises:
-        EncodeError: `value` has a field that does not exist in this version and must not be dropped, or a field has the
-            wrong type.
+        EncodeError: a field has the wrong type, or does not exist in this version and must not be dropped.
     """
     schema = RECORD_SCHEMAS[record_type]
     written = _HEADER.pack(record_type) + schema.key.encode(KEY_VERSION, key)
@@ -157,9 +153,8 @@ def format_uuid(value: UUID) -> str:
 def as_json(record: CoordinatorRecord) -> dict[str, Any]:
     """Convert a record to the JSON that Kafka's console consumer prints (CoordinatorRecordJsonConverters).
 
-    The result has the structure `{"key": {"type": …, "data": …}, "value": {"version": …, "data": …} or None}`. UUIDs
-    are in URL-safe base64, and bytes in standard base64. Fields that do not exist in the version, and tagged fields
-    with their default values, are left out. Unlike Kafka, kgtui adds unknown tagged fields under `unknownTaggedFields`.
+    The result is `{"key": {"type": …, "data": …}, "value": {"version": …, "data": …} or None}`. UUIDs are in URL-safe
+    base64, bytes in standard base64. Unlike Kafka, kgtui adds unknown tagged fields under `unknownTaggedFields`.
     """
     schema = RECORD_SCHEMAS[record.type]
     key = {"type": record.type.value, "data": _struct(schema.key.struct, KEY_VERSION, record.key)}

@@ -1,7 +1,6 @@
-"""The tables of all records in `__consumer_offsets`: one for the key and one for the value of each record type.
+"""Tables for the key and the value of each record type in `__consumer_offsets`.
 
-The tables correspond to the 44 schemas in the jar of Kafka 4.3.1's group coordinator (`common/message/*.json`). To add
-a record type or a version, only this file must be changed.
+They correspond to the 44 schemas of the group coordinator in Kafka 4.3.1 (`common/message/*.json`).
 """
 
 from __future__ import annotations
@@ -71,8 +70,7 @@ class RecordSchema:
 
         Args:
             newest_value: newest version of the value.
-            flexible: first version of the value with compact lengths and tagged fields (KIP-482); None if no version
-                has them.
+            flexible: first version of the value with tagged fields (KIP-482), or None.
         """
         name = record_type.name.title().replace("_", "")
         return cls(
@@ -220,8 +218,8 @@ _CONSUMER_REGULAR_EXPRESSION: Rows = (
     ("Timestamp", "int64", "0+"),
 )
 
-# Tables of the records of share groups (KIP-932), in the format since Kafka 4.1. Share-partition start offsets are not
-# in these records, but in the topic `__share_group_state`.
+# Tables of the records of share groups (KIP-932), since Kafka 4.1. Their start offsets are in the topic
+# `__share_group_state` instead.
 
 _SHARE_MEMBER_METADATA: Rows = (
     ("RackId", "string", "0+", "nullable 0+"),
@@ -363,8 +361,8 @@ _ALL = (
     _schema(RecordType.OFFSET_COMMIT, _OFFSET_COMMIT_KEY, _OFFSET_COMMIT_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.GROUP_METADATA, _CLASSIC_KEY, _CLASSIC_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.CONSUMER_GROUP_METADATA, GROUP_KEY, _CONSUMER_METADATA),
-    # Since Kafka 4.1, brokers do not write records of the type ConsumerGroupPartitionMetadata any more. Instead, they
-    # store a hash of the subscribed topics in the record of the type ConsumerGroupMetadata (KIP-1101).
+    # Not written any more since Kafka 4.1. ConsumerGroupMetadata contains a hash of the subscribed topics instead
+    # (KIP-1101).
     _schema(RecordType.CONSUMER_GROUP_PARTITION_METADATA, GROUP_KEY, _CONSUMER_PARTITION_METADATA),
     _schema(RecordType.CONSUMER_GROUP_MEMBER_METADATA, MEMBER_KEY, _CONSUMER_MEMBER_METADATA),
     _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),
