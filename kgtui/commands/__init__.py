@@ -1,11 +1,13 @@
 """The command line: one module per command, and modules that several commands use.
 
-The module of a command has `configure(parser)`, which adds the command's options, and `run(args)`, which runs the
-command and returns the exit code. It can also have `epilog()`, which returns the text that `--help` prints below the
-options. `kgtui.commands.parser` lists all commands.
+Each command's module has three functions:
 
-The package is allowed to import every other package. Most imports are inside functions, so that `kgtui ls` does not
-load the terminal UI.
+- `configure(parser)` adds the options.
+- `run(args)` runs the command and returns the exit code.
+- `epilog()`, which is optional, returns the text that `--help` prints below the options.
+
+This package may import every other package. Most imports are inside functions, so that `kgtui ls` does not load the
+terminal UI.
 
 | module | contents |
 |---|---|

@@ -140,13 +140,10 @@ async def check(
 ) -> int:
     """Watch groups of a cluster, print their health verdicts, and return the exit code.
 
-    A first read finds the groups to watch. These are the groups that match the filter if its terms about health are
-    ignored, because health is known only after the watch. After the watch, the whole filter selects the groups whose
-    verdicts are printed.
-
     Args:
-        watching: settings for computing the verdicts, such as the allowed lag.
-        clock: clock for scheduling the reads; None for the clock of the system.
+        query: filter; its terms about health are applied after the watch.
+        watching: settings such as the allowed lag.
+        clock: clock for scheduling the reads; None for the system's clock.
     """
     from kgtui.commands.group_watch import ClusterWatch, Schedule
 
@@ -166,11 +163,7 @@ async def check(
 
 
 async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention: Retention, timeout: float) -> None:
-    """Search the times at which unread records were written, and add these times to `watch`.
-
-    Only groups with unread records and a verdict other than OK are searched. The result for a partition is the times of
-    the last consumed record and of the first unread record.
-    """
+    """Add the write times of the last consumed and first unread records to `watch`, for unhealthy groups with a lag."""
     from kgtui.admin.reading import read_record_times
     from kgtui.model.health import health_of
 
@@ -188,8 +181,7 @@ async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention
 async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query, watching: Watching) -> int:
     """Print the health verdicts on groups in a recording, and return the exit code.
 
-    The verdicts are based on the poll `admin.poll` (at the time `--at`), and on the polls in the `args.seconds` seconds
-    before it.
+    The verdicts are based on the last `args.seconds` seconds before `--at`.
     """
     from kgtui.commands.group_watch import RecordedWatch
 
@@ -205,19 +197,16 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
-    """Read the user's permissions, and return a copy of `selection` that contains them.
-
-    Also mark, in `watch`, the groups whose offsets may be hidden because the user lacks permissions.
-    """
+    """Add the user's permissions to `selection`, and mark the groups whose offsets may be hidden in `watch`."""
     access = await access_of(admin, timeout=timeout)
     watch.mark_hidden(access)
     return replace(selection, snapshot=replace(selection.snapshot, access=access))
 
 
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
-    """Return how long brokers keep the records in each topic of the watched groups, and how long they keep offsets.
+    """Return how long the brokers keep records and offsets of the watched groups.
 
-    If some of these retention times cannot be read, the reason is printed on stderr.
+    If this cannot be read, print the reason on stderr.
     """
     topics = set().union(*(history.topics for history in watch.histories.values()))
     if not topics:
@@ -240,10 +229,9 @@ def _without_health(query: Query) -> Query:
 
 
 def _report(args: argparse.Namespace, query: Query, selection: Selection, watch: Watch, retention: Retention) -> int:
-    """Print the verdicts, the reads that failed, and why some verdicts are not final. Return the exit code.
+    """Print the verdicts, and why some verdicts are missing or not final. Return the exit code.
 
-    The exit code is 1 if a verdict is at least as bad as `--fail-on`, records were lost or will be lost soon, some data
-    could not be read, no group matches, or a group of `--group` does not exist. Otherwise, it is 0.
+    The exit code is 1 for bad verdicts, lost records, missing groups, and data that could not be read.
     """
     from kgtui.model.health import Lack
     from kgtui.output import check_results
@@ -261,10 +249,9 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
 def _judge(
     args: argparse.Namespace, query: Query, selection: Selection, watch: Watch, retention: Retention
 ) -> tuple[CheckResults, list[GroupHealth]]:
-    """Return a pair: the results to print, and the health of all groups that match the whole filter.
+    """Return the results to print, and the health of all groups that match the filter.
 
-    A group with the verdict OK is left out of the results, unless `--all` or a filter term about health is given, or
-    offsets of the group may be hidden.
+    The results contain only groups with a problem, unless `--all` or a filter term about health is given.
     """
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of, with_hidden_offsets
@@ -339,11 +326,7 @@ def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
 
 
 def _is_notable(health: GroupHealth) -> bool:
-    """Return whether a group is printed even without `--all`.
-
-    This is so if no read of the group has succeeded, if its verdict is not OK, or if it has lost or will soon lose
-    records.
-    """
+    """Return whether a group is printed without `--all`: it has a problem, or could not be read."""
     from kgtui.output.check_results import severe_problem
 
     return health.status is not Status.OK or not health.reads or severe_problem(health) is not None

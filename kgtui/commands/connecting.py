@@ -34,14 +34,13 @@ def timeout_of(args: argparse.Namespace) -> float:
 
 @asynccontextmanager
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
-    """Connect to the cluster that is given in the options or the configuration. At the end, close the connections.
+    """Connect to the cluster in the options or the configuration, and close the connections at the end.
 
-    If `--timeout` is not given, and the client properties contain `default.api.timeout.ms`, `args.timeout` is set to
-    the value of this property, converted to seconds.
+    Without `--timeout`, `args.timeout` is set from the client property `default.api.timeout.ms`, if it is given.
 
     Raises:
         ConfigError: the options or the configuration are wrong.
-        UnreachableError: no broker answered a request that was sent inside the `async with` block.
+        UnreachableError: inside the `async with` block, no broker answered a request.
     """
     from kgtui.admin.kafka import connect
     from kgtui.config import ASSUMED, load, resolve
@@ -82,10 +81,10 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
     Args:
         at: the time as the user typed it; None for the end of the recording.
-        option: what error messages call `at`: the name of an option, or words such as `the time`.
+        option: name of `at` in error messages, such as `--at`.
 
     Raises:
-        LakeError: the lake contains no recording, the recording starts after `at`, or it cannot be read.
+        LakeError: there is no recording up to `at`, or it cannot be read.
         UsageError: `at` is not a time.
     """
     from kgtui.history import RecordingReader, ReplayAdmin
@@ -113,7 +112,6 @@ async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run the coroutine of a command, and return its result.
 
-    Ctrl-C cancels the coroutine, so that the coroutine closes its connections. Then this function raises
-    `KeyboardInterrupt`.
+    Ctrl-C cancels it, so that it closes its connections, and raises `KeyboardInterrupt`.
     """
     return asyncio.run(work)

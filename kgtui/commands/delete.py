@@ -72,10 +72,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
-    """Plan the deletion, ask for confirmation, delete, and return the exit code.
-
-    All steps use the same `admin`, because creating another one would print the warnings about client properties again.
-    """
+    """Plan the deletion, ask for confirmation, delete, and return the exit code."""
+    # One `admin` for all steps: each new one would print the warnings about client properties again.
     async with connected(args) as admin:
         deletion, matching, missing = await _plan(args, admin, query, folder)
         if args.dry_run:
@@ -103,9 +101,9 @@ def _check_expected(args: argparse.Namespace, matching: int) -> None:
 
 
 def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
-    """Ask the user for confirmation or, with `--yes`, check the options that replace the confirmation.
+    """Ask the user for confirmation. With `--yes`, only check the options.
 
-    Raises `RefusedError` if the user does not confirm the deletion, or such an option is missing.
+    Raises `RefusedError` without a confirmation, or if an option is missing.
     """
     if args.yes:
         if args.expect is None:
@@ -132,10 +130,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Context manager in which Ctrl-C interrupts a read from the terminal immediately.
-
-    With asyncio's signal handler, Ctrl-C would have no effect until the user presses Enter.
-    """
+    """Let Ctrl-C interrupt a read from the terminal at once, and not only after Enter."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -154,8 +149,7 @@ def _read_line(prompt: str) -> str:
 def _query(args: argparse.Namespace) -> Query | None:
     """Return the filter, or None if `--group` is given.
 
-    Raises `UsageError` if neither a filter nor `--group` is given, or if it is not clear whether several words are
-    meant as a filter or as group ids.
+    Raises `UsageError` if both are missing, or if the words could be a filter or group ids.
     """
     query = query_of(args)
     if len(args.expr) > 1 and len(words := query.words) > 1:
@@ -181,10 +175,7 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return a triple: the plan, the number of selected groups, and whether a missing group makes the exit code 1.
-
-    The third value is always False if `--expect 0` or `--allow-empty` is given.
-    """
+    """Return the plan, the number of selected groups, and whether a missing group makes the exit code 1."""
     timeout, missing = timeout_of(args), False
     await _check_unfinished(admin, folder, timeout)
     selection = await _matching(admin, query, args.group, timeout)
@@ -230,7 +221,7 @@ async def _carry_out(args: argparse.Namespace, admin: GroupAdmin, deletion: Plan
 
 
 def _plan_table(deletion: Plan, *, requests: bool = False) -> str:
-    """Format the plan as tables: the groups to delete, and the groups that are refused. Empty tables are left out.
+    """Format the plan as tables: the groups to delete, and the refused groups.
 
     Args:
         requests: whether to add a table of the DeleteGroups requests.

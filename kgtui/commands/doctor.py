@@ -59,8 +59,8 @@ class NamedGroup(NamedTuple):
     """A group that was named on the command line, and why brokers list it or not.
 
     Attributes:
-        lines: sentences that say what is known about a listed group, or why a group is not listed.
-        similar: ids of listed groups that are similar to `group`; empty if `group` itself is listed.
+        lines: sentences about the group.
+        similar: similar ids, if the group is not listed.
     """
 
     group: str
@@ -74,15 +74,12 @@ class DoctorResults:
     """The results of `kgtui doctor`.
 
     Attributes:
-        versions: node id → API name → version that is used with this broker; None if the broker and kgtui have no
-            common version.
-        took_ms: node id → response time of the Metadata RPC in milliseconds.
-        cluster_operations: operations for which the user is authorized on the cluster; None if no broker reports them.
+        versions: node id → API name → version in use; None if there is no common version.
+        took_ms: node id → response time of the Metadata RPC.
+        cluster_operations: what the user may do on the cluster; None if not reported.
         groups: number of listed groups.
         described: number of described groups, at most `SAMPLE`.
-        group_operations: operation → number of described groups on which the user is authorized for it.
-        faults: why some data could not be read.
-        named: results for the groups that the user has named.
+        group_operations: operation → number of described groups that allow it.
     """
 
     cluster: ClusterInfo
@@ -151,9 +148,9 @@ async def examine(
     """Read the API versions of every broker and the user's permissions, and find out why groups are listed or not.
 
     Args:
-        groups: ids of groups. The result says for each of them why brokers list the group, or why they do not.
-        lake: folder or URI of a recording in which to look up when a group disappeared; None for no recording.
-        timeout: maximum total duration of all requests, in seconds.
+        groups: ids of the groups to examine.
+        lake: recording that may show when a group disappeared; None for no recording.
+        timeout: maximum total duration in seconds.
 
     Raises:
         UnreachableError: no broker answered.
@@ -276,10 +273,10 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: DoctorResults, de
 
 
 def limitations(versions: Mapping[str, int | None]) -> list[str]:
-    """Return phrases that describe the limitations of a broker; empty if there are none.
+    """Return phrases about what does not work with a broker.
 
     Args:
-        versions: API name → version that is used with the broker; None if the broker and kgtui have no common version.
+        versions: API name → version in use; None if there is no common version.
     """
     found = []
     for name, version in versions.items():

@@ -140,9 +140,9 @@ class _Printer:
         self.printed = False
 
     def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:
-        """Print those of `events` that match the filter and the options.
+        """Print the events that match the filter and the options.
 
-        If an event lacks the data that a filter term needs, the term is tested on the group's data in `snapshot`.
+        The group's data in `snapshot` is used if an event lacks data for the filter.
         """
         found = [event for event in events if self._matches(event, snapshot)]
         self.printed = self.printed or bool(found)
@@ -158,10 +158,9 @@ class _Printer:
 
 
 async def watch(args: argparse.Namespace, admin: GroupAdmin, query: Query) -> int:
-    """Print the events of a cluster until the time of `--for` is over.
+    """Print the events of a cluster during the time `--for`. Return 1 if a broker never answered.
 
-    Returns the exit code, which is 1 if a broker never answered. Raises `UnreachableError` if no broker answers at the
-    start.
+    Raises `UnreachableError` if no broker answers at the start.
     """
     from kgtui.monitor import Monitor
 
@@ -189,9 +188,6 @@ async def _print_new(
     args: argparse.Namespace, monitor: Monitor, polling: asyncio.Task[None], query: Query, access: Access
 ) -> None:
     """Print new events until this coroutine is cancelled.
-
-    If no group is listed, and the user lacks permission to see every group, a message on stderr says that groups may be
-    hidden.
 
     Raises:
         BrokenPipeError: the reader of stdout has exited.
@@ -231,11 +227,8 @@ async def _print_new(
 
 
 def _notify_if_missing(args: argparse.Namespace, query: Query, snapshot: Snapshot, groups: Sequence[str]) -> None:
-    """If no group matches yet, print a message with similar ids, and say that the command waits for matching groups.
-
-    If the filter needs more data than the list of groups, this function does nothing, because this data may not have
-    been read yet.
-    """
+    """If no group matches yet, print similar ids, and say that the command waits."""
+    # A filter that needs more than the list of groups cannot be judged yet.
     if not query.needs and notify_missing(args, query, _as_selection(snapshot, groups)):
         notify("waiting for groups that match; press Ctrl-C to end")
 
@@ -255,9 +248,9 @@ def _selected(args: argparse.Namespace, query: Query, snapshot: Snapshot) -> Seq
 
 
 async def print_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query) -> int:
-    """Print the events of a recording up to the poll `admin.poll` (at the time `--at`), and return the exit code.
+    """Print the events of a recording up to `--at`, and return the exit code.
 
-    If `--for` is given, only the events in the last `args.seconds` seconds before this poll are printed.
+    With `--for`, print only events of the last `args.seconds` seconds.
     """
     from kgtui.history.recorded_events import recorded_events
 

@@ -53,12 +53,12 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The times at which the groups are read.
+    """When the groups are read.
 
     Attributes:
-        seconds: time from the first read to the last, in seconds.
-        interval: time between two reads, in seconds. A slow read from a broker delays the next read from this broker.
-        timeout: maximum duration of one read, in seconds.
+        seconds: time from the first to the last read.
+        interval: seconds between two reads; longer if a broker is slow.
+        timeout: maximum duration of one read in seconds.
     """
 
     seconds: float
@@ -70,11 +70,10 @@ class _Watch:
     """The results of reading groups repeatedly.
 
     Attributes:
-        histories: group id → results of all reads of the group.
-        group_faults: group id → why the last read of the group failed.
-        without_offsets: groups whose last read succeeded, but returned no offsets.
-        hidden: groups whose offsets brokers may have hidden, because the user lacks permissions. `mark_hidden` fills
-            this set.
+        histories: group id → results of all reads.
+        group_faults: group id → why the last read failed.
+        without_offsets: groups whose last read found no offsets.
+        hidden: groups whose offsets may be hidden from the user.
     """
 
     def __init__(self, groups: Iterable[str], watching: Watching) -> None:
@@ -87,14 +86,10 @@ class _Watch:
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
-        """Fill `hidden` after the last read, and add faults to `group_faults`.
-
-        A group in `hidden` gets a fault if its last read returned no offsets, or if one of its members reads a topic
-        for which the user has no DESCRIBE permission.
+        """Fill `hidden` after the last read, and add faults for groups with hidden topics or no offsets.
 
         Args:
-            access: permissions of the user after the last read of the groups. If they include DESCRIBE on all topics,
-                `hidden` contains only the groups whose last read was made when the user had fewer permissions.
+            access: the user's permissions, read after the groups.
         """
         self.hidden = set(self._offsets_read if access.hides_topics else self._incomplete)
         for group in self.hidden - self.group_faults.keys():
@@ -114,13 +109,13 @@ class _Watch:
         *,
         complete: bool = True,
     ) -> None:
-        """Add one read of a group to its history. If the group no longer exists, mark it as deleted.
+        """Add one read of a group to its history.
 
         Args:
-            at: time of the read, in seconds since the epoch.
-            description, offsets: what was read; None if it could not be read.
+            at: seconds since the epoch.
+            description, offsets: None if they could not be read.
             fault: why the read failed, or None.
-            complete: whether all offsets could be read. If not, the read counts as failed.
+            complete: whether all offsets could be read.
         """
         history = self.histories[group]
         self.group_faults.pop(group, None)
@@ -232,8 +227,8 @@ class RecordedWatch(_Watch):
     """Reads groups from the polls of a recording.
 
     Attributes:
-        polls: the polls that are read, oldest first; the last one is `admin.poll`.
-        faults: the faults of the last poll that do not concern single groups.
+        polls: the polls, oldest first.
+        faults: faults of the last poll that concern no single group.
     """
 
     def __init__(self, admin: ReplayAdmin, groups: Mapping[str, Listing], seconds: float, watching: Watching) -> None:
@@ -253,10 +248,10 @@ class RecordedWatch(_Watch):
             pass
 
     def notes(self, seconds: float) -> Iterator[str]:
-        """Yield phrases that say which parts of the requested time are missing in the recording.
+        """Yield phrases such as `only 5 min of the requested 10 min were recorded`.
 
         Args:
-            seconds: length of the requested time, in seconds. It ends at the last poll.
+            seconds: length of the requested time.
         """
         from kgtui.model.health.wording import duration
 
@@ -284,14 +279,14 @@ class RecordedWatch(_Watch):
 
 
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
-    """Return the poll `admin.poll` and the polls in the `seconds` seconds before it, oldest first.
+    """Return the polls of the last `seconds` seconds up to `admin.poll`, oldest first.
 
-    To cover the whole period, the newest poll before the period is included too, unless the recording has a gap between
-    this poll and the next one.
+    An earlier poll comes first, so that the polls cover the whole time.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)
     before = admin.recording.step(polls[0], -1)
+    # A poll before a gap in the recording does not help to cover the time.
     if before is not None and not polls[0].gap and polls[0].at > end.at - seconds:
         polls.insert(0, before)
     return polls

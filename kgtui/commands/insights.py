@@ -107,9 +107,9 @@ def query_of(text: str) -> Query | None:
 
 
 def select_findings(findings: Sequence[Finding], query: Query | None, lake: str) -> list[Finding]:
-    """Return the findings about groups that match the filter, or all findings if `query` is None.
+    """Return the findings about groups that match the filter; all findings if `query` is None.
 
-    The filter is applied to the newest poll of the recording in `lake`.
+    The filter is applied to the newest poll in `lake`.
     """
     if query is None:
         return list(findings)
@@ -162,14 +162,11 @@ def as_text(
 ) -> str:
     """Format findings with their advice: first the current problems, then those that have ended.
 
-    The last line says how old the data and the tables are.
-
     Args:
         now: current time, in seconds since the epoch.
-        since: start of the time in which past problems were searched, in seconds since the epoch; None if they were not
-            searched.
-        evidence: whether to add the table rows on which each finding is based.
-        width: width to which sentences are wrapped, in terminal cells; None for no wrapping. Commands are not wrapped.
+        since: start of the search for past problems, in seconds since the epoch; None for no search.
+        evidence: whether to add the table rows behind each finding.
+        width: terminal cells for wrapping sentences; None for no wrapping. Commands are not wrapped.
     """
     if not findings:
         unknown = [kind.value for kind in Kind if not found.known(kind)]
@@ -210,9 +207,9 @@ def _age(found: Insights, now: float) -> str:
 
 
 def _since(finding: Finding, as_of: float | None) -> str:
-    """Return when a problem began, such as `since 2026-11-21 10:04+00:00 (3 h)`; empty if this is not known.
+    """Return a text such as `since 2026-11-21 10:04+00:00 (3 h)`, or `from … to …` for a past problem.
 
-    For a past problem, the text is `from … to …` with both times.
+    The text is empty if the start is unknown.
     """
     if finding.since is None:
         return ""

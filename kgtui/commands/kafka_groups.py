@@ -1,10 +1,6 @@
-"""`kgtui groups` has the options and the output of `kafka-groups.sh` (Kafka's GroupsCommand, KIP-1043).
+"""`kgtui groups` has the options, output and exit codes of `kafka-groups.sh` in Kafka 4.3.1 (KIP-1043).
 
-It can also print JSON, with `--format json`. If one broker fails, this command prints the groups of the other
-brokers, and exits with code 1. Kafka's script would print no groups.
-
-Options are parsed (`kgtui.commands.kafka_options`) and checked as in the script of Kafka 4.3.1, with the same messages
-and exit codes.
+It can also print JSON. If a broker fails, it still prints the groups of the other brokers, and exits with 1.
 """
 
 from __future__ import annotations
@@ -145,11 +141,12 @@ async def _read(
 async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[str, Listing]], list[Fault]]:
     """List the groups of all brokers.
 
-    Returns three values: the cluster; a pair (group id, listing) for each group, sorted by id; and a fault for each
-    broker that failed.
+    Returns:
+        The cluster, (group id, listing) sorted by id, and a fault for each broker that failed.
 
-    Raises `UnreachableError` if no broker can be reached. If every broker responds with an error, the error of the
-    broker with the lowest id is raised.
+    Raises:
+        UnreachableError: no broker can be reached.
+        ClientError: every broker failed.
     """
     import asyncio
 
@@ -195,10 +192,10 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 
 
 def keeps(row: Listing, options: Options) -> bool:
-    """Return whether the options select a group, by the same rules as in Kafka's GroupsCommand.
+    """Return whether the options select a group, as in Kafka's GroupsCommand.
 
-    With `--group-type`, only this option and `--protocol` count. Otherwise, only one option counts: the first in the
-    order `--protocol`, `--consumer`, `--share`, `--streams` that is given.
+    `--group-type` can be combined with `--protocol`. Otherwise, only the first of `--protocol`, `--consumer`, `--share`
+    and `--streams` counts.
     """
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:

@@ -1,10 +1,8 @@
-"""Parses the options of a Kafka script and formats the table of options, as the scripts of Kafka 4.3.1 do.
+"""Parses the options of a Kafka script and formats their table, with the messages and exit codes of Kafka 4.3.1.
 
-Error messages and exit codes are the same as in these scripts.
-
-- Names of options cannot be abbreviated. `--name value` and `--name=value` work, also with one dash.
-- If an option takes an argument, the next word is this argument, even if it begins with a dash.
-- If a flag is followed by `=` and a text, the text is ignored. Words that are not options are ignored too.
+- Names cannot be abbreviated. `--name value`, `--name=value` and `-name value` work.
+- The word after an option with an argument is the argument, even if it begins with a dash.
+- Words that are not options are ignored, and also `=text` after a flag.
 """
 
 from __future__ import annotations
@@ -28,11 +26,9 @@ class Option:
 
     Attributes:
         name: name without dashes.
-        help: description of the option in the table of options.
+        help: text in the table of options.
         argument: description of the argument; None for a flag.
-        required: whether a command line without this option is an error.
-        waives_required: whether the required options can be left out if this option is given; True for `--help` and
-            `--version`.
+        waives_required: True for `--help`, which needs no required options.
     """
 
     name: str
@@ -43,10 +39,10 @@ class Option:
 
 
 class KafkaOptionError(KgtuiError):
-    """An option is wrong. As in Kafka's script, the message is printed on stderr, and the exit code is 1.
+    """An option is wrong. The exit code is 1.
 
     Attributes:
-        usage: whether the table of options is printed after the message.
+        usage: whether the table of options follows the message.
     """
 
     exit_code = 1
@@ -122,11 +118,7 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 
 
 def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
-    """Split a word such as `-name=value` into three texts: name, `=` and argument. The last two may be empty.
-
-    If no option has this name, only the first letter of the name is returned, because the error message of Kafka's
-    script contains only this letter.
-    """
+    """Split `-name=value` into `name`, `=` and `value`. An unknown name is cut to one letter, as in Kafka."""
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in options_by_name else (word[1], "", "")
 

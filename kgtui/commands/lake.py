@@ -123,11 +123,10 @@ def parse_keep(values: Iterable[str]) -> KeepRules:
 
 
 def _as_text(lake: LakeStatus, width: int | None) -> str:
-    """Format the lake: one line per table, and a last line with the size of the lake.
+    """Format the lake: one line per table, and a last line with the size.
 
     Args:
-        width: width of the terminal in cells. If it is too small, some of `_OPTIONAL_COLUMNS` are left out. None for an
-            unlimited width.
+        width: width of the terminal in cells; None for no limit. A small width hides some columns.
     """
     from kgtui.output.table import Column, cell_width, table
 

@@ -32,15 +32,14 @@ if TYPE_CHECKING:
 
 
 class ListWatch:
-    """Reads the selected groups again and again. If a group cannot be read, its last values are kept.
+    """Reads the selected groups repeatedly. If a group cannot be read, its last values are kept.
 
     Args:
         query: the filter; None selects every group.
-        select: function that takes a timeout in seconds, reads the groups, and returns the selected ones. It raises
-            `UnreachableError` if no broker responds.
+        select: takes a timeout in seconds, and returns the selected groups.
         interval: seconds between two reads.
-        timeout: largest timeout that is passed to `select`, in seconds.
-        missing: ids of groups that no broker lists, although they may still exist.
+        timeout: largest timeout for `select`.
+        missing: ids of groups that no broker lists, although they may exist.
     """
 
     def __init__(
@@ -61,11 +60,10 @@ class ListWatch:
         """Read the groups once.
 
         Returns:
-            A pair. The first value is the selection. The second maps the id of each selected group that could not be
-            read this time to the time of its last successful read, in seconds since the epoch.
+            The selection, and for groups that could not be read: id → last read, in seconds since the epoch.
 
         Raises:
-            UnreachableError: no broker responds, and no earlier read has succeeded.
+            UnreachableError: no read has ever succeeded.
         """
         began = time.monotonic()
         try:
@@ -121,19 +119,15 @@ def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
 
 
 class RepeatedScreening:
-    """Looks for problems of groups after each read.
-
-    It stores data of earlier reads, because the rules compare each read of a group with earlier reads of the same
-    group.
+    """Looks for problems after each read of the groups, by comparing it with earlier reads.
 
     Args:
-        admin: reads more data: log start offsets of partitions without progress, and times of unread records of Empty
-            groups.
+        admin: reads more data, such as log start offsets.
         timeout: maximum duration of a read by `admin`, in seconds.
         interval: seconds between two reads of the list of groups.
 
     Attributes:
-        missing: groups that no broker lists, although they may still exist.
+        missing: groups that no broker lists, although they may exist.
     """
 
     def __init__(self, admin: GroupAdmin, timeout: float, interval: float) -> None:
@@ -189,11 +183,8 @@ class RepeatedScreening:
         )
 
     async def _forget_missing(self, snapshot: Snapshot) -> None:
-        """Drop the stored data of groups that no broker lists, if their coordinators answer that they do not exist.
-
-        The lists alone do not prove this, because a group that moves to a different coordinator is in no list for a
-        while.
-        """
+        """Drop the stored data of unlisted groups, if their coordinators confirm that they do not exist."""
+        # Ask the coordinators, because a group that moves between coordinators is in no list for a while.
         store, now = self._store, snapshot.taken_at
         self.missing.listed(snapshot.groups)
         for group in store.groups.keys() - snapshot.groups.keys():

@@ -22,9 +22,9 @@ OLD_FILES = 3
 """Number of rotated log files that stay on disk; older ones are deleted."""
 
 _LIMITED_TO_INFO = ("aiokafka.conn", "asyncio")
-"""Loggers whose DEBUG messages are never written, even with `--debug`.
+"""Loggers whose DEBUG messages are never written.
 
-`aiokafka.conn` would log passwords, and `asyncio` would log every iteration of its event loop.
+`aiokafka.conn` would log passwords, and `asyncio` every iteration of its event loop.
 """
 
 
@@ -44,12 +44,10 @@ class _Private(RotatingFileHandler):
 
 
 def start_log(*, debug: bool) -> Path | None:
-    """Write the messages of all loggers to `kgtui.log` in the state folder, and return the path of this file.
-
-    If the file cannot be written, the messages are discarded, and the result is None.
+    """Log to `kgtui.log` in the state folder. Return the path of the file, or None if it cannot be written.
 
     Args:
-        debug: whether to write messages of every level, not only warnings and errors.
+        debug: whether to log all levels, not only warnings and errors.
     """
     root = logging.getLogger()
     for name in _LIMITED_TO_INFO:

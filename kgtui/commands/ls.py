@@ -62,8 +62,7 @@ def epilog() -> str:
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui ls`, and return its exit code.
 
-    The exit code is 1 if some groups or brokers could not be read, if no group matches, or if missing permissions may
-    hide all groups or all offsets of a printed group. Otherwise, it is 0.
+    The exit code is 1 if no group matches, data could not be read, or groups or offsets may be hidden.
     """
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:

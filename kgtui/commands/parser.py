@@ -54,13 +54,10 @@ EPILOG = "Without a command, kgtui opens the terminal UI. `kgtui ls --help` expl
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser for `kgtui` or for one command. For a wrong command line, it raises `UsageError` instead of exiting.
-
-    The parser of a command adds the command's options only if the user runs the command, because importing the modules
-    of all commands is slow.
+    """A parser for `kgtui` or for one command. It raises `UsageError` where argparse would exit.
 
     Args:
-        module: name of the module of the command; None for the parser of `kgtui`.
+        module: module of the command, imported only if used; None for `kgtui`.
     """
 
     def __init__(self, *, module: str | None = None, add_help: bool = True, **texts: Any) -> None:
@@ -81,9 +78,9 @@ class CommandParser(argparse.ArgumentParser):
         return action
 
     def load(self) -> ModuleType | None:
-        """Import the module of the command, add its options to this parser, and return the module.
+        """Import and return the module of the command, and add the command's options.
 
-        Returns None if this parser has no module, or if the options were already added.
+        Returns None if there is no module, or if the options were already added.
         """
         if self._module is None:
             return None
@@ -148,11 +145,10 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options that every command takes. Users can write them before or after the name of the command.
+    """Add the options that may be written before or after the name of any command.
 
     Args:
-        again: False for the parser of `kgtui`, True for the parser of a command. The options of the second parser have
-            no defaults, because a default would override the value of an option that is written before the command.
+        again: True for a command, without defaults, which would replace values before its name.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -182,10 +178,10 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
 
 
 def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> CommandParser:
-    """Return the parser of the command line. Commands add their own options when they are used.
+    """Return the parser of the command line.
 
     Args:
-        only: names of the commands that the parser knows; None for all commands.
+        only: names of the commands that the parser knows; None for all.
     """
     parser = CommandParser(
         prog=prog, description="Shows and manages every group of a Kafka cluster.", epilog=EPILOG
@@ -208,11 +204,10 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
 
 
 def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options of the terminal UI. Users can write them before or after the name of the command.
+    """Add the options of the terminal UI, which may be written before or after the name of the command.
 
     Args:
-        again: False for the parser of `kgtui`, True for the parser of a command. The options of the second parser have
-            no defaults, because a default would override the value of an option that is written before the command.
+        again: True for the parser of a command; see `add_cluster_options`.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -273,9 +268,7 @@ def _sentence(summary: str) -> str:
 
 
 def parse_args(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line.
-
-    If no command is given, the attribute `command` of the result is None, and kgtui opens the terminal UI.
+    """Parse the command line. Without a command, the attribute `command` of the result is None.
 
     Raises `UsageError`. `--help` prints the help and exits.
     """

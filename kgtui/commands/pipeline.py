@@ -129,11 +129,10 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
     """Create the lake and its tables, if they do not exist.
 
     Args:
-        interval: seconds between two reads of `kgtui pipeline watch`; None for `kgtui pipeline run`.
+        interval: seconds between two reads of `kgtui pipeline watch`; None for `run`.
 
     Raises:
-        LakeError: the lake cannot be written, or `kgtui pipeline run` has nothing to read. (`kgtui pipeline watch`
-            waits until there is something to read.)
+        LakeError: the lake cannot be written, or `run` has nothing to read.
     """
     from kgtui.lake.folder import LakeFolder, is_table, update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
@@ -164,10 +163,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
-    """Return the sources from which the pipeline reads records of `__consumer_offsets`.
-
-    If the options name a cluster, the log start and log end offsets of this topic are read from it.
-    """
+    """Return the sources of `__consumer_offsets` records that the options name."""
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import records_folder
 
@@ -199,9 +195,9 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
 
 
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
-    """Recompute the gold tables for all days for which the lake has new rows, and return these days.
+    """Recompute the gold tables for all days with new rows, and return these days.
 
-    Days after tomorrow are left out, because only brokers with a wrong clock write records with such timestamps.
+    Later days than tomorrow come from a wrong clock, and are left out.
     """
     from kgtui.lake.arrow import escape_surrogates
     from kgtui.lake.folder import load_retention
@@ -221,12 +217,10 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
 
 
 async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
-    """Return an `OffsetsTopic`: how to connect to the cluster, and the log bounds of its topic `__consumer_offsets`.
-
-    Log bounds are the log start and log end offsets of each partition.
+    """Return how to connect to the cluster, and the log start and end offsets of `__consumer_offsets`.
 
     Raises:
-        SourceError: the topic does not exist, or the offsets of some partition cannot be read.
+        SourceError: the topic does not exist, or its log offsets cannot be read.
         UnreachableError: no broker answers.
     """
     from kgtui.pipeline.sources import TOPIC, OffsetsTopic

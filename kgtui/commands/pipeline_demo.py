@@ -1,7 +1,4 @@
-"""`kgtui pipeline demo`: simulate and record days of history, run the pipeline, and print the findings.
-
-The clock of the simulated cluster does not wait for real time, so that recording days takes only about a minute.
-"""
+"""`kgtui pipeline demo`: simulate and record days of history in a minute, run the pipeline, and print the findings."""
 
 from __future__ import annotations
 
@@ -96,7 +93,7 @@ def _history(args: argparse.Namespace) -> DemoHistory:
 
 
 def _new_folder(given: str | None) -> str:
-    """Return the folder for the lake: the value of `--lake`, or a new temporary folder if it is not given.
+    """Return the folder `given` for the lake, or a new temporary folder.
 
     Raises `UsageError` if the folder is not local, or contains files.
     """
@@ -141,10 +138,10 @@ class DemoHistory:
     """Parameters of the simulated history.
 
     Attributes:
-        days: length of the history, in days.
+        days: length of the history in days.
         interval: seconds between two polls.
-        until: end of the history, in seconds since the epoch.
-        seed: seed for random choices. The same parameters always give the same history.
+        until: end, in seconds since the epoch.
+        seed: the same seed gives the same history.
     """
 
     days: float = 3.0
@@ -171,7 +168,7 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
     """Record a simulated history into a lake, and return the final status of the recorder.
 
     Args:
-        on_poll: called after each poll with the number of polls that have been recorded.
+        on_poll: called with the number of recorded polls.
 
     Raises:
         LakeError: the folder cannot be written, or contains other files.

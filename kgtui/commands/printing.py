@@ -30,9 +30,7 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 
 def print_text(text: str) -> None:
-    """Print text on stdout, in the encoding of stdout.
-
-    If this encoding lacks a character, a symbol such as `…` is replaced with ASCII, and any other character is escaped.
+    """Print text on stdout. Characters that its encoding lacks are replaced with ASCII or escaped.
 
     Raises:
         KgtuiError: stdout cannot be written, for example because a disk is full.
@@ -74,12 +72,9 @@ def print_result(
 ) -> None:
     """Print data in the format of `--format`.
 
-    On a terminal, control characters in CSV are escaped. In files and pipes, they are unchanged, because programs that
-    read CSV would not decode the escapes.
-
     Args:
-        writers: format → function that takes `data`, and returns the output as text or as UTF-8 bytes.
-        clear: whether to clear the terminal, if stdout is one, before a text is printed.
+        writers: format → function that takes `data`, and returns text or UTF-8 bytes.
+        clear: whether to clear the terminal before text is printed.
 
     Raises:
         KeyError: `writers` has no function for the format.
@@ -89,6 +84,7 @@ def print_result(
     if isinstance(result, str):
         print_text(_CLEAR + result if clear and terminal else result)
     elif output_format == "csv" and terminal:
+        # Escape control characters only on a terminal, because programs that read CSV would not decode the escapes.
         lines = result.decode("utf-8", "surrogateescape").split("\n")
         print_bytes("\n".join(map(visible, lines)).encode())
     else:
@@ -125,11 +121,7 @@ def print_error(text: str) -> None:
 
 
 def notify_faults(faults: Iterable[Fault]) -> None:
-    """Print one line per fault on stderr.
-
-    If several groups have the same error, only one line is printed for them. It names one of these groups, and says how
-    many more have the error.
-    """
+    """Print one line per error on stderr. Groups with the same error share one line."""
     lines: dict[tuple[str, int | None], str] = {}
     counts: dict[tuple[str, int | None], int] = {}
     for fault in faults:
@@ -174,12 +166,10 @@ _ERASE = "\x1b[2K\r"
 
 
 class Progress:
-    """Context manager that shows the progress of an operation, and erases the progress line at the end.
-
-    If `stream` is not a terminal, progress is printed on stderr, at most one line every `_REPEAT` seconds.
+    """Context manager for a progress line, which is erased at the end.
 
     Args:
-        stream: where to show the progress line; None for stderr.
+        stream: where to show the line; None for stderr. If it is not a terminal, lines are printed on stderr.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -190,11 +180,7 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show a sentence as the progress line, in place of the previous sentence.
-
-        The call does nothing if the previous sentence was shown less than `_REDRAW` seconds ago on a terminal, or less
-        than `_REPEAT` seconds ago otherwise.
-        """
+        """Show a sentence in place of the previous one, unless the previous one is very new."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

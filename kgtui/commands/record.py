@@ -117,7 +117,7 @@ def _stop_on_signal(recorder: Recorder, seconds: float | None) -> Iterator[None]
     """Context manager in which Ctrl-C, SIGTERM or SIGHUP stops the recorder.
 
     Args:
-        seconds: the recorder also stops after this number of seconds; None for no limit.
+        seconds: time limit; None for no limit.
     """
     loop = asyncio.get_running_loop()
     for number in _ENDS:

@@ -31,15 +31,13 @@ class Selection:
 
     Attributes:
         snapshot: all data that was read, also for groups that were not selected.
-        ids: ids of the selected groups, in the order of the filter term `sort:`. Without this term, the ids are sorted.
-        coverage: how many brokers answered, and how many selected groups could be read completely.
+        ids: ids of the selected groups, in the order of the term `sort:`, or sorted.
+        coverage: how many brokers answered, and how many selected groups were read completely.
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: two numbers of groups. The second counts the groups to which the filter can be applied only with more
-            data, such as members or offsets. The first counts those of them for which all this data is known. Groups
-            that the filter already excludes by id, type or state are not counted.
-        listed: group id → row in the list of groups (type, state, coordinator), for all groups of the cluster.
+        searched: groups with all data for the filter, and groups that need such data: 3 of 5 lags known → (3, 5).
+        listed: group id → type, state and coordinator, for all groups of the cluster.
     """
 
     snapshot: Snapshot
@@ -94,10 +92,7 @@ def query_of(args: argparse.Namespace) -> Query:
 
 
 def notify_operators(query: Query) -> None:
-    """Print a hint if the filter contains the word AND, OR or NOT.
-
-    These words are not operators of the filter language, so the filter searches for them in group ids.
-    """
+    """Print a hint if the filter contains the word AND, OR or NOT, which would only be searched in group ids."""
     from kgtui.model.query.spelling import operator_hint
 
     if hint := operator_hint(query):
@@ -105,12 +100,9 @@ def notify_operators(query: Query) -> None:
 
 
 def notify_missing(args: argparse.Namespace, query: Query | None, selection: Selection) -> bool:
-    """Print a message if no group matches the filter, or a group of `--group` does not exist.
+    """If no group matches the filter, or a group of `--group` does not exist, print a message with similar ids.
 
-    The message contains similar ids, or the filter that the user may have meant.
-
-    Returns whether the exit code has to be 1. The result is True if one of these messages was printed, unless
-    `--allow-empty` is given.
+    Returns whether the exit code must be 1: a group is missing, and `--allow-empty` is not given.
     """
     absent = [group for group in dict.fromkeys(args.group) if group not in selection.ids]
     for group in absent:
@@ -191,14 +183,12 @@ async def select_groups(
 
     Args:
         query: the filter; None selects every group.
-        groups: if not empty, only groups with these ids are selected and read.
+        groups: ids of the only groups to select and read; empty for all groups.
         members: whether to read the members of the selected groups.
-        lag: whether to read the offsets and log end offsets of the selected groups.
-        access_max_age: permissions that were read more than this number of seconds ago are read again.
-        on_read: called with the snapshot and everything that was read, if the lag was read. It returns the snapshot to
-            which the filter is applied.
-        timeout: maximum total duration of all reads, in seconds. Before each read, the time that is left is divided
-            equally among the remaining reads, so that a slow broker cannot use up all of the time in one read.
+        lag: whether to read offsets and log end offsets of the selected groups.
+        access_max_age: seconds after which known permissions are read again.
+        on_read: called after the lag was read; returns the snapshot for the filter.
+        timeout: maximum total duration in seconds. Each read gets an equal part of the time that is left.
 
     Raises:
         UnreachableError: no broker answered.
@@ -248,12 +238,11 @@ async def _list_with_access(
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
     """List all groups, and read the user's permissions if `wanted` is true or no group is listed.
 
-    Returns a pair: a snapshot, and the faults of brokers that did not answer.
+    Returns a snapshot, and the faults of brokers that did not answer.
 
     Args:
-        wanted: whether the permissions are needed, to find out if a lag is a lower bound. If so, they are read at the
-            same time as the list of groups.
-        max_age: permissions that were read more than this number of seconds ago are read again.
+        wanted: whether the permissions are needed; if so, both reads run at the same time.
+        max_age: seconds after which known permissions are read again.
     """
     if wanted:
         from kgtui.admin.reading import access_of
@@ -274,15 +263,12 @@ async def _list_with_access(
 async def _enrich(
     admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
 ) -> tuple[Snapshot, tuple[Fault, ...], GroupsRead]:
-    """Read the data that the filter or the command needs, for those groups that can still match the filter.
+    """Read the data that the filter or the command needs, for groups that can still match.
 
-    Returns three values: the snapshot with this data, the faults that do not concern single groups, and everything that
-    was read.
+    Returns the snapshot with this data, faults that concern no single group, and everything that was read.
 
     Args:
-        members: whether to read the members of the groups.
-        lag: whether to read the lag of the groups.
-        deadline: divides the time that is left into one step for the members, and two steps for the lag.
+        deadline: has one step for the members, and two for the lag.
     """
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.admin.reading import Logs, read_groups

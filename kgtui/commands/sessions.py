@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 3.0
 """Seconds after which an attempt to connect to a cluster has failed if no broker has answered."""
 _MAX_CALLS_PER_POLL = 8
-"""Maximum number of calls of `LakeReplayPosition.advance` for which playback keeps showing the same poll.
+"""Largest number of `LakeReplayPosition.advance` calls that show the same poll.
 
-If the next poll would be reached only after more calls, `advance` moves to the next poll immediately.
+If the next poll would need more calls, playback moves to it at once.
 """
 
 
@@ -39,7 +39,7 @@ class SessionOpener:
 
     Args:
         args: the parsed command line.
-        stack: when it is closed, it closes all connections and stops the simulated cluster.
+        stack: closes everything that was opened.
     """
 
     def __init__(self, args: argparse.Namespace, stack: AsyncExitStack) -> None:
@@ -49,10 +49,9 @@ class SessionOpener:
         self._opened: dict[str, tuple[Target, str | None]] = {}
 
     async def first(self) -> Session:
-        """Open the first session, on the cluster that is given in the options or the configuration.
+        """Open the first session, on the cluster in the options or the configuration.
 
-        If no cluster is given, `localhost:9092` is tried. If no broker answers at this address, the session has no
-        cluster, and the terminal UI opens its start screen.
+        Without both, `localhost:9092` is tried. If it does not answer, the session has no cluster.
         """
         target = resolve(self._settings, self._args)
         attempts = await _failed_attempts(target) if target.source == ASSUMED else ()
@@ -63,11 +62,7 @@ class SessionOpener:
         )
 
     async def demo(self, options: Options | None = None) -> Session:
-        """Start a simulated cluster, and open a session on it. The cluster stops when kgtui ends.
-
-        Args:
-            options: options of the simulated cluster; None for the defaults.
-        """
+        """Start a simulated cluster that runs until kgtui ends, and open a session on it."""
         from kgtui.simulator import Options as SimulatorOptions
         from kgtui.simulator import spawn
 
@@ -76,9 +71,9 @@ class SessionOpener:
         return await self._open(Target("demo", tuple(process.bootstrap.split(",")), source="demo"), None)
 
     async def connect(self, address: str) -> Session:
-        """Open a session on the cluster at an address that the user typed, such as `host:9092`.
+        """Open a session on a cluster at an address such as `host:9092`.
 
-        Raises `ConfigError` if the address is not valid, and `UnreachableError` if no broker answers.
+        Raises `ConfigError` if it is not valid, and `UnreachableError` if no broker answers.
         """
         seeds = parse_bootstrap(address, "address")
         # If a cluster with this address is configured, its credentials and read-only flag are used, as they are with
@@ -91,11 +86,11 @@ class SessionOpener:
         return await self._open(target, self._command_config(target))
 
     async def another(self, name: str) -> Session:
-        """Open a session on the configured cluster with this name, without waiting until a broker answers.
+        """Open a session on a configured cluster, without waiting for a broker.
 
-        If the cluster was opened before, the same settings are used again. `--command-config` is used only for the
-        first cluster. Raises `ConfigError` if the configuration of the cluster is not valid.
+        Raises `ConfigError` if the configuration of the cluster is not valid.
         """
+        # Use the same settings again. `--command-config` belongs only to the first cluster.
         if name in self._opened:
             target, command_config = self._opened[name]
         else:
@@ -107,7 +102,7 @@ class SessionOpener:
         """Open a session on a recording.
 
         Args:
-            at: time in the recording, as the user typed it; empty for the end of the recording.
+            at: time as the user typed it; empty for the end.
 
         Raises:
             LakeError: the recording cannot be read, or starts after `at`.
@@ -241,10 +236,10 @@ def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
 
 
 class LakeReplayPosition:
-    """Selects which poll of a recording the terminal UI shows. Implements `kgtui.tui.session.ReplayPosition`.
+    """Selects which poll of a recording the terminal UI shows.
 
     Attributes:
-        playing: playing speed as a multiple of real time; None while playback is stopped.
+        playing: multiple of real time, such as 10.0; None while playback is stopped.
     """
 
     def __init__(self, admin: ReplayAdmin) -> None:
@@ -272,16 +267,16 @@ class LakeReplayPosition:
         return await self._admin.step(by) is not None
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next poll at which the group changed, or to the previous one if `back` is true.
+        """Move to the next or previous poll at which the group changed. Return False if there is none.
 
-        Polls at which only offsets changed are skipped. Returns False, and does not move, if there is no such poll.
+        Changes of offsets do not count.
         """
         return await self._admin.next_change(group, back=back) is not None
 
     async def go_to(self, text: str) -> None:
         """Move to the time that the user typed, such as `10:04`, or `15m` for 15 minutes before the end.
 
-        Raises `UsageError` if the text is not a time, and `LakeError` if the recording cannot be read at this time.
+        Raises `UsageError` or `LakeError`.
         """
         await self._admin.seek(parse_time("the time", text, self._admin.recording.last.at))
 
@@ -292,8 +287,7 @@ class LakeReplayPosition:
     async def advance(self, seconds: float) -> bool:
         """Move forward by `seconds` of recorded time. Return False if the last poll is already shown.
 
-        If the next poll is more than `seconds` away, the same poll stays visible, and the seconds are added to those of
-        the next call. A gap in the recording is skipped in one call.
+        If the next poll is further away, the seconds are saved for the next call. Gaps are skipped.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds

@@ -68,10 +68,7 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Return the snapshot with times that only earlier polls of a recording show, such as a group's last progress.
-
-    A snapshot of a live cluster is returned unchanged.
-    """
+    """Add times from earlier polls, such as a group's last progress, if `admin` reads a recording."""
     recording: RecordingReader | None = getattr(admin, "recording", None)
     if recording is None:
         return snapshot
@@ -86,12 +83,9 @@ async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapsho
 async def read_details(
     admin: GroupAdmin, groups: Sequence[str], *, timeout: float
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Read everything about some groups. Return a snapshot, and a fault for each read that failed.
+    """Read everything about some groups. Return a snapshot, and a fault for each failed read or missing group.
 
-    A group that does not exist also causes a fault. Raises `UnreachableError` if no broker answered.
-
-    Args:
-        timeout: maximum total duration of all reads, in seconds.
+    Raises `UnreachableError` if no broker answered.
     """
     deadline = Deadline(timeout, steps=5)
     cluster = await admin.cluster(timeout=deadline.step())

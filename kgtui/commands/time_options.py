@@ -11,9 +11,9 @@ _EXPECTED = "a time such as 2026-11-21T10:04:23Z or 10:04, or a duration before 
 
 
 def parse_duration(option: str, text: str) -> float:
-    """Convert a duration above 0, such as `10s`, `2m`, `1h`, `30d` or a number of seconds, to seconds.
+    """Convert a duration such as `10s`, `2m`, `1h`, `30d` or `90` to seconds.
 
-    Raises `UsageError` if the text is not such a duration. The message names the option.
+    Raises `UsageError`, with the name of the option, if it is not a duration above 0.
     """
     from kgtui.model.query.ranges import TIME_UNITS, RangeSyntaxError, read_range
 
@@ -27,14 +27,13 @@ def parse_duration(option: str, text: str) -> float:
 
 
 def parse_time(option: str, text: str, last: float) -> float:
-    """Parse a point in time: RFC 3339, a time of day, or a duration such as `15m` before `last`.
+    """Parse a time, and return seconds since the epoch.
 
-    A time without a UTC offset is a local time. Returns seconds since the epoch.
+    Examples: `2026-11-21T10:04Z`, `10:04` (local time), `15m` (before `last`).
 
     Args:
-        option: the option that the error message names.
-        last: end of the data or current time, in seconds since the epoch. A duration is subtracted from it, and a time
-            of day means its last occurrence up to `last`.
+        option: option name for the error message.
+        last: end of the data, or now; `10:04` is not later.
 
     Raises:
         UsageError: the text has none of these forms.

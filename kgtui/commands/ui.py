@@ -24,10 +24,7 @@ THREAD_SWITCH_INTERVAL = 0.0005
 
 
 def run(args: argparse.Namespace) -> int:
-    """Open the terminal UI on the cluster that is given in the options or the configuration. Return the exit code.
-
-    If no cluster is given, and no broker answers on localhost, the start screen is opened.
-    """
+    """Open the terminal UI on the cluster in the options or the configuration. Return the exit code."""
     return _start(args, None)
 
 

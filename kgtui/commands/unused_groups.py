@@ -1,7 +1,6 @@
 """Finds unused groups for `kgtui ls`, by the same rule as the terminal UI (see `kgtui.monitor.empty_groups`).
 
-An Empty group with unread records is unused if, in each partition with unread records, the first unread record was
-written at least `ABANDONED_AFTER` seconds ago. An Empty group without unread records is not unused.
+A group is unused if it is Empty, has unread records, and all of them are older than `ABANDONED_AFTER` seconds.
 """
 
 from __future__ import annotations
@@ -23,15 +22,12 @@ if TYPE_CHECKING:
 
 
 async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-    """Return a copy of the snapshot in which the judgment on each unused group has the problem `UNUSED`.
-
-    An Empty group with unread records keeps the problem `EMPTY` if it is not unused, or if the time of the first unread
-    record in one of its partitions cannot be found.
+    """Return a copy of the snapshot in which unused groups have the problem `UNUSED` instead of `EMPTY`.
 
     Args:
-        timeout: maximum duration of the search for the times of unread records, in seconds.
+        timeout: maximum duration of the search for times of unread records, in seconds.
         snapshot: snapshot with the summaries of the groups.
-        read: the offsets of the groups, as they were read for the snapshot.
+        read: the offsets of the groups in the snapshot.
     """
     lags = {group: row.lag for group, row in snapshot.summaries.items() if row.lag}
     empty = [group for group in lags if snapshot.judgment(group).kind is Problem.EMPTY]

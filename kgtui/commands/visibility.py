@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 
 def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
-    """Return the snapshot with a fault for each of `groups` whose offsets are hidden, or may be hidden.
+    """Return the snapshot with a fault for each of `groups` whose offsets are or may be hidden.
 
-    Offsets of a group are hidden if one of its members reads a topic on which the user has no DESCRIBE permission. They
-    may be hidden if no offsets of the group are visible, and the user has DESCRIBE permission on some topics only.
+    The cause is that the user lacks DESCRIBE on some topics.
     """
     if not _has_marks(snapshot) and not snapshot.offsets:
         return snapshot
@@ -35,15 +34,12 @@ def _has_marks(snapshot: Snapshot) -> bool:
 
 
 def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query | None) -> None:
-    """Print a message if the lags of some groups are only lower bounds, because the user lacks DESCRIBE on some topics.
-
-    The message contains the number of these groups. Groups without visible offsets are not counted, because a fault is
-    printed for each of them.
-    """
+    """Print how many groups have a lag that is only a lower bound, because the user lacks DESCRIBE on some topics."""
     if snapshot.access is None or not _has_marks(snapshot):
         return
     from kgtui.model.query import Need
 
+    # Groups without visible offsets are not counted, because a fault is printed for each of them.
     count = sum(
         1 for group in groups if facts.may_hide_topics(snapshot, group) and not facts.has_no_offsets(snapshot, group)
     )
@@ -57,10 +53,9 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
 
 
 def notify_no_visible_group(args: argparse.Namespace, snapshot: Snapshot, listed: Collection[str]) -> bool:
-    """Print a message if no group is listed, and the user lacks permission to see every group.
+    """Print a message if no group is listed, and the user may not see every group.
 
-    Returns whether the exit code has to be 1. The result is True if the message was printed, unless `--allow-empty` is
-    given.
+    Returns whether it was printed and `--allow-empty` is not given, so that the exit code must be 1.
     """
     access = snapshot.access
     if listed or snapshot.answering < len(snapshot.brokers) or access is None or access.lists_every_group:

@@ -18,13 +18,12 @@ Start a cluster in a child process, which exits when its parent process ends::
         ...                                 # connect to cluster.bootstrap
         cluster.control("black_hole", node=2)
 
-Node ids begin at 1. Members and offsets are not stored, but computed from the seed and the time. The scenarios are:
+Node ids begin at 1. Members and offsets are computed from the seed and the time. The scenarios are:
 
-- `company` has groups of every type, healthy and unhealthy.
-- `wild` has the groups of `company`, and groups on which Kafka's own tools fail, for example because of malformed
-  member data.
-- `plain` has no groups of its own, only the generated groups that the option `groups` adds.
-- `empty` has the topics of `company`, but no groups.
+- `company`: groups of every type, healthy and unhealthy.
+- `wild`: also groups on which Kafka's own tools fail, for example with malformed member data.
+- `plain`: only the generated groups of the option `groups`.
+- `empty`: the topics of `company`, but no groups.
 
 | module | contents |
 |---|---|

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve a cluster until the process receives a signal. With `--control`, also stop when stdin is closed.
+    """Serve a cluster until the process receives a signal, or stdin is closed with `--control`.
 
-    Returns:
-        The exit code: 0, or 2 if the cluster cannot be started.
+    Returns 0, or 2 if the cluster cannot be started.
     """
     parser = argparse.ArgumentParser(prog="python -m kgtui.simulator", description="Serve a simulated Kafka cluster.")
     add_arguments(parser)

@@ -1,7 +1,4 @@
-"""The sockets of a simulated broker: one listening port, and the connections of clients.
-
-As in a real broker, the requests of one connection are processed one after the other.
-"""
+"""The sockets of a simulated broker. As in a real broker, each connection's requests are processed one by one."""
 
 from __future__ import annotations
 
@@ -189,8 +186,8 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
-    # The only remaining kind is `length`: overwrite the length of the first array with a huge number. The length
-    # follows the throttle time (4 bytes) and, in ListGroups, the error code (2 bytes).
+    # Kind `length`: overwrite the length of the first array with a huge number. Before the length are the throttle
+    # time (4 bytes) and, in ListGroups, the error code (2 bytes).
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

@@ -34,12 +34,11 @@ class SimulatorError(KgtuiError):
 
 
 class SimulatorProcess:
-    """A cluster in a child process. At the end of a `with` block, the process is stopped.
+    """A cluster in a child process, which stops at the end of a `with` block.
 
     Attributes:
         bootstrap: addresses of all brokers, `host:port,host:port`.
-        ready: the JSON object that the process printed when it was ready. Its keys are `ready`, `bootstrap`, `brokers`,
-            `groups` (number of groups) and `cluster_id`.
+        ready: JSON object with `ready`, `bootstrap`, `brokers`, `groups` and `cluster_id`.
     """
 
     def __init__(self, process: subprocess.Popen[str], timeout: float = START_SECONDS) -> None:
@@ -74,17 +73,16 @@ class SimulatorProcess:
     def control(self, do: str, timeout: float = 10.0, **parameters: Any) -> dict[str, Any]:
         """Execute a command such as `control("black_hole", node=2)` and return the response, a JSON object.
 
-        `parameters` are the keyword arguments of the command. The commands are:
+        `parameters` are the arguments of the command. The commands are:
         - the methods of `Faults` in `FAULT_COMMANDS`
         - `advance` of `Simulator`
         - `remove_group` and `delete_topic` of `ClusterState`
-        - `coordinator`: `group` is a group id, and `node` in the response is the node id of its coordinator
-        - `stats`: the response has `requests` (node id → number of requests), `connections` (node id → number of open
-          connections), `served` (API key → number of requests) and `time` (seconds since the start of the cluster)
+        - `coordinator`: takes the id `group`, and returns `node`, the id of its coordinator
+        - `stats`: returns `requests` and open `connections` (by node id), `served` requests (by API key), and `time`
+          (seconds since the start)
 
         Raises:
-            SimulatorError: the command was rejected, there was no response within `timeout` seconds, or the process has
-                ended.
+            SimulatorError: the command was rejected, timed out, or the process has ended.
         """
         with self._lock:
             try:
@@ -140,7 +138,7 @@ def spawn(options: Options | None = None, *, timeout: float = START_SECONDS) -> 
     """Start a cluster in a child process and wait until it is ready.
 
     Raises:
-        SimulatorError: the cluster could not be started, or was not ready within `timeout` seconds.
+        SimulatorError: it was not ready within `timeout` seconds.
     """
     command = [sys.executable, "-m", "kgtui.simulator", "--control", *(options or Options()).arguments()]
     home = str(Path(__file__).resolve().parents[2])

@@ -23,13 +23,12 @@ if TYPE_CHECKING:
 
 
 class Simulator:
-    """A simulated cluster that runs on the event loop of its caller.
+    """A simulated cluster on the event loop of its caller.
 
-    `async with Simulator() as cluster:` starts the cluster, and stops it at the end. Clients connect to
-    `cluster.bootstrap`.
+    `async with Simulator() as cluster:` starts and stops it. Clients connect to `cluster.bootstrap`.
 
     Attributes:
-        state: the brokers, topics and groups. A test is allowed to change them while the cluster runs.
+        state: brokers, topics and groups, which tests may change.
     """
 
     def __init__(
@@ -50,22 +49,19 @@ class Simulator:
         """Build a cluster. It does not listen on any port until `start` is called.
 
         Args:
-            brokers: number of brokers; their node ids begin at 1.
-            groups: total number of groups. Generated groups are added to the groups of the scenario until the cluster
-                has this number of groups. With None, no generated groups are added.
+            groups: total number, filled up with generated groups; None for no generated groups.
             partitions: number of partitions of each generated topic.
-            seed: number from which ids and generated groups are derived. The same seed gives the same cluster.
-            kafka_version: a release such as `4.4`, or a comma-separated list of releases. Broker 1 uses the first
-                release in the list, broker 2 the second, and so on. After the last release, the list begins again.
+            seed: the same seed gives the same ids and generated groups.
+            kafka_version: `4.4`, or a list: `3.9,4.4` makes every second broker a 4.4.
             scenario: a name from `scenarios.scenario_names`.
-            clock: the clock of the cluster; None for the clock of the machine.
+            clock: None for the system's clock.
             churn: fraction of the generated groups that change state every 2 s.
-            features: finalized feature levels that differ from the defaults, such as `share.version` → 0.
+            features: finalized levels that differ from the defaults, such as `share.version` → 0.
             host: loopback address to listen on.
-            port: port of the first broker. The other brokers use the next ports. Port 0 chooses free ports.
+            port: port of the first broker; the next brokers use the next ports. 0 for free ports.
 
         Raises:
-            UsageError: the release or the scenario does not exist, or the scenario file is invalid.
+            UsageError: the release or the scenario does not exist or is invalid.
         """
         self.clock: Clock = clock or RealClock()
         broker_releases = releases(kafka_version)
@@ -137,10 +133,7 @@ class Simulator:
         await self.stop()
 
     async def _tick(self) -> None:
-        """Apply the state changes of generated groups that are due, at regular intervals until the cluster is stopped.
-
-        Otherwise, the next request would have to apply all of them, and would take long.
-        """
+        """Apply state changes of generated groups regularly, so that no single request has to apply many."""
         while True:
             await asyncio.sleep(TICK)
             if self.state.generated is not None:
@@ -157,23 +150,18 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return a dict: feature → finalized level.
+    """Return feature → finalized level: the levels in `changed`, and defaults of the newest release.
 
-    The level is taken from `changed`. If the feature is not in `changed`, the level is the default of the newest
-    release in `broker_releases`.
-
-    Unlike in a real cluster, a feature can have a level that the oldest broker does not support, so that tests can
-    combine old brokers with new features.
+    A level may be too new for the oldest broker, so that tests can combine old brokers with new features.
     """
     newest = max(broker_releases, key=lambda release: release.number)
     return {**newest.default_features(), **changed}
 
 
 def add_generated_groups(state: ClusterState, groups: int, *, partitions: int, churn: float) -> None:
-    """Add generated groups, of types that every broker supports, until the cluster has `groups` groups.
+    """Add generated groups until the cluster has `groups` groups.
 
     Args:
-        groups: total number of groups that the cluster has afterwards.
         partitions: number of partitions of each generated topic.
         churn: fraction of the generated groups that change state every 2 s.
     """

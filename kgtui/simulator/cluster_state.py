@@ -40,8 +40,7 @@ class ManualClock:
     """A clock that stands still until `advance` is called.
 
     Attributes:
-        start: time that the clock shows until the first call of `advance`, in seconds since the epoch; by default
-            2026-03-02 09:00 UTC.
+        start: seconds since the epoch; default: 2026-03-02 09:00 UTC.
     """
 
     def __init__(self, start: float = 1_772_442_000.0) -> None:
@@ -69,8 +68,7 @@ class Node:
     Attributes:
         port: 0 until a free port is chosen.
         alive: False while the broker is killed.
-        elections: number of times that the broker was killed or restarted. Each time, the partitions whose preferred
-            leader is this broker get a different leader.
+        elections: how often the broker was killed or restarted.
     """
 
     id: int
@@ -87,9 +85,9 @@ class Leadership:
     """The leader and replicas of a partition, as node ids.
 
     Attributes:
-        leader: node id of the leader; -1 if no replica is alive.
-        replicas: all replicas. The preferred leader comes first.
-        in_sync: the replicas on brokers that are alive.
+        leader: -1 if no replica is alive.
+        replicas: preferred leader first.
+        in_sync: replicas on brokers that are alive.
     """
 
     leader: int
@@ -120,13 +118,13 @@ class ClusterState:
     """The brokers, topics and groups of a cluster, without network connections.
 
     Attributes:
-        seed: the number from which ids, hosts and names are derived.
+        seed: number from which ids, hosts and names are derived.
         nodes: brokers; node id n is at index n - 1.
-        features: name of a finalized feature → level.
-        topics: the existing topics by name.
-        groups: the groups of the scenario by group id.
-        generated: the groups that were added to the groups of the scenario; None if there are none.
-        configs: group id → config name → value, for configs that differ from the defaults.
+        features: finalized feature → level.
+        topics: by name, without deleted topics.
+        groups: groups of the scenario by id.
+        generated: all other groups, or None.
+        configs: group id → config name → value, without defaults.
     """
 
     def __init__(
@@ -164,10 +162,7 @@ class ClusterState:
         return timestamp / 1000 - self._origin
 
     def record_timestamp(self, topic: Topic, partition: int, offset: int) -> int:
-        """Return the timestamp of the record with this offset, in milliseconds since the epoch.
-
-        The timestamp is the first millisecond at which the log end offset is higher than `offset`.
-        """
+        """Return the first millisecond since the epoch at which the log end offset is higher than `offset`."""
         before, after = self.timestamp(topic.oldest) - 1, self.timestamp(self.time()) + 1
         while after - before > 1:
             middle = (before + after) // 2
@@ -178,9 +173,9 @@ class ClusterState:
         return after
 
     def first_record(self, topic: Topic, partition: int, timestamp: int) -> int:
-        """Return the offset of the first record that is not older than `timestamp` (in milliseconds since the epoch).
+        """Return the offset of the first record not older than `timestamp` (milliseconds since the epoch).
 
-        If all records are older, the result is the log end offset or a higher offset.
+        If all records are older, it is at least the log end offset.
         """
         oldest = self.timestamp(topic.oldest)
         return 0 if timestamp <= oldest else topic.log_end(partition, self.since(timestamp - 1))
@@ -192,10 +187,9 @@ class ClusterState:
             self.topic_ids[topic.id] = topic
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic, but keep the offsets that groups have committed for it.
+        """Delete a topic, but keep the committed offsets of groups for it.
 
-        A real coordinator deletes these offsets, too, unless it is not notified of the deletion (observed with Kafka
-        4.3.1 and 3.9.2). The simulated cluster always keeps them, so that clients see offsets of a deleted topic.
+        A real coordinator keeps them only if it misses the deletion (observed with Kafka 4.3.1 and 3.9.2).
         """
         topic = self.topics.pop(name, None)
         if topic is not None:
@@ -278,12 +272,13 @@ class ClusterState:
     def coordinator(self, name: str) -> int:
         """Return the node id of a group's coordinator; -1 if no broker can coordinate it.
 
-        The group need not exist. If it exists, its coordinator is a broker that supports the group's type.
+        The group need not exist.
         """
         leader = self.leadership(self.offsets_topic, self.offsets_partition(name)).leader
         group_type = self.type_of(name)
         if leader < 1 or group_type is None or self.node(leader).release.has_type(group_type):
             return leader
+        # Choose a different broker, which supports the group's type.
         for step in range(1, len(self.nodes)):
             node = self.nodes[(leader - 1 + step) % len(self.nodes)]
             if node.alive and node.release.has_type(group_type):

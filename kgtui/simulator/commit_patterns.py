@@ -1,6 +1,6 @@
-"""Commit patterns: which offsets a group has committed for a topic at a given time. These offsets never decrease.
+"""Commit patterns: which offsets a group has committed for a topic at a given time.
 
-Scenario files select a commit pattern with the key `pattern`: `commits = { pattern = "lagging", backlog = 42_000 }`.
+Scenario files select a pattern by name: `commits = { pattern = "lagging", backlog = 42_000 }`.
 """
 
 from __future__ import annotations
@@ -39,15 +39,13 @@ def last_commit(t: float) -> float:
 
 
 class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="steady"):
-    """The group keeps up. Each commit contains the log end offsets of `delay` seconds before the commit.
-
-    A delay of 10 s or more varies by up to 2 s from commit to commit, so that the lag is not constant.
-    """
+    """The group keeps up: it commits the log end offsets of `delay` seconds ago."""
 
     delay: float = 1.0
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int]:
         at = last_commit(t)
+        # Vary a long delay by up to 2 s, so that the lag is not constant.
         early = (at // COMMIT_INTERVAL % 3 - 1) * 2 if self.delay >= _UNEVEN_DELAY else 0.0
         return topic.log_ends(at - self.delay + early)
 
@@ -55,8 +53,7 @@ class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern
 class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="lagging"):
     """The group falls further and further behind.
 
-    In each partition, the group starts `backlog` records behind the log end. It then reads only the fraction `fraction`
-    of the records that are written.
+    It starts `backlog` records behind the log end, and reads only `fraction` of the new records.
     """
 
     backlog: int = 20_000
@@ -107,10 +104,9 @@ class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 
 
 class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="below-log-start"):
-    """The group has committed once, before the cluster started.
+    """The group committed once, `gap` records below the log start offset at the start of the cluster.
 
-    At the start, each committed offset is `gap` records below the log start offset, because retention has deleted
-    unread records.
+    Retention has deleted these `gap` records unread.
     """
 
     gap: int = 7_000
@@ -130,10 +126,9 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     """The group keeps up until the first change of speed, and then reads at the speeds in `speeds`.
 
     Attributes:
-        speeds: `(time, speed)` of each change, in ascending order. The time is in seconds since the start of the
-            cluster. The speed is the number of records read per record written. At 0 the group reads nothing, and at
-            0.5 it falls behind. At 1 its lag stays the same, and at 3 it catches up, at most to the log end.
-        delay: seconds by which the group is behind the log end offsets while it keeps up.
+        speeds: `(time, speed)` of each change, ascending. Time: seconds since the start of the cluster. Speed: records
+            read per record written, for example 0 (stopped), 1 (constant lag), 3 (catches up).
+        delay: seconds behind the log end while the group keeps up.
     """
 
     speeds: tuple[tuple[float, float], ...] = ()
@@ -160,11 +155,7 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Halted(Struct, frozen=True):
-    """The group committed offsets according to `pattern` until the time `since`, and then never again.
-
-    Attributes:
-        since: time of the last commit, in seconds since the start of the cluster.
-    """
+    """The group commits by `pattern` until `since`, in seconds since the start of the cluster, and then never again."""
 
     pattern: CommitPattern
     since: float

@@ -32,12 +32,11 @@ class BrokerFaults:
     Attributes:
         black_hole: whether the broker never responds.
         latency: delay of each response, in seconds.
-        slow: API key → additional delay of its responses, in seconds.
-        throttle_ms: throttle time in each response, in milliseconds. The broker pauses the connection for this time.
-        loading: time until which the broker reports that it is loading its groups, in seconds since the start of the
-            cluster; None if it does not report this.
-        damage: one kind of damage (see `DAMAGES`) for each of the next responses, in order.
-        responds: event that is set while the broker responds, and cleared while it is a black hole.
+        slow: API key → additional delay, in seconds.
+        throttle_ms: throttle time in each response.
+        loading: until when it is loading groups, in seconds since the cluster's start, or None.
+        damage: kinds of damage to the next responses (see `DAMAGES`).
+        responds: set unless the broker is a black hole.
     """
 
     black_hole: bool = False
@@ -63,11 +62,11 @@ def _command(method: Method) -> Method:
 
 
 class Faults:
-    """The faults that are injected into a cluster. If they are changed, all requests that arrive later are affected.
+    """The faults that are injected into a cluster. A change affects all later requests.
 
     Attributes:
-        cluster_forbidden: whether clients have no DESCRIBE permission on the cluster.
-        errors: API key → error codes of the next responses, in order.
+        cluster_forbidden: whether clients have no DESCRIBE on the cluster.
+        errors: API key → error codes of the next responses.
     """
 
     def __init__(self, state: ClusterState) -> None:
@@ -105,8 +104,7 @@ class Faults:
     def black_hole(self, node: int, on: bool = True) -> None:
         """Make a broker accept connections and requests without responding.
 
-        With `on=False`, the broker responds again. It also responds to the requests that it received while it did not
-        respond.
+        With `on=False`, it responds again, also to earlier requests.
         """
         faults = self.broker(node)
         faults.black_hole = on
@@ -117,11 +115,9 @@ class Faults:
 
     @_command
     def latency(self, node: int, seconds: float, api: int | None = None) -> None:
-        """Delay the responses of a broker by a number of seconds.
+        """Delay the responses of a broker, or only those of the API key `api`.
 
-        If `api` is an API key, only the responses of this API are delayed. If `api` is None, all responses are delayed.
-
-        The delay is in real time, even if the cluster has a `ManualClock`.
+        The delay is in real time, even with a `ManualClock`.
         """
         if api is None:
             self.broker(node).latency = max(0.0, seconds)
@@ -186,30 +182,26 @@ class Faults:
 
     @_command
     def forbid_groups(self, patterns: Iterable[str]) -> None:
-        """Forbid clients to describe, read or delete the groups that match a pattern.
+        """Forbid clients to describe, read or delete groups: error 30 (GROUP_AUTHORIZATION_FAILED).
 
-        Responses contain error 30 (GROUP_AUTHORIZATION_FAILED) for these groups. Patterns have the wildcards `*` and
-        `?`, and replace the patterns of earlier calls.
+        Patterns have the wildcards `*` and `?`, and replace the patterns of earlier calls.
         """
         self._forbidden_groups = tuple(patterns)
 
     @_command
     def forbid_topics(self, patterns: Iterable[str]) -> None:
-        """Forbid clients to describe the topics that match a pattern.
+        """Forbid clients to describe topics: error 29 (TOPIC_AUTHORIZATION_FAILED), also for topics that do not exist.
 
-        Responses contain error 29 (TOPIC_AUTHORIZATION_FAILED) for these topics. If a request is for all topics, the
-        response omits these topics. All other existing topics are allowed. Topics that do not exist also get error 29,
-        as in a cluster that has one ACL for each allowed topic. Patterns have the wildcards `*` and `?`, and replace
-        the patterns of earlier calls.
+        This is like one ACL for each allowed topic. Requests for all topics omit the forbidden topics.
+        Patterns have the wildcards `*` and `?`, and replace the patterns of earlier calls.
         """
         self._forbidden_topics = tuple(patterns)
 
     @_command
     def deny_topics(self, patterns: Iterable[str]) -> None:
-        """Deny clients access to the topics that match a pattern, and allow all other topics.
+        """Deny clients access to the topics that match a pattern, and allow all others, even missing ones.
 
-        Unlike with `forbid_topics`, requests for topics that do not exist are allowed, too. The patterns replace those
-        of earlier calls of this method.
+        The patterns replace those of earlier calls.
         """
         self._denied_topics = tuple(patterns)
 
@@ -237,11 +229,7 @@ class Faults:
 
     @_command
     def fail(self, api_key: int, code: int, times: int = 1) -> None:
-        """Put an error code into the next `times` responses of an API.
-
-        Depending on the API, the code is at the top level of the response, or repeated for each group, topic, partition
-        or config resource.
-        """
+        """Put an error code into the next `times` responses of an API, at the level where it belongs."""
         self.errors.setdefault(api_key, []).extend([code] * times)
 
     def next_error(self, api_key: int) -> int:

@@ -70,10 +70,7 @@ _COMMIT_PATTERNS: tuple[CommitPattern, ...] = (
 
 
 def group_names() -> Iterator[str]:
-    """Yield infinitely many different group ids, such as `team-007.orders.enrich`.
-
-    When all combinations have been used, they are repeated with the suffix `-v2`, then with `-v3`, and so on.
-    """
+    """Yield infinitely many different group ids: `team-007.orders.enrich`, later `team-007.orders.enrich-v2`."""
     for version in count(1):
         suffix = "" if version == 1 else f"-v{version}"
         for verb_index in range(len(VERBS)):
@@ -100,23 +97,21 @@ def _suffixes() -> Iterator[str]:
 class GeneratedGroups:
     """All groups that are generated in addition to the groups of a scenario.
 
-    A cluster can have 100,000 groups, so there is no object per group. Instead, most attributes are columns, with one
-    value per group or partition.
+    Most attributes are columns, because a cluster can have 100,000 groups: `states[i]` belongs to group `names[i]`.
 
     Attributes:
-        ticks: number of rounds of state changes so far. One round takes place every `TICK` seconds.
-        names: per group, its id. The id of a deleted group stays until a new group gets the same index.
-        index: group id → index of the group in the columns, for existing groups.
-        kinds: per group, the index of its kind in `GENERATED_KINDS`.
-        states: per group, `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
-        membership_changes: per group, the number of times that its members have changed.
-        last_active_tick: per group, the value of `ticks` when it last left the state `STABLE`. Until it is `STABLE`
-            again, its members read nothing, and its committed offsets are those at this tick.
-        partition: per group, its partition of `__consumer_offsets`.
-        position: per group, its position in `by_partition[partition]`.
-        by_partition: per partition of `__consumer_offsets`, the indexes of its groups.
-        existing: per partition of `__consumer_offsets`, the number of its groups that exist.
-        changed: one set per `ListGroupsRowCache`. The index of each changed group is added to every set.
+        ticks: number of rounds of state changes; one every `TICK` seconds.
+        names: group ids, also of deleted groups until their index is used again.
+        index: group id → index in the columns, for existing groups.
+        kinds: indexes in `GENERATED_KINDS`.
+        states: `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
+        membership_changes: how often the members have changed.
+        last_active_tick: `ticks` when the group last left `STABLE`; its offsets stand still meanwhile.
+        partition: partition of `__consumer_offsets`.
+        position: position in `by_partition[partition]`.
+        by_partition: partition → indexes of its groups.
+        existing: partition → number of existing groups.
+        changed: indexes of changed groups, one set per `ListGroupsRowCache`.
     """
 
     def __init__(self, number: int, *, seed: int, partitions: int, churn: float, types: Iterable[str]) -> None:

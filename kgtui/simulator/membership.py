@@ -13,10 +13,7 @@ FOREVER = math.inf
 
 
 class Slot(NamedTuple):
-    """A numbered place for a member in a group, and the membership change with which the place's current member joined.
-
-    If a different member takes the place, `number` stays the same and `joined` changes.
-    """
+    """A numbered place for a member in a group. If a new member takes the place, only `joined` changes."""
 
     number: int
     joined: int
@@ -28,10 +25,10 @@ class Membership:
     """The members of a group at one time.
 
     Attributes:
-        change: number of membership changes since the cluster started. Several members can join or leave in one change.
-        since: seconds since the last change; infinite if there was none.
-        slots: the places that have a member now.
-        before: the places that had a member before the last change.
+        change: number of membership changes since the start.
+        since: seconds since the last change, or infinite.
+        slots: places with a member now.
+        before: places with a member before the last change.
     """
 
     change: int
@@ -51,10 +48,9 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
     """The same members at all times.
 
     Attributes:
-        members: number of members; 0 means an Empty group.
-        since: number of seconds since the members last changed. This number stays the same at all times: with a small
-            value, the group is always in a rebalance; with the default, it is always Stable.
-        change: number of membership changes since the cluster started, which also stays the same.
+        members: number of members; 0 for an Empty group.
+        since: seconds since the last change, at all times; a small value means an endless rebalance.
+        change: number of membership changes, at all times.
     """
 
     members: int
@@ -71,9 +67,8 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         period: seconds between two changes.
-        turns: one tuple per period, with the numbers of the slots (see `Slot`) that have a member in this period. After
-            the last tuple, the first one is used again.
-        ahead: number of seconds for which the rotation has already run when the cluster starts.
+        turns: slots with a member, per period: `((0, 1), (0,))` makes member 1 leave and return.
+        ahead: seconds for which the rotation has run when the cluster starts.
     """
 
     period: float
@@ -105,9 +100,8 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
     """Members that join and leave at given times.
 
     Attributes:
-        first: numbers of the slots that have a member at the start.
-        changes: `(time, slots)` of each change, in ascending order. `slots` are the numbers of the slots that have a
-            member after the change.
+        first: numbers of the slots with a member at the start.
+        changes: `(time, slots with a member from then on)`, ascending.
     """
 
     first: tuple[int, ...]
@@ -121,8 +115,7 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
         Args:
             begin, end: times of the first and last change, in seconds since the start of the cluster.
-            turns: one tuple per period, with the numbers of the slots that have a member. After the last tuple, the
-                first one is used again. Before `begin` and after `end`, the first tuple is used.
+            turns: slots with a member, per period, repeated; the first is also used before and after.
         """
         changes = []
         at, turn = begin, 1

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a simulated cluster. The attributes that are not listed here are documented in `Simulator`.
+    """The options of a simulated cluster. Most are described in `Simulator`.
 
     Attributes:
-        listen: `host:port` of the first broker. The other brokers use the next ports. Port 0 chooses free ports.
-        expose: whether `listen` is allowed to be an address that other machines can reach.
+        listen: `host:port` of the first broker; the next brokers use the next ports. Port 0 for free ports.
+        expose: whether other machines may reach this address.
     """
 
     listen: str = "127.0.0.1:0"

@@ -1,7 +1,6 @@
 """The API versions that each Kafka release supports, and other differences between releases.
 
-The ranges are the `validVersions` of the request schemas in the `kafka-clients` jar of each release, without
-`latestVersionUnstable`, which brokers do not report. Versions that `kgtui.protocol` lacks are left out.
+They come from `validVersions` in the `kafka-clients` jars, without versions that `kgtui.protocol` lacks.
 """
 
 from __future__ import annotations
@@ -108,8 +107,8 @@ class Release:
     """A Kafka release of a simulated broker.
 
     Attributes:
-        name: the release as `major.minor`.
-        ranges: API key → lowest and highest version that the broker supports.
+        name: `major.minor`.
+        ranges: API key → lowest and highest supported version.
     """
 
     name: str
@@ -122,10 +121,9 @@ class Release:
 
     @property
     def scala_coordinator(self) -> bool:
-        """Whether the broker runs the old group coordinator, written in Scala.
+        """Whether the broker runs the old group coordinator, written in Scala (assumed before release 3.8).
 
-        The old coordinator compares state filters case-sensitively, and lists groups while it is loading. Releases
-        since 3.8 are assumed to run the new coordinator, which consumer groups (KIP-848) need.
+        It compares state filters case-sensitively, and lists groups while it is loading.
         """
         return 69 not in self.ranges
 
@@ -136,10 +134,7 @@ class Release:
 
     @property
     def group_operations(self) -> int:
-        """Bit field of the authorized operations on a group if no authorizer is configured.
-
-        Since Kafka 4.0, the bit field includes operations on configs (observed with Kafka 3.9.2 and 4.3.1).
-        """
+        """Bit field of the allowed operations on a group without an authorizer, as in Kafka 3.9.2 and 4.3.1."""
         return 3400 if self.has_group_configs else 328
 
     @property

@@ -1,6 +1,6 @@
-"""Serve a simulated cluster until the process receives a signal, and execute control commands from stdin.
+"""Serve a simulated cluster until the process receives a signal. Execute control commands from stdin.
 
-Commands and results are lines of JSON, such as `{"do": "black_hole", "node": 2}` and `{"ok": true}`.
+A command is a line such as `{"do": "black_hole", "node": 2}`, and a result `{"ok": true}`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ It suffices for a command with a group id of 32,000 characters, even if JSON esc
 async def serve(options: Options, *, write_line: Callable[[str], None], control: bool = False) -> None:
     """Start a cluster, write one line of JSON when it is ready, and serve until SIGINT, SIGTERM or SIGHUP.
 
-    If `control` is true, commands are read from stdin, and results are passed to `write_line`. In addition, the cluster
-    stops when stdin is closed, so that it does not keep running after its parent process has ended.
+    Args:
+        control: whether to execute commands from stdin, and to stop when stdin is closed.
 
     Raises:
         UsageError: the options are invalid.
@@ -118,11 +118,7 @@ class Control:
         }
 
     async def execute(self, line: str | bytes) -> str:
-        """Execute one command and return the response, a JSON object.
-
-        If the command has succeeded, `ok` is true and the other keys are the result. Otherwise, `ok` is false, and
-        `error` is the error message.
-        """
+        """Execute one command, and return `{"ok": true, …}` with the result or `{"ok": false, "error": …}` as JSON."""
         try:
             command, parameters = self._parse(line)
             result = command(**parameters)

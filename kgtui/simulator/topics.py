@@ -17,10 +17,9 @@ WAVE_PERIOD = 240.0
 """Time between traffic peaks, in seconds. It is short, so that users of the demo see the traffic change."""
 
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
-"""Age of the oldest record in topics with traffic, and in topics without traffic, when the cluster starts, in seconds.
+"""Age of the oldest record with and without traffic when the cluster starts, in seconds.
 
-In a topic without traffic, all records have the same age. It is less than Kafka's default retention of seven days,
-because retention would otherwise have deleted these records.
+Records in topics without traffic must be newer than Kafka's default retention of seven days.
 """
 
 RETENTION_INTERVAL = 30.0
@@ -32,14 +31,12 @@ class Topic:
     """A topic whose partitions grow with time.
 
     Attributes:
-        rate: average records per second in the slowest partition. Other partitions are up to 1.4 times as fast.
-        base: log end offset of partition 0 at the start of the cluster. In each further partition, this offset is 997
-            higher.
-        kept: number of records per partition that retention keeps.
-        swell: amplitude of the traffic wave, as a fraction of the average rate, from 0 to 0.9.
+        rate: average records per second in the slowest partition; others are up to 1.4 times as fast.
+        base: log end offset of partition 0 at the start; 997 more per further partition.
+        kept: records per partition that retention keeps.
+        swell: amplitude of the traffic wave; 0.5 is half of the average rate.
         internal: whether Metadata responses mark the topic as internal.
-        configs: configs that differ from the broker's defaults.
-        seed: the topic id is derived from this seed and the name.
+        configs: configs that differ from the defaults.
     """
 
     name: str
@@ -77,10 +74,9 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return the amount of traffic from the start of the cluster to time `t`, in seconds of average traffic.
+        """Return the traffic from the start of the cluster to time `t`, in seconds of average traffic.
 
-        For example, `flow(10)` is 12 if the first 10 s have as many records as 12 s of average traffic. The result is
-        the same for all partitions. It never decreases with time.
+        `flow(10)` is 12 if the first 10 s have as many records as 12 s on average.
         """
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau
@@ -102,17 +98,14 @@ class Topic:
 
     @property
     def oldest(self) -> float:
-        """Time of the oldest records, in seconds since the start of the cluster. It is negative.
-
-        All records that were already in the log at this time have this timestamp.
-        """
+        """Time of the oldest records, in seconds since the start of the cluster; negative."""
         return -_OLDEST if self.rate else -_OLDEST_IDLE
 
     def replicas(self, partition: int, nodes: int, factor: int = 3) -> tuple[int, ...]:
-        """Return the indexes of the brokers that have a replica of a partition. The preferred leader comes first.
+        """Return the indexes of the brokers with a replica of a partition, preferred leader first.
 
         Args:
-            nodes: number of brokers in the cluster.
+            nodes: number of brokers.
             factor: replication factor.
         """
         first = self.salt + partition
@@ -123,10 +116,7 @@ _PEAK = 15 * HOUR
 """Time of the daily traffic peak, in seconds after midnight UTC."""
 
 _RIPPLES = ((47 * 60.0, 0.10), (13 * 60.0, 0.06))
-"""Waves that are added to the daily wave: `(period in seconds, amplitude as a fraction of the average traffic)`.
-
-Because of these waves, the traffic is different in each hour.
-"""
+"""`(period in seconds, amplitude as a fraction of the average traffic)` of waves that make the hours differ."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,10 +124,10 @@ class DailyTopic(Topic):
     """A topic whose traffic follows the time of day.
 
     Attributes:
-        hours: number of hours for which retention keeps records.
-        midnight: number of seconds from midnight UTC to the start of the cluster.
-        surge: start and end of a surge of traffic, in seconds since the start of the cluster.
-        surging: additional traffic during the surge, as a multiple of the average traffic.
+        hours: hours for which retention keeps records.
+        midnight: seconds from midnight UTC to the start of the cluster.
+        surge: start and end of a surge, in seconds since the start.
+        surging: additional traffic in the surge; 2.0 adds twice the average.
     """
 
     hours: float = 168.0
@@ -150,9 +140,9 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return the amount of traffic from the start of the cluster to time `t`, in seconds of average traffic.
+        """Return the traffic from the start to time `t`, in seconds of average traffic.
 
-        It is the sum of the average traffic, a daily wave, two shorter waves and a surge.
+        It is an average with a daily wave, two shorter waves and a surge.
         """
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
@@ -170,7 +160,7 @@ class DailyTopic(Topic):
         Args:
             period: length of the wave, in seconds.
             height: amplitude, as a fraction of the average traffic.
-            peak: time of one maximum, in seconds since the start of the cluster.
+            peak: time of one maximum.
         """
         turn = period / math.tau
         return height * turn * (math.sin((t - peak) / turn) - math.sin(-peak / turn))

@@ -15,9 +15,9 @@ from tests.bench.instruments import Callbacks, listen
 
 
 class Lines(ScrollView, can_focus=True):
-    """A scrollable widget with a thousand lines. The first line shows how many keys have been pressed.
+    """A scrollable widget with a thousand lines. The first line shows the number of pressed keys.
 
-    The down arrow key redraws the first line, and the page down key redraws all lines.
+    The down arrow redraws the first line, page down all lines.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

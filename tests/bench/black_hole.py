@@ -1,14 +1,12 @@
 """Measure how much a broker that never responds slows down calls to healthy brokers.
 
-Two fake clusters of three brokers run in another process. In the first cluster, all brokers are healthy. In the second
-cluster, the third broker accepts connections and bytes but never responds.
+One fake cluster has three healthy brokers. In a second one, the third broker accepts requests but never responds.
 
-The benchmark measures calls to the first two brokers of each cluster, while another task keeps calling the third
-broker. The two clusters are called alternately for short times, so that other load on the machine affects both equally.
-Only two calls run at the same time, because queueing on a busy CPU would hide the effect.
+- Only calls to the first two brokers are measured, while a task keeps calling the third one.
+- The clusters alternate after short times, so that other load affects both equally.
+- Only two calls run at the same time, because queueing on a busy CPU would hide the effect.
 
-The result is a ratio: the 99th percentile of the calls' durations in the second cluster, divided by the same percentile
-in the first cluster.
+The result is the 99th percentile of the second cluster divided by that of the first.
 """
 
 from __future__ import annotations
@@ -84,12 +82,10 @@ async def _keep_calling(pool: Pool, node: int) -> None:
 
 
 async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list[float], list[float]]:
-    """Return the durations of calls to the healthy cluster, and of calls to the faulty cluster, in milliseconds.
-
-    In the faulty cluster, broker 3 never responds.
+    """Return the durations of calls to the healthy and to the faulty cluster, in milliseconds.
 
     Args:
-        seeds: bootstrap addresses of the healthy cluster, and of the faulty cluster.
+        seeds: bootstrap addresses of both clusters, in the same order.
         calls: minimum number of measured calls per cluster.
     """
     milliseconds: tuple[list[float], list[float]] = ([], [])
@@ -108,9 +104,9 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
 
 
 def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
-    """Start a healthy and a faulty cluster in another process; measure at least `calls` × `rounds` calls per cluster.
+    """Measure at least `calls` × `rounds` calls to a healthy and to a faulty cluster in another process.
 
-    Return the durations of all calls to the healthy cluster, and to the faulty cluster, in milliseconds.
+    Return the durations for both clusters, in milliseconds.
     """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
@@ -124,9 +120,9 @@ def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list
 
 
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
-    """Yield the median and the 99th percentile of the durations of calls in the cluster with a silent broker.
+    """Yield the median and the 99th percentile of call durations with a silent broker.
 
-    The reference value of each figure is the same percentile for the healthy cluster.
+    The reference values are those of the healthy cluster.
     """
     healthy, silent = measure(calls, rounds)
     for fraction, target in ((0.5, None), (0.99, TARGET)):

@@ -43,13 +43,12 @@ RECORDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale (tiny, quick or full).
+    """Parameters of the benchmark.
 
     Attributes:
-        groups: number of groups on the broker.
-        topics: number of topics with 10 partitions each. Each group has offsets in one of these topics.
-        rounds: number of runs of `kgtui ls`, and also of Kafka's `GroupsCommand`. The two commands take turns.
-        lag_rounds: number of runs of `kgtui ls --lag`. Kafka's `--describe --all-groups` runs only once.
+        topics: number of topics with 10 partitions; each group has offsets in one.
+        rounds: runs of `kgtui ls` and of Kafka's `GroupsCommand`, which take turns.
+        lag_rounds: runs of `kgtui ls --lag`.
     """
 
     groups: int = 10_000

@@ -1,8 +1,8 @@
 """Extrapolate the measured rates of the pipeline to 100,000 groups × 10 partitions that commit every 5 seconds.
 
-The cost per record is computed from two runs of different sizes, so that the fixed cost of a run cancels out. The
-extrapolation assumes that the executors' cores are as fast as the cores of the benchmark's machine. Half of the cores
-should be idle, so that the pipeline can catch up at twice the normal speed after an executor has failed.
+- The cost per record comes from two runs of different sizes, without the fixed cost of a run.
+- Executor cores are assumed to be as fast as those of the benchmark's machine.
+- Half of the cores are spare, for catching up after a failure.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ BUSY = 0.5
 """Maximum fraction of the cores of a layer that can be busy in normal operation. The other cores are spare capacity."""
 
 WIRE_BYTES = 130
-"""Assumed size of a record in `__consumer_offsets`, in bytes.
+"""Assumed size of an uncompressed record in `__consumer_offsets`, in bytes.
 
-It is the sum of 40 to 70 bytes for the key, 24 or 42 bytes for the value, and the log's overhead. Records are assumed
-to be uncompressed, because coordinators do not compress them by default.
+The key has 40 to 70 bytes, the value 24 or 42. The rest is overhead of the log.
 """
 
 
@@ -35,8 +34,8 @@ class LayerCost:
     """Cost per record in one layer of the pipeline (bronze, silver or gold).
 
     Attributes:
-        micros: CPU time per record, in microseconds.
-        stored: size of the layer's tables on disk per record, in bytes; 0 if it was not measured (gold).
+        micros: CPU time in microseconds.
+        stored: bytes on disk; 0 if not measured (gold).
     """
 
     name: str
@@ -63,9 +62,8 @@ def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any
     """Compute the cost per record of each layer from two runs with different numbers of records.
 
     Args:
-        cores: number of cores that both runs used.
-        smaller, larger: results of the two runs. `records` is the number of records. `seconds` maps each layer to its
-            duration, and `bytes` maps each layer to the size of its tables.
+        cores: number of cores in both runs.
+        smaller, larger: results: `records` (a number), and by layer `seconds` and table size in `bytes`.
     """
     records = larger["records"] - smaller["records"]
     return [

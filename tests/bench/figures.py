@@ -11,13 +11,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One result of a benchmark: a measured value, and optionally a reference value and a target.
+    """One result of a benchmark.
 
     Attributes:
-        value: value that was measured for kgtui.
         unit: unit of `value` and of `reference`.
-        reference_name: what `reference` was measured for, for example another program; empty without a reference.
-        target: maximum of `value`, or maximum of `ratio` if `of_ratio` is true; None without a target.
+        reference_name: what `reference` was measured for, such as another program.
+        target: maximum of `value`, or of `ratio` if `of_ratio` is true; None for no target.
     """
 
     name: str

@@ -1,8 +1,4 @@
-"""Measure the CPU time for recording a large cluster, and the time for moving to a past time in the recording.
-
-The cluster has 10,000 groups with 10 partitions each and is polled every 10 s. A tenth of the groups commit between two
-polls.
-"""
+"""Measure the CPU time for recording a large cluster, and the time for moving to a past time in the recording."""
 
 from __future__ import annotations
 
@@ -49,19 +45,15 @@ TARGET_DAY_MS = 2_000.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale (tiny, quick or full).
-
-    The synthetic lake is an instance of `SyntheticLake`.
+    """Parameters of the benchmark.
 
     Attributes:
-        groups: number of groups in the recorded cluster.
-        polls: number of polls that are recorded live while CPU time is measured.
-        segments: number of keyframes in the synthetic lake.
-        seeks: number of times that the state at a random time is loaded from the synthetic lake.
-        timelines: number of times that a group's history of one hour is loaded. A history of one day is loaded equally
-            often.
-        interval: time between two polls of the live recording, in seconds.
-        segment_polls: number of polls per keyframe in the synthetic lake.
+        polls: number of polls that are recorded live.
+        segments: number of keyframes (complete copies of the state) in the `SyntheticLake`.
+        seeks: how often the state at a random time is loaded from it.
+        timelines: how often a group's history of an hour, and of a day, is loaded.
+        interval: seconds between two polls of the live recording.
+        segment_polls: polls per keyframe.
     """
 
     groups: int = 10_000
@@ -129,15 +121,15 @@ async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
 
 
 class SyntheticLake:
-    """A lake with a recording that is written at full speed instead of in real time.
+    """A lake with a recording that is written at full speed.
 
-    A keyframe is a complete copy of the cluster's state. The first keyframe and the changes after it are recorded. All
-    later keyframes and changes are copies of these rows, with later times.
+    A keyframe is a complete copy of the state. After the first one and its changes, all rows are copies with later
+    times.
 
     Attributes:
-        keyframe_cpu: CPU time for writing a keyframe and compacting the changes before the keyframe, in seconds.
-        bytes: size on disk of one keyframe and the changes after it, after compaction, in bytes.
-        rows: number of rows of one keyframe and the changes after it.
+        keyframe_cpu: CPU seconds for writing a keyframe and compacting the changes before it.
+        bytes: size of a keyframe and its changes, after compaction.
+        rows: rows of a keyframe and its changes.
     """
 
     def __init__(self, path: Path, size: Size) -> None:

@@ -1,7 +1,6 @@
 """Measure `kgtui insights` on all gold tables except `lag`, with rows for 100,000 groups and 30 days.
 
-The rows of the newest day are generated. For each earlier day, the Delta log contains links to the files of the newest
-day, with statistics that have the earlier times. Links are enough, because kgtui must not open files of earlier days.
+Earlier days only link to the files of the newest day, because kgtui must not open files of earlier days.
 """
 
 from __future__ import annotations
@@ -53,12 +52,7 @@ _ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale (tiny, quick or full).
-
-    Attributes:
-        groups: number of groups in the gold tables.
-        days: number of days in the gold tables, including the newest day.
-    """
+    """Parameters of the benchmark: numbers of groups and days in the gold tables."""
 
     groups: int = 100_000
     days: int = 30
@@ -103,9 +97,9 @@ def write_gold(path: Path, groups: int, days: int) -> Path:
 
 
 def _columns(names: list[str], numbers: np.ndarray[Any, Any]) -> Iterator[tuple[Table, dict[str, Any]]]:
-    """Yield each gold table and its columns, for the groups in `names` whose indexes are in `numbers`.
+    """Yield each gold table and its columns, for the groups `names[i]` with `i` in `numbers`.
 
-    The value of a column is an array, or one value for all rows. `_append` fills in the columns that are left out.
+    A value is an array, or one value for all rows.
     """
     some = pa.array([names[number] for number in numbers])
 

@@ -1,8 +1,7 @@
-"""Run kgtui with additional code that measures it: `python -m tests.bench.instrumented_app ARGUMENTS`.
+"""Run kgtui with code that measures it: `python -m tests.bench.instrumented_app ARGUMENTS OF KGTUI`.
 
-ARGUMENTS are the arguments of kgtui. The row under the cursor ends with a counter of the keys and filters that the tree
-has handled. With this counter, the benchmark distinguishes a frame that shows the result of a key from a frame that is
-drawn after a poll.
+The row under the cursor ends with a counter of handled keys. With it, the benchmark recognizes the frame that shows the
+result of a key.
 """
 
 from __future__ import annotations
@@ -38,10 +37,7 @@ COUNTER_CELLS = 8
 """Width of the counter of handled keys, such as `<000042>`, in terminal cells."""
 
 FAST_SWEEP = 10
-"""Factor by which the background sweep is accelerated.
-
-The background sweep reads all groups one after another. Normally, this takes more than a minute for 100,000 groups.
-"""
+"""Factor for accelerating the background read of all groups, which would take a minute for 100,000 groups."""
 
 
 def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
@@ -56,10 +52,7 @@ class FixedIntervalMonitor(Monitor):
 
 
 class Instruments:
-    """Counts the keys that the app has handled, and responds to requests from the benchmark.
-
-    To count the keys, it replaces methods of the app, of the tree and of the background sweep.
-    """
+    """Counts the keys that the app has handled, by replacing methods, and responds to requests from the benchmark."""
 
     def __init__(self) -> None:
         self.callbacks = Callbacks()
@@ -145,17 +138,14 @@ class Instruments:
         _replace(GroupTree, "render_line", render_line)
 
     def respond(self, request: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Carry out a request from the benchmark, and return the response.
+        """Carry out a request from the benchmark, and return statistics.
 
         | request | action |
         |---|---|
         | `reset` | set the counts and times of callbacks and snapshots to zero |
-        | `largest` | move the cursor to the node of the tree that contains the most groups |
-        | `hurry` | accelerate the background sweep by `FAST_SWEEP`, or return it to its normal speed |
+        | `largest` | move the cursor to the tree node with the most groups |
+        | `hurry` | accelerate the background reads by `FAST_SWEEP`, or stop doing so |
         | `stats` | none |
-
-        The response to `largest` contains the number of the node's groups and the number of handled keys. All other
-        responses contain all statistics.
         """
         assert self._app is not None
         screen = self._app.screen
@@ -165,8 +155,7 @@ class Instruments:
             self.callbacks.reset()
             self.snapshots = 0
         elif request == "largest":
-            # Find the largest node of the tree that directly contains groups. Nodes with child nodes contain no groups
-            # directly: their `parts` are empty, so their sort key is 0.
+            # Find the largest node without child nodes. Nodes with child nodes have empty `parts`, so their key is 0.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}

@@ -20,13 +20,12 @@ LONG_MS = 20.0
 
 
 class Callbacks:
-    """CPU times of the event loop's callbacks, measured since the last `reset`.
+    """CPU times of the event loop's callbacks since the last `reset`.
 
     Attributes:
-        worst: CPU time of the longest callback, in milliseconds.
-        worst_name: name of the longest callback.
-        count: total number of calls of callbacks.
-        long: callback's name → number of its calls that took longer than `LONG_MS`.
+        worst: CPU milliseconds of the longest callback.
+        count: number of calls.
+        long: callback name → calls longer than `LONG_MS`.
     """
 
     def __init__(self) -> None:
@@ -71,13 +70,10 @@ def _name(handle: asyncio.Handle) -> str:
 
 
 def listen(respond: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
-    """Read requests of the benchmark from a socket on the running event loop, and send the responses.
-
-    The environment variable `KGTUI_BENCH_CONTROL` contains the file descriptor of the socket. If the variable is not
-    set, do nothing.
+    """Respond to requests of the benchmark on a socket, if `KGTUI_BENCH_CONTROL` names its file descriptor.
 
     Args:
-        respond: function that takes the name and the parameters of a request, and returns the response.
+        respond: takes the name and parameters of a request, and returns the response.
     """
     number = os.environ.get("KGTUI_BENCH_CONTROL")
     if number is None:

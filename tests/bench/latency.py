@@ -1,7 +1,7 @@
-"""Measure the time from a commit until its offset is in a silver table and in a gold table, with a real 4.3.1 broker.
+"""Measure the time from a commit until its offset is in silver and gold tables, with a real 4.3.1 broker.
 
-Both `kgtui record` and `kgtui pipeline watch` run as separate processes, because the gold table `lag` needs the data of
-both. The benchmark commits at fixed intervals, and reads both tables repeatedly without Spark, as kgtui's screens do.
+`kgtui record` and `kgtui pipeline watch` run as processes, because the gold table `lag` needs both. The tables are read
+without Spark, as kgtui's screens do.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ class Size:
 
     Attributes:
         commits: number of commits.
-        pause: time between two commits, in seconds. It is not a multiple of the programs' polling intervals, so that
-            the commits are made at different times within these intervals.
+        pause: seconds between two commits; no multiple of polling intervals, so that the waiting times vary.
     """
 
     commits: int = 30
@@ -58,10 +57,9 @@ class _ObservedTable:
     """A table that is read repeatedly, to find out when each committed offset arrives in it.
 
     Attributes:
-        path: folder of the table.
-        column: name of the column that contains the offset.
-        newest: largest offset that was seen in the table.
-        seen: offset → time at which the offset was first seen in the table.
+        column: column with the offset.
+        newest: largest offset seen.
+        seen: offset → time when it was first seen.
     """
 
     path: Path

@@ -1,9 +1,9 @@
 """Measure the CPU time and the duration of the pipeline with random records.
 
-The first part measures only decoding, compared with reading the same files. The second part measures complete runs of
-several sizes. The benchmark starts `python -m tests.bench.pipeline CORES DECODE SIZE…` in a new process for each number
-of cores, because the number of threads of a Spark session cannot be changed. DECODE is the number of records to decode.
-Without a SIZE, this command measures only decoding.
+First, decoding is compared with reading the same files. Then complete runs of several sizes are measured.
+
+`python -m tests.bench.pipeline CORES DECODE SIZE…` runs once per number of cores, which a Spark session cannot change.
+DECODE is the number of records to decode. Each SIZE is a run.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ The result of the first execution is discarded, because it only warms up the JVM
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale (tiny, quick or full).
+    """Parameters of the benchmark.
 
     Attributes:
         decode: number of records to decode.
-        runs: number of records in each complete run, in ascending order.
-        one_core: number of records in an additional run on one core; 0 for no such run.
+        runs: number of records in each complete run, ascending.
+        one_core: records in one more run on one core; 0 for none.
     """
 
     decode: int = 400_000
@@ -61,10 +61,7 @@ TINY = Size(2_000, (1_000,), 0)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the results for decoding, for complete runs, and for the extrapolation to a large cluster.
-
-    The reference for decoding is reading the same files. The reference for a complete run is the smallest run.
-    """
+    """Yield the results for decoding, for complete runs, and for the extrapolation to a large cluster."""
     two_cores = _measure(2, size.decode, size.runs)
     for kind, seconds in two_cores["decode"].items():
         speed = seconds["read"] / seconds["decode"]
@@ -101,12 +98,7 @@ def _measure(cores: int, decode: int, runs: tuple[int, ...]) -> Any:
 
 
 def main(cores: int, decode: int, *runs: int) -> None:
-    """Measure decoding and complete runs on `cores` cores, and print the results as JSON.
-
-    Args:
-        decode: number of records to decode.
-        runs: number of records in each complete run.
-    """
+    """Measure decoding of `decode` records and complete runs on `cores` cores, and print the results as JSON."""
     from kgtui.pipeline.session import start
 
     spark = start(f"local[{cores}]")
@@ -123,10 +115,9 @@ def main(cores: int, decode: int, *runs: int) -> None:
 
 
 def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
-    """Return the CPU time of only reading the files, and of reading the files and decoding the records, in seconds.
+    """Return the CPU seconds for reading the files, and for reading and decoding, in the fastest of several rounds.
 
-    Records are decoded as in the job for the silver tables, but the decoded rows are discarded. The CPU time is that of
-    this process, the JVM and all Python workers, in the fastest of several rounds.
+    The CPU time includes the JVM and all Python workers. The decoded rows are discarded.
     """
     from kgtui.pipeline.jobs.bronze import coordinator_records
     from kgtui.pipeline.jobs.silver import decode_non_commits

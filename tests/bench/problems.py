@@ -1,7 +1,6 @@
 """Measure on a real broker how fast the monitor reads all groups, and how fast it finds misbehaving groups.
 
-Twenty groups misbehave, each in one of eight ways. All other groups commit every few seconds, and read all records soon
-after they are written.
+Twenty groups misbehave in eight ways. The others commit every few seconds and keep up.
 """
 
 from __future__ import annotations
@@ -59,17 +58,14 @@ SAMPLES_WINDOW = 90.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale (tiny, quick or full).
-
-    The sweep (the monitor's background read of all groups) and the search for misbehaving groups are measured
-    separately, with different groups.
+    """Parameters of the benchmark. The search for misbehaving groups and the sweep (reading all groups) are separate.
 
     Attributes:
-        groups: number of groups in the search for misbehaving groups. 20 of these groups misbehave.
-        begin: time from the first read of all groups to the beginning of the misbehavior, in seconds.
-        seconds: maximum time from the beginning of the misbehavior until the measurement ends, in seconds.
-        swept: number of groups in the measurement of the sweep. Each group reads 10 partitions.
-        swept_seconds: time for which the sweep is measured after it has read all groups once, in seconds.
+        groups: number of groups in the search; 20 of them misbehave.
+        begin: seconds from the first read of all groups to the misbehavior.
+        seconds: maximum duration of the search after that.
+        swept: number of groups in the sweep, with 10 partitions each.
+        swept_seconds: measured seconds after the first sweep.
     """
 
     groups: int = 1_000
@@ -144,10 +140,10 @@ class _Misbehavior(NamedTuple):
     """A kind of misbehavior of groups.
 
     Attributes:
-        name: description of the misbehavior, and prefix of the ids of these groups.
-        groups: number of groups that misbehave in this way.
-        window: time for which these groups still seem healthy after the misbehavior has begun, in seconds.
-        problem: the problem that the monitor must find.
+        name: description, and prefix of the group ids.
+        groups: number of such groups.
+        window: seconds for which they still seem healthy.
+        problem: what the monitor must find.
     """
 
     name: str
@@ -174,9 +170,9 @@ class _Workload:
     """The groups and producers that the benchmark runs on a broker.
 
     Attributes:
-        ends: log end offset of every partition of the topics `t-0`, `t-1`, …
-        began_at: time at which groups began to misbehave; None before that time.
-        frozen: log end offset of every partition at the time `began_at`.
+        ends: log end offset of every partition of `t-0`, `t-1`, …
+        began_at: start of the misbehavior, or None.
+        frozen: value of `ends` at this time.
     """
 
     broker: Cluster
@@ -355,10 +351,7 @@ async def _find(broker: Cluster, size: Size) -> list[Figure]:
 def _figures_of(
     expected: Mapping[str, _Misbehavior], found: Mapping[str, float], others: set[str], began: float, size: Size
 ) -> Iterator[Figure]:
-    """Yield, per kind of misbehavior, the time until all groups were found.
-
-    Then yield the number of misbehaving groups that were missed, and of other groups that were wrongly suspected.
-    """
+    """Yield the time to find all groups of each kind, and the numbers of missed and wrongly suspected groups."""
     for each in MISBEHAVIORS:
         times = [at - began for group, at in found.items() if expected[group] is each]
         if len(times) == each.groups:

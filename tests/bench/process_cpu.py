@@ -17,9 +17,8 @@ def cpu_seconds(process: int) -> float:
         if folder.name.isdigit():
             # It can happen that a process exits before its file is read.
             with suppress(OSError):
-                # Skip the process's name, which is in parentheses and can contain spaces. The fields after the name
-                # begin with the state and the parent's id. Fields 11 to 14 are the CPU times of the process and of its
-                # exited children.
+                # Skip the process's name, which is in parentheses and can contain spaces. After it, field 1 is the
+                # parent's id, and fields 11 to 14 are CPU times of the process and of exited children.
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
                 parents[int(folder.name)] = int(fields[1])
                 ticks[int(folder.name)] = sum(map(int, fields[11:15]))

@@ -39,17 +39,16 @@ KINDS: dict[Kind, np.dtype[np.void]] = {
     "commits with topic ids": np.dtype(_COMMIT + _TOPIC_ID),
     MIXED: np.dtype(_COMMIT),
 }
-"""Maps each kind of records to the binary layout of the records' values.
+"""Kind of records → binary layout of the values, in version 4 and without metadata, like most commits.
 
-The values have version 4 and no metadata, like most commits. A commit has a topic id if the client has sent the id
-(OffsetCommit v10, Kafka 4.1 and newer).
+Commits have topic ids if the client uses OffsetCommit v10 (Kafka 4.1).
 """
 
 
 def write_records(folder: Path, records: int, kind: Kind = "commits") -> Path:
-    """Write `records` random offset commits of 2,000 groups to one file per partition of `__consumer_offsets`.
+    """Write `records` random offset commits of 2,000 groups × 10 partitions, and return `folder`.
 
-    Each group has offsets in 10 partitions. Return `folder`.
+    There is one file per partition of `__consumer_offsets`.
     """
     folder.mkdir(parents=True)
     random = np.random.default_rng(7)

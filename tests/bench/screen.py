@@ -1,6 +1,6 @@
 """Measure the terminal UI in a pseudo-terminal of 120×40 cells.
 
-The cluster has 100,000 groups and is polled every 2 s. Between two polls, 1 % of the groups change.
+The cluster has 100,000 groups. It is polled every 2 s, and 1 % of the groups change in between.
 """
 
 from __future__ import annotations
@@ -26,24 +26,22 @@ NEXT_MATCH = b"n"
 INTERVAL = 2.0
 """Time between two polls, in seconds."""
 FIRST_SWEEP_CPU, LATER_CPU = 500, 250
-"""Maximum CPU time per poll, in milliseconds, during the first sweep (the first read of all groups) and after it.
+"""Maximum CPU milliseconds per poll, during the first read of all groups and after it.
 
-The limit is higher during the first sweep, in which kgtui reads more groups per second than later.
+kgtui reads more groups per second at first.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale (tiny, quick or full).
+    """Parameters of the benchmark.
 
     Attributes:
-        groups: number of groups in the cluster.
-        large_node_groups: number of groups in a second cluster, which is used to expand and collapse the largest node
-            of the tree. This node contains 7/10 of these groups.
-        keys: number of times that each key is pressed.
-        seconds: duration of a measurement without keys, in seconds.
-        soak_seconds: duration of the memory measurement, in seconds.
-        screened_groups: number of groups for measuring the memory of screening (the search for problems in all groups).
+        large_node_groups: number of groups in a second cluster, of which 7/10 are in one tree node.
+        keys: number of presses of each key.
+        seconds: duration of a measurement without keys.
+        soak_seconds: duration of the memory measurement.
+        screened_groups: number of groups for the memory of the search for problems.
     """
 
     groups: int = 100_000
@@ -95,11 +93,11 @@ def _with_changes(size: Size, bare_keys: _Keyboard, bare: Terminal) -> Iterator[
 
 
 def _polls(size: Size, ui: Terminal, when: str, target: float) -> Iterator[Figure]:
-    """Measure the CPU time, long callbacks and the output to the terminal while no key is pressed.
+    """Measure CPU time, long callbacks and output to the terminal while no key is pressed.
 
     Args:
-        when: a text that is added to the names of the results. It says whether all groups have been read yet.
-        target: maximum CPU time per poll, in milliseconds.
+        when: addition to the names of the results.
+        target: maximum CPU milliseconds per poll.
     """
     ui.ask("reset")
     before, written = ui.usage(), ui.written
@@ -133,12 +131,11 @@ def _page(size: Size, ui: Terminal, keys: _Keyboard) -> Figure:
 
 
 def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard, when: str = "") -> Iterator[Figure]:
-    """Measure the time from a key press (down or page down) to the frame with the key's result, while polls continue.
+    """Measure the time from a key press to the frame with the result, while polls continue.
 
     Args:
-        keys: keyboard of kgtui.
-        bare_keys: keyboard of the minimal app `bare_app`, whose times are the reference.
-        when: a text that is added to the names of the results, such as ` during the first read of all groups`.
+        bare_keys: keyboard of the minimal app, the reference.
+        when: addition to the names of the results.
     """
     keys.expand_largest_node()
     for name, key in (("Down", DOWN), ("page down", PAGE_DOWN)):

@@ -19,10 +19,7 @@ READS, INTERVAL = 12, 120
 
 
 def figure(groups: int) -> Figure:
-    """Return the memory per group that screening needs in addition to the summary of the group, in bytes.
-
-    Each group has 10 partitions. One group in ten has stopped. The others read all records.
-    """
+    """Return the bytes per group that the search for problems adds to the group's summary, for 10 partitions."""
     added = (_memory(groups, screened=True) - _memory(groups, screened=False)) / groups
     return Figure(f"memory that screening adds per group of {PARTITIONS} partitions", added, "B", target=300)
 

@@ -1,7 +1,6 @@
 """Start a simulated cluster in another process: `python -m tests.bench.simulated_cluster idle|active GROUPS`.
 
-In an idle cluster, nothing ever changes, because its clock does not advance. In an active cluster, producers write to a
-tenth of the topics, and groups read these records and commit offsets.
+In an idle cluster, nothing changes. In an active one, groups read and commit in a tenth of the topics.
 """
 
 from __future__ import annotations
@@ -26,11 +25,7 @@ PARTITIONS = 10
 
 
 class SimulatedCluster:
-    """Runs a simulated cluster in another process, which is killed at the end of the `with` block.
-
-    Attributes:
-        bootstrap: bootstrap addresses of the cluster, separated by commas.
-    """
+    """Runs a simulated cluster in another process, which is killed at the end of the `with` block."""
 
     def __init__(self, activity: Activity, groups: int) -> None:
         self._process = subprocess.Popen(

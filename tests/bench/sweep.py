@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark at one scale (tiny, quick or full).
+    """Parameters of the benchmark.
 
     Attributes:
         groups: number of groups in the cluster.
-        seconds: duration of the measurement that begins when every group has been read once, in seconds.
-        sweep_pause: value of `MonitorOptions.sweep_pause`, in seconds. It is shorter than the default, to save time.
+        seconds: duration, after every group has been read once.
+        sweep_pause: value of `MonitorOptions.sweep_pause` in seconds.
     """
 
     groups: int = 10_000

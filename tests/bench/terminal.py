@@ -27,10 +27,7 @@ HOME = Path(__file__).parents[2]
 """Root folder of the repository."""
 
 SYNCHRONIZED_QUERY, SYNCHRONIZED_RESPONSE = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
-"""Escape sequences with which a program asks whether the terminal supports synchronized output.
-
-The first one is the query. The second one is the response of a terminal that supports it.
-"""
+"""Query of a program whether the terminal supports synchronized output, and the terminal's answer "yes"."""
 
 GROUPS_SHOWN = rb"classic|consumer"
 """Pattern of the names of nodes in the tree of groups. A frame that contains one of these names shows groups."""
@@ -40,12 +37,7 @@ BARE_APP_READY = rb"<000000>"
 
 
 class Usage(NamedTuple):
-    """CPU time and memory of a process, as the kernel reports them.
-
-    Attributes:
-        cpu: CPU time since the start of the process, in seconds.
-        resident: resident memory, in bytes.
-    """
+    """CPU seconds since the start of a process, and its resident memory in bytes."""
 
     cpu: float
     resident: int
@@ -56,8 +48,7 @@ class Terminal:
 
     Args:
         module: module to run with `python -m`.
-        control: whether to give the program a socket through which `ask` sends requests. The environment variable
-            `KGTUI_BENCH_CONTROL` contains the socket's file descriptor.
+        control: whether the program gets a socket for `ask`, as a file descriptor in `KGTUI_BENCH_CONTROL`.
     """
 
     def __init__(
@@ -110,14 +101,13 @@ class Terminal:
         return len(self._output)
 
     def wait_for(self, pattern: bytes, *, since: int = 0, timeout: float = 60.0) -> float:
-        """Wait until `pattern` is found in the output. The first `since` bytes of the output are not searched.
+        """Wait until `pattern` is found in the output after its first `since` bytes.
 
         Returns:
-            Time at which the end of the match arrived, as a value of `time.perf_counter`.
+            Time when the end of the match arrived, as a value of `time.perf_counter`.
 
         Raises:
-            TimeoutError: the pattern did not arrive in time, or the program has ended. The message contains the end of
-                the output.
+            TimeoutError: the pattern did not arrive in time, or the program has ended.
         """
         expression = re.compile(pattern)
         end = time.perf_counter() + timeout
@@ -136,10 +126,9 @@ class Terminal:
                 self._arrived.wait(left)
 
     def _marks_until(self, position: int) -> list[tuple[int, float]]:
-        """Return the chunks of output, from the newest one back to the chunk that contains the byte at `position`.
+        """Return the chunks of output, from the newest back to the one with the byte at `position`.
 
-        A chunk is a tuple of two numbers: the length of the whole output at the end of the chunk, and the chunk's time
-        of arrival.
+        A chunk is `(length of the output at its end, time of arrival)`.
         """
         found: list[tuple[int, float]] = []
         for mark in reversed(self._marks):

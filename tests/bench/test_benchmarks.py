@@ -28,11 +28,7 @@ MARKS = {
     "problems": [pytest.mark.broker, pytest.mark.full],
     "pipeline": [pytest.mark.full],
 }
-"""Maps the names of some benchmarks to their pytest marks.
-
-The mark `broker` means that the benchmark starts a broker. The mark `full` means that the benchmark takes too long for
-the normal test run.
-"""
+"""Name of a benchmark → pytest marks: `broker` starts a broker, `full` is too slow for the normal test run."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])

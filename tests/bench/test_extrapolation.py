@@ -1,7 +1,4 @@
-"""Tests of the extrapolation of pipeline measurements.
-
-The cost per record is computed from two pipeline runs. The load of a large cluster is computed from this cost.
-"""
+"""Tests of the extrapolation: the cost per record from two pipeline runs, and the load of a large cluster."""
 
 from __future__ import annotations
 

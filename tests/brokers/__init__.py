@@ -1,8 +1,7 @@
 """Real Kafka brokers for tests, which are started once per test run.
 
-The brokers are processes on this machine; there are no mocks or containers. When the first test uses one of the
-following fixtures, all brokers that the collected tests need are started at the same time in the background. They are
-stopped at the end of the test run::
+The brokers are processes on this machine, without mocks or containers. When the first test uses one of these fixtures,
+all brokers that the collected tests need are started together. They stop at the end of the test run::
 
     broker_431, broker_392      a `Cluster` of one node: .bootstrap, .version, .tool(), .create_topic(),
                                 .produce(), .commit(), .admin; tests can create and delete groups of their own
@@ -16,13 +15,12 @@ stopped at the end of the test run::
     secure_broker               `Secure`: a 4.3.1 broker with an authorizer, SASL (also Kerberos, with its own KDC) and
                                 TLS, and principals with few permissions
 
-A test that uses one of these fixtures gets the marker `broker` automatically, and all such tests run in one worker of
-pytest-xdist. Only a test that calls `request.getfixturevalue` must have the marker in its source, with the name of the
-fixture: `pytest.mark.broker("live_431")`. `fixtures.checked` fails if this marker is missing. A test that needs a
-cluster of several nodes creates `Cluster("4.3.1", tmp_path, nodes=3)`, and calls `start()` and `stop()`.
+Tests with these fixtures get the marker `broker`, and run in one worker of pytest-xdist. A test that calls
+`request.getfixturevalue` must set the marker itself, for example `pytest.mark.broker("live_431")`.
+For several nodes, a test creates `Cluster("4.3.1", tmp_path, nodes=3)`, and calls `start()` and `stop()`.
 
-`group_actions` changes groups in ways that only the records of `__consumer_offsets` show, such as aborted transactions.
-`offsets_topic` reads all records of `__consumer_offsets`.
+`group_actions` makes changes that only `__consumer_offsets` shows, such as aborted transactions. `offsets_topic` reads
+this topic.
 
 The brokers' logs are in the temporary folder of the pytest session (`brokers-*/…/broker-1.log`).
 """

@@ -12,16 +12,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Paths of PEM files for TLS between a client and a broker.
-
-    A PEM key store contains a private key followed by the certificate for the key, as Kafka expects.
+    """Paths of PEM files for TLS between a client and a broker. A key store has a private key and its certificate.
 
     Attributes:
-        authority: certificate of the authority that has signed the certificates of the brokers and of the client.
+        authority: certificate that has signed all others.
         server: key store of the brokers, for `localhost` and 127.0.0.1.
-        client: key store of a client whose name is `CN=tls-client`.
-        client_key: the client's private key.
-        client_certificate: the client's certificate.
+        client: key store of a client named `CN=tls-client`.
     """
 
     authority: Path
@@ -71,10 +67,7 @@ def make_certificates(folder: Path) -> Certificates:
 
 
 def make_stores(certificates: Certificates, password: str, folder: Path | None = None) -> None:
-    """Create Java key stores and a trust store, which are protected with `password`.
-
-    They are created in `folder`, or in the folder of the certificates if `folder` is None. This folder must not contain
-    such stores yet.
+    """Create Java key stores and a trust store with a password, in `folder` or beside the certificates.
 
     ================  ==========================================================================
     `client.p12`      PKCS #12: the client's key and both certificates, created by openssl

@@ -31,18 +31,15 @@ class Cluster:
     """A cluster of brokers of one Kafka version, which runs from `start` to `stop`.
 
     Args:
-        nodes: number of brokers.
-        protocols: listener name → security protocol; None for a single plaintext listener. The first listener must
-            accept clients without a login.
-        extra: additional properties of all brokers, such as an authorizer.
+        protocols: listener name → security protocol, the first without login; None for one plaintext listener.
+        extra: additional properties of all brokers.
         format_arguments: additional arguments of `kafka-storage.sh format`.
-        jvm: additional JVM options of the brokers.
+        jvm: additional JVM options.
 
     Attributes:
         version: Kafka version, such as `4.3.1`.
         bootstrap: addresses of the plaintext listeners, `host:port,…`.
-        folder: folder with the brokers' logs, configuration and data.
-        nodes: the broker processes in ascending order of their node ids, which begin at 1.
+        nodes: broker processes; node id 1 comes first.
     """
 
     def __init__(
@@ -72,10 +69,9 @@ class Cluster:
         return ",".join(f"{HOST}:{ports.listeners[listener]}" for ports in self._ports)
 
     def start(self) -> None:
-        """Format the log directories, start the brokers, and wait until all of them respond.
+        """Format the log directories, start the brokers, and wait until they respond.
 
-        Raises:
-            JavaFailedError: a broker does not respond; the message contains the end of the broker's log.
+        Raises `JavaFailedError` if one does not.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -105,12 +101,7 @@ class Cluster:
             shutil.rmtree(data, ignore_errors=True)
 
     def tool(self, name: str, *arguments: str) -> Result:
-        """Run one of Kafka's command line tools on this cluster. `jars.tools_version` determines the tool's version.
-
-        Args:
-            name: key of the tool in `tools.MAIN_CLASSES`.
-            arguments: command line arguments; `--bootstrap-server` is added if it is missing.
-        """
+        """Run the tool `name` in `tools.MAIN_CLASSES` on this cluster, with `--bootstrap-server`."""
         all_arguments = [*arguments]
         if "--bootstrap-server" not in all_arguments:
             all_arguments = ["--bootstrap-server", self.bootstrap, *all_arguments]

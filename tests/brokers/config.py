@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-# Ports that `free_ports` has already returned. It must not return them again. They seem to be free until the brokers
-# that use them have started, which takes seconds.
+# Ports that `free_ports` must not return again. They seem to be free until their brokers have started.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
 
@@ -75,14 +74,13 @@ def server_properties(
     protocols: Mapping[str, str],
     extra: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the properties in the file `server.properties` of one node.
+    """Return the contents of `server.properties` of one node.
 
     Args:
-        version: Kafka version, such as `4.3.1`.
         node: node id, counted from 1.
-        cluster: the ports of all nodes in ascending order of their node ids.
-        data: log directory of the node.
-        protocols: listener name → security protocol. Brokers use the first listener to connect to each other.
+        cluster: ports of all nodes; node id 1 comes first.
+        data: log directory.
+        protocols: listener name → security protocol; the first is for connections between brokers.
         extra: additional properties, such as an authorizer.
     """
     ports = cluster[node - 1]
@@ -117,8 +115,7 @@ def server_properties(
 
 
 def _of_release_3() -> dict[str, str]:
-    # In Kafka 3.9, KIP-848 groups are disabled by default. The heartbeat interval of these groups must be set for the
-    # whole broker, because Kafka 3.9 has no group configs.
+    # Kafka 3.9 disables KIP-848 groups by default. It has no group configs, so the interval is set for the broker.
     return {
         "group.coordinator.rebalance.protocols": "classic,consumer",
         "group.consumer.heartbeat.interval.ms": "500",

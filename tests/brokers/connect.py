@@ -18,11 +18,10 @@ CONNECTOR = "file-source"
 
 
 class Worker:
-    """A Connect worker in distributed mode. The caller starts the worker's JVM with the file `properties`.
+    """A Connect worker in distributed mode. The caller starts its JVM with the file `properties`.
 
     Attributes:
-        properties: the worker's configuration file.
-        url: URL of the worker's REST API, which is also part of the worker's member metadata.
+        url: URL of the REST API, also in the member metadata.
     """
 
     def __init__(self, cluster: Cluster, group: str = "connect-cluster") -> None:
@@ -55,11 +54,9 @@ class Worker:
         )
 
     def wait_until_running(self, timeout: float, java: Java) -> None:
-        """Create the connector as soon as the worker in the process `java` responds, and wait until its task runs.
+        """Create the connector when the worker responds, and wait until its task runs.
 
-        Raises:
-            JavaFailedError: the task does not run within `timeout` seconds; the message contains the worker's last
-                response and the end of the worker's log.
+        Raises `JavaFailedError` after `timeout` seconds.
         """
         self.lines.write_text("one\ntwo\nthree\n", encoding="utf-8")
         config = {

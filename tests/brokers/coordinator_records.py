@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live
 
 COMMITTED, ABORTED = 61, 62
-"""Offsets that the group `transactional` commits, each in its own transaction.
-
-The transaction of `COMMITTED` is committed, and the transaction of `ABORTED` is aborted.
-"""
+"""Offsets that the group `transactional` sends in a committed and in an aborted transaction."""
 
 EXPRESSION = "^o[rR]ders$"
 """Regular expression to which the member of the group `by-expression` subscribes."""
@@ -59,7 +56,7 @@ _locks: defaultdict[str, Lock] = defaultdict(Lock)
 def write_records(live: Live) -> None:
     """Run transactions, commit an offset that expires, and create and delete groups of every type.
 
-    Only the first call per broker does this. Later calls, also from other threads, wait until the records exist.
+    This happens only once per broker.
     """
     with _locks[live.bootstrap]:
         if live.bootstrap not in _written:

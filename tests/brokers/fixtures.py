@@ -1,8 +1,7 @@
 """Pytest fixtures for real brokers.
 
-The brokers that the collected tests need are all started in the background at the same time. Brokers of
-`FULL_BROKER_VERSIONS` are an exception: each of them starts when a test needs it, after the broker of the previous
-version has been stopped.
+The brokers that the collected tests need start together in the background. Brokers of `FULL_BROKER_VERSIONS` run one
+after the other.
 """
 
 from __future__ import annotations
@@ -40,17 +39,13 @@ def only_full(version: str) -> list[pytest.MarkDecorator]:
 
 LIVE = tuple(named("live", version) for version in BROKER_VERSIONS)
 NAMES = (*LIVE, "secure_broker", *(named("broker", version) for version in BROKER_VERSIONS))
-"""Names of the fixtures whose brokers are started at the same time if any test needs them.
+"""Fixtures whose brokers start together if any test needs them. The slowest come first.
 
-The fixtures that take longest to start come first, because they are started in this order. `live_431` and `live_392`
-create groups on the brokers `broker_431` and `broker_392`.
+`live_431` creates groups on the broker `broker_431`.
 """
 
 _FULL_VERSION = {named(kind, version): version for version in FULL_BROKER_VERSIONS for kind in ("live", "broker")}
-"""Maps the name of a broker or of its live groups, such as `live_440`, to the Kafka version of the broker.
-
-The dictionary contains only the versions that only `tests/run --full` starts.
-"""
+"""`live_440` → `4.4.0`, for the versions that only `tests/run --full` starts."""
 
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
 """Fixtures that run a test once per Kafka version → what the test gets: `broker`, or `live` for its live groups."""
@@ -61,19 +56,16 @@ _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version 
 # This hook wraps the other implementations of the hook: it adds marks before they run, and sorts the tests afterwards.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
-    """Run all tests with real brokers in one worker of pytest-xdist, so that each broker is started only once.
-
-    Tests that also use Spark run in the worker for Spark, so that only one JVM with Spark is started. Tests that use a
-    version in `FULL_BROKER_VERSIONS` run last and are sorted by version, because only brokers of one of these versions
-    run at a time.
-    """
+    """Run all tests with real brokers in one worker of pytest-xdist, so that each broker is started only once."""
     for item in items:
         if requested_by(item):
             item.add_marker(pytest.mark.broker)
             if not item.get_closest_marker("xdist_group"):
+                # Only one worker starts a JVM with Spark.
                 uses_spark = "spark" in getattr(item, "fixturenames", ())
                 item.add_marker(pytest.mark.xdist_group("spark" if uses_spark else "broker"))
     yield
+    # Tests with FULL_BROKER_VERSIONS run last, by version, because only one of these versions runs at a time.
     order = ("", *FULL_BROKER_VERSIONS)
     items.sort(key=lambda item: max(order.index(_FULL_VERSION.get(name, "")) for name in requested_by(item) or {""}))
 
@@ -84,10 +76,7 @@ def pytest_unconfigure() -> None:
 
 
 def requested_by(item: pytest.Item) -> set[str]:
-    """Return the names of the brokers and of the sets of live groups that a test uses, such as `live_431`.
-
-    A test can name them in a fixture, in a parameter of a fixture, or in a marker such as `broker("live_431")`.
-    """
+    """Return the brokers and sets of live groups that a test uses in fixtures or markers, such as `live_431`."""
     names = {*getattr(item, "fixturenames", ())}
     for marker in item.iter_markers("broker"):
         names.update(marker.args)
@@ -97,9 +86,7 @@ def requested_by(item: pytest.Item) -> set[str]:
 
 
 class Brokers:
-    """Starts brokers and the live groups on them in the background.
-
-    A broker that is already running is not started again.
+    """Starts brokers and the live groups on them in the background, each only once.
 
     The methods accept the names in `NAMES` and in `_FULL_VERSION`.
     """
@@ -123,11 +110,8 @@ class Brokers:
             return self._started[name]
 
     def get(self, name: str) -> Any:
-        """Wait until the broker or the set of live groups `name` is ready, and return it.
-
-        If the Kafka version of `name` is in `FULL_BROKER_VERSIONS`, first stop the brokers of all other versions in
-        `FULL_BROKER_VERSIONS`.
-        """
+        """Wait until the broker or the set of live groups `name` is ready, and return it."""
+        # Only one of FULL_BROKER_VERSIONS runs at a time.
         if name in _FULL_VERSION:
             self._stop_others(_FULL_VERSION[name])
         return self.start(name).result()
@@ -237,10 +221,7 @@ def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
     params=[BROKER_VERSIONS[0], *(pytest.param(v, marks=pytest.mark.full) for v in ALL_BROKER_VERSIONS[1:])],
 )
 def newest_live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Return the live groups on the 4.3.1 broker. With `--full`, run the test once per Kafka version.
-
-    This fixture is for tests that are too slow to run with two versions in every test run.
-    """
+    """Return the live groups on the 4.3.1 broker, or with `--full` on each version. For slow tests."""
     live: Live = brokers.get(named("live", request.param))
     return live
 
@@ -253,9 +234,9 @@ def secure_broker(brokers: Brokers) -> Secure:
 
 
 def checked(request: pytest.FixtureRequest, name: str) -> Any:
-    """Return the broker or the set of live groups `name`, for a test that chooses the name at run time.
+    """Return the broker or the set of live groups `name`, which the test chooses at run time.
 
-    The test fails unless it has a `broker` marker with this name.
+    The test fails without a `broker` marker with this name.
     """
     assert name in requested_by(request.node), f"{request.node.nodeid} needs the marker broker({name!r})"
     brokers: Brokers = request.getfixturevalue("brokers")

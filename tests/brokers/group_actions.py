@@ -35,11 +35,7 @@ TIMEOUT = 60.0
 
 
 def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: int, aborted: int) -> None:
-    """Send the offsets `committed` and `aborted` for partition 0 of `topic`, each in a transaction of its own.
-
-    The first transaction, with the offset `committed`, is committed. The second one, with the offset `aborted`, is
-    aborted.
-    """
+    """Send `committed` in a committed and `aborted` in an aborted transaction, as offsets of partition 0 of `topic`."""
     consumer = Consumer(cluster.client_config(**{"group.id": group}))
     producer = Producer(cluster.client_config(**{"transactional.id": f"{group}-producer"}))
     metadata = consumer.consumer_group_metadata()
@@ -56,10 +52,7 @@ def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: 
 
 @contextmanager
 def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> Iterator[None]:
-    """Keep a member in a KIP-848 consumer group until the end of the `with` block.
-
-    The member subscribes to the regular expression `expression`, which must begin with `^`.
-    """
+    """Keep a member in a KIP-848 group in a `with` block. `expression` must begin with `^`."""
     consumer = Consumer(cluster.client_config(**{"group.id": group, **IDLE, **KIP_848}))
     try:
         consumer.subscribe([expression])
@@ -74,10 +67,7 @@ def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> I
 
 
 def commit_with_retention(cluster: Cluster, group: str, topic: str, offset: int, retention: timedelta) -> None:
-    """Commit `offset` in partition 0 of `topic`. The broker deletes this commit after the time `retention`.
-
-    Only requests of clients before Kafka 2.1 contain a retention time.
-    """
+    """Commit `offset` in partition 0 of `topic`, for the time `retention`, like a client before Kafka 2.1."""
     partition = OffsetCommitRequestPartition(
         partition_index=i32(0), committed_offset=i64(offset), committed_metadata="expires"
     )

@@ -52,10 +52,9 @@ class LiveGroup:
     log_end: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Log end offset of every partition that the group reads."""
     reported_lag: Mapping[TopicPartition, int | None] = field(default_factory=dict)
-    """Lag of each partition of a share group, as the broker reports it; None in Kafka 4.1, which reports no lag.
+    """Lag of each share partition, as the broker reports it; None in Kafka 4.1.
 
-    The lag can be smaller than the difference of log end offset and start offset, because some of the records in
-    between can already be acknowledged.
+    It can be smaller than log end minus start offset, because some records can be acknowledged.
     """
     client_ids: tuple[str, ...] = ()
     instance_ids: tuple[str, ...] = ()
@@ -75,11 +74,8 @@ class LiveGroup:
 
 
 def group_types(version: str) -> set[str]:
-    """Return the group types, including previews, that brokers of Kafka `version` support.
-
-    Share groups of Kafka 4.0 and streams groups of Kafka 4.1 are omitted, because only clients of the same release can
-    join them.
-    """
+    """Return the group types, including previews, that brokers and clients of Kafka `version` support."""
+    # Share groups of Kafka 4.0 and streams groups of 4.1 are omitted: only clients of the same release can join.
     since = {"classic": (0, 0), "consumer": (3, 8), "share": (4, 1), "streams": (4, 2)}
     release = numbers(version)[:2]
     return {group_type for group_type, first in since.items() if release >= first}
@@ -91,10 +87,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def expected(version: str) -> dict[str, LiveGroup]:
-    """Return role → group, for the groups that `Live` creates on a broker of Kafka `version`.
-
-    A role, such as `classic` or `empty`, is the name by which tests refer to a group.
-    """
+    """Return the groups that `Live` creates on a broker of Kafka `version`, by role such as `classic` or `empty`."""
     # Brokers before Kafka 4.2 support only version 0 of DescribeShareGroupOffsets, whose response has no lag.
     share_lag = 5 if numbers(version) >= (4, 2) else None
     groups = {**_classic_groups(), **_simple_groups(), **_consumer_groups()}

@@ -35,9 +35,9 @@ class Kdc:
     """A KDC for the realm `REALM`, which runs from `start` to `stop`.
 
     Attributes:
-        config: path of `krb5.conf` for clients of the KDC.
-        broker: principal of brokers on this machine, without the realm.
-        broker_keytab: path of the keytab of the principal `broker`.
+        config: path of `krb5.conf` for clients.
+        broker: principal of local brokers, without the realm.
+        broker_keytab: path of its keytab.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -63,10 +63,7 @@ class Kdc:
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """Environment variables for the Kerberos library: paths of this KDC's configuration and of the ticket cache.
-
-        The file of the cache does not exist until a program stores a ticket in it.
-        """
+        """Environment variables with the paths of the KDC's configuration and of the ticket cache."""
         return {
             "KRB5_CONFIG": str(self.config),
             "KRB5_KDC_PROFILE": str(self._folder / "kdc.conf"),
@@ -111,11 +108,9 @@ class Kdc:
             self._process.wait(10)
 
     def add(self, principal: str, *options: str) -> Path:
-        """Create a principal with random keys, and return the path of the principal's keytab.
+        """Create a principal (without the realm) with random keys, and return the path of its keytab.
 
-        Args:
-            principal: name without the realm.
-            options: options of `addprinc`, a command of `kadmin.local`, such as `-maxlife`.
+        `options` are for `addprinc` in `kadmin.local`, such as `-maxlife`.
         """
         keytab = self._keytab(principal)
         self._admin("addprinc", *options, "-randkey", principal)
@@ -188,7 +183,7 @@ def with_keytab(principal: str, keytab: Path) -> dict[str, str]:
 
 
 def with_cache(cache: Path | str = "", **options: str) -> dict[str, str]:
-    """Return client properties that log in with the ticket in `cache`, or in the default cache if `cache` is empty.
+    """Return client properties for a login with the ticket in `cache`, or in the default cache.
 
     `options` are additional options of the login module.
     """

@@ -1,11 +1,9 @@
 """Principals with which tests check the README's table of permissions, on a broker with an authorizer.
 
-For each line of the table, `PERMISSIONS` contains a principal that has only the permissions in this line. For each
-permission in the table, `PERMISSIONS` also contains a principal that has all permissions except this one. The principal
-then also lacks the broader permissions that include this permission.
+For each line of the table, there is a principal with only these permissions. For each permission, there is a principal
+with all others, except broader ones that include it.
 
-Permissions for a single group apply to `GROUP`, or to `DELETED_GROUP` for the operation DELETE. Permissions for a
-single topic apply to `TOPIC`.
+Permissions for one group are for `GROUP` (DELETE: `DELETED_GROUP`), and permissions for one topic are for `TOPIC`.
 """
 
 from __future__ import annotations
@@ -14,12 +12,11 @@ from typing import Literal, NamedTuple
 
 
 class Permission(NamedTuple):
-    """An operation that an ACL allows a principal to perform on a cluster, a group or a topic.
+    """An operation that an ACL allows.
 
     Attributes:
-        operation: name of a constant in Kafka's enumeration AclOperation.
-        resource: type of the resource.
-        name: name of the resource; `*` means all groups or all topics.
+        operation: constant in Kafka's enumeration AclOperation.
+        name: name of the resource; `*` for all groups or topics.
     """
 
     operation: str

@@ -107,11 +107,7 @@ class Connection:
 
 
 def list_groups(address: str) -> dict[str, Listed]:
-    """Return group id → type, protocol type and state of the group, as ListGroups returns them.
-
-    `address` contains the addresses of all brokers (`host:port,…`), because each broker lists only the groups that it
-    coordinates.
-    """
+    """Return the list of groups by id. `address` must name all brokers (`host:port,…`)."""
     groups: dict[str, Listed] = {}
     for broker in address.split(","):
         connection = Connection(broker)
@@ -124,12 +120,10 @@ def list_groups(address: str) -> dict[str, Listed]:
 
 
 def wait_for_states(address: str, expected: dict[str, str], timeout: float) -> dict[str, Listed]:
-    """List the groups repeatedly until each group in `expected` has its expected state.
-
-    `expected` maps group ids to states. Return the result of the last `list_groups`.
+    """List the groups until each one in `expected` (group id → state) has its state. Return the last list.
 
     Raises:
-        TimeoutError: after `timeout` seconds, some groups do not have their expected states; the message names them.
+        TimeoutError: after `timeout` seconds, some groups do not have their states.
     """
     deadline = time.monotonic() + timeout
     while True:
@@ -156,12 +150,9 @@ def wait_until_gone(address: str, group: str, timeout: float) -> None:
 
 
 def find_coordinator(address: str, group: str, timeout: float) -> str:
-    """Return the address of the group's coordinator as `host:port`.
+    """Return the address of the group's coordinator as `host:port`. The first call creates the offsets topic.
 
-    The first call in a new cluster makes the brokers create the offsets topic.
-
-    Raises:
-        TimeoutError: the group has no coordinator after `timeout` seconds.
+    Raises `TimeoutError` after `timeout` seconds.
     """
     connection = Connection(address.split(",", 1)[0])
     deadline = time.monotonic() + timeout
@@ -181,10 +172,7 @@ def find_coordinator(address: str, group: str, timeout: float) -> str:
 def commit(address: str, group: str, offsets: Mapping[tuple[str, int], int], metadata: str, timeout: float) -> None:
     """Commit an offset for each (topic, partition) without joining the group.
 
-    The group id can contain any characters.
-
-    Raises:
-        ConnectionError: the broker rejects an offset.
+    Raises `ConnectionError` if the broker rejects an offset.
     """
     connection = Connection(find_coordinator(address, group, timeout))
     try:

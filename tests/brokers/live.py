@@ -1,6 +1,6 @@
-"""Run groups of every type on a real broker. The tests call them live groups.
+"""Run live groups: groups of every type on a real broker, which keep their members and offsets during the tests.
 
-They keep their members and offsets while the tests run. Some of the groups have no members.
+Some of them have no members.
 """
 
 from __future__ import annotations
@@ -33,11 +33,9 @@ class Live:
     """The live groups in one cluster. `live["classic"]` is the group with the role `classic`.
 
     Attributes:
-        cluster: the cluster that coordinates the groups.
-        types: the group types that the brokers support.
-        groups: role → group, as returned by `tests.brokers.groups.expected`.
-        registries: the members of the group with the protocol type `sr`.
-        worker: the Connect worker.
+        types: group types that the brokers support.
+        groups: role → group.
+        registries: members of the group of schema registries.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -76,8 +74,8 @@ class Live:
         """Create topics and groups, and wait until every group has its expected members and state.
 
         Raises:
-            JavaFailedError: the Java clients failed; the message contains the end of their log.
-            TimeoutError: after `TIMEOUT` seconds, a group does not have its expected members or state.
+            JavaFailedError: the Java clients failed.
+            TimeoutError: a group is not as expected after `TIMEOUT` seconds.
         """
         try:
             self._make_topics()

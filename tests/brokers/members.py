@@ -16,8 +16,7 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # `Members` stops polling a consumer when the consumer has got its partitions. With a smaller value of this setting,
-    # the consumer would leave the group after the configured time.
+    # A day, because `Members` stops polling when a consumer has its partitions, and it must not leave the group.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }
@@ -33,9 +32,7 @@ class Members:
     """The members of one group, with the client ids `GROUP-1`, `GROUP-2`, …
 
     Args:
-        topic: the topic to which every member subscribes.
-        members: one configuration per member, such as `CLASSIC` or `KIP_848`. The settings in `IDLE` are added to each
-            configuration.
+        members: one configuration per member, such as `KIP_848`; `IDLE` is added.
     """
 
     def __init__(self, cluster: Cluster, group: str, topic: str, *members: Config) -> None:
@@ -45,9 +42,8 @@ class Members:
         self._consumers: list[Consumer] = []
         for number, config in enumerate(members, 1):
             if any(config["group.protocol"] != other["group.protocol"] for other in members[: number - 1]):
-                # Wait until the members that have been started have joined. If a KIP-848 member joins while a classic
-                # group rebalances, it can happen that a coordinator of Kafka 4.2 or 4.3 fails with a
-                # NoSuchElementException, which is fatal for the member.
+                # Wait until the first members have joined. If a KIP-848 member joins while a classic group rebalances,
+                # a coordinator of Kafka 4.2 or 4.3 can fail with a NoSuchElementException, fatal for the member.
                 self.wait_until_assigned()
             own = {"group.id": group, "client.id": f"{group}-{number}", **IDLE, **config}
             consumer = Consumer(cluster.client_config(**own))
@@ -55,10 +51,9 @@ class Members:
             consumer.subscribe([topic])
 
     def wait_until_assigned(self, timeout: float = 60.0) -> None:
-        """Poll all members until every member has partitions and all partitions of the topic are assigned.
+        """Poll all members until all have partitions and all partitions are assigned.
 
-        Raises:
-            TimeoutError: this takes longer than `timeout` seconds; the message contains the assignments.
+        Raises `TimeoutError` after `timeout` seconds.
         """
         deadline = time.monotonic() + timeout
         while True:

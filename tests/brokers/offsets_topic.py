@@ -28,11 +28,8 @@ def read_offsets_topic(cluster: Cluster, *, committed: bool = True, timeout: flo
     """Return all records of `__consumer_offsets`, sorted by partition and offset.
 
     Args:
-        committed: whether records of aborted transactions are left out (`isolation.level=read_committed`).
-        timeout: maximum time to read all partitions, in seconds.
-
-    Raises:
-        TimeoutError: some partitions were not read to their end; the message names these partitions.
+        committed: whether records of aborted transactions are left out.
+        timeout: maximum seconds for reading all partitions.
     """
     level = "read_committed" if committed else "read_uncommitted"
     consumer = Consumer(

@@ -68,8 +68,7 @@ class Java:
     def wait_for(self, line: str, timeout: float) -> None:
         """Wait until the process has written `line` to its standard output.
 
-        Raises:
-            JavaFailedError: the process has ended without writing `line`, or `timeout` seconds have passed.
+        Raises `JavaFailedError` at the end of the process, or after `timeout` seconds.
         """
         with self._heard:
             self._heard.wait_for(lambda: line in self._said or self._ended, timeout)
@@ -85,11 +84,7 @@ class Java:
         return JavaFailedError(f"{self.log.name} ({state}): {what}; end of {self.log}:\n{tail}")
 
     def end(self, timeout: float) -> None:
-        """Close the standard input of the process, so that its program exits, and wait until the process has ended.
-
-        Raises:
-            subprocess.TimeoutExpired: the process is still running after `timeout` seconds.
-        """
+        """Close the standard input of the process, so that it exits, and wait until it has ended."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(timeout)

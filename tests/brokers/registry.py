@@ -73,8 +73,7 @@ class Registry:
 
         Args:
             generation: current generation of the group.
-            assignments: member id → encoded assignment. Only the group's leader passes the assignments of all members;
-                other members pass an empty dictionary.
+            assignments: member id → encoded assignment; empty unless this member is the leader.
         """
         answer = self._connection.call(
             SyncGroupRequest(
@@ -99,15 +98,15 @@ class Registry:
 
 
 def join_registries(address: str, group: str, hosts: list[tuple[str, int]], timeout: float) -> list[Registry]:
-    """Join a group with one simulated schema registry per (host, port), and return these members of the group.
+    """Let a simulated schema registry per (host, port) join a group, and return these members.
 
-    The registry that is the group's leader becomes the master, as with real schema registries.
+    As with real registries, the group's leader becomes the master.
 
     Args:
-        address: `host:port` of any broker, from which the group's coordinator is requested.
+        address: `host:port` of any broker.
         group: group id.
-        hosts: the host and the port that each schema registry reports as its own.
-        timeout: maximum time for each step, such as finding the coordinator, in seconds.
+        hosts: host and port that each registry reports.
+        timeout: maximum seconds for each step.
     """
     address = find_coordinator(address, group, timeout)
     members: list[Registry] = []
@@ -127,10 +126,7 @@ def join_registries(address: str, group: str, hosts: list[tuple[str, int]], time
 
 
 def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGroupResponse]:
-    """Let all members join the same generation of the group; return the JoinGroup response of each member.
-
-    A member that gets a response before all other members have joined sends JoinGroup again.
-    """
+    """Let all members join the same generation of the group. Return the JoinGroup response of each member."""
     deadline = time.monotonic() + timeout
     answers: dict[Registry, JoinGroupResponse] = {}
     asking: set[Registry] = set()
@@ -147,7 +143,7 @@ def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGr
             if int(answers[member].error_code) != NONE:
                 raise ConnectionError(f"JoinGroup: {answers[member]}")
         newest = max((answer.generation_id for answer in answers.values()), default=0)
-        # Drop the JoinGroup responses of older generations, so that the members that got these responses send JoinGroup
-        # again. The coordinator completes the newest generation only after all members have joined.
+        # Drop responses of older generations, so that these members send JoinGroup again. The coordinator completes the
+        # newest generation only after all members have joined.
         answers = {m: a for m, a in answers.items() if answered and a.generation_id == newest}
     return [answers[member] for member in members]

@@ -57,8 +57,8 @@ PASSWORDS = {
 SESSION, LONG_SESSION = 2.0, 10.0
 """Lifetimes of SASL sessions, in seconds. Before its session expires, a client must log in again (KIP-368).
 
-`LONG_SESSION` applies to SCRAM-SHA-256 and OAUTHBEARER at the address `Secure.sasl_tls`. `SESSION` applies to both
-mechanisms at the address `Secure.sasl`, and to GSSAPI at both addresses. Sessions with other mechanisms do not expire.
+`LONG_SESSION`: SCRAM-SHA-256 and OAUTHBEARER at `Secure.sasl_tls`. `SESSION`: both at `Secure.sasl`, and GSSAPI at both
+addresses.
 """
 
 ISSUER, AUDIENCE, KEY_ID = "https://idp.example", "kafka-tests", "key-1"
@@ -87,7 +87,7 @@ LIVE_GROUP = "team-a-live"
 class Secure:
     """A Kafka 4.3.1 broker with an authorizer, and with listeners that require a login.
 
-    The principals have these permissions, and `kgtui_permissions` describes further principals:
+    The principals have these permissions; `kgtui_permissions` has more principals:
 
     ==============  ===================================================================================
     `admin`         a super user
@@ -105,16 +105,14 @@ class Secure:
     ==============  ===================================================================================
 
     Attributes:
-        cluster: the broker. The methods of `cluster` use a listener without login, on which clients are super users.
-        kdc: the KDC. It has the principals `admin`, `team` and `brief`; tickets of `brief` are valid for 3 s.
+        cluster: the broker; its methods need no login and are super users.
+        kdc: the KDC, with `admin`, `team` and `brief` (tickets valid for 3 s).
         keytabs: principal → path of its keytab.
-        sasl: `host:port` for SASL_PLAINTEXT, with any of `MECHANISMS`, GSSAPI, or OAUTHBEARER with signed tokens.
-        sasl_tls: `host:port` for SASL_SSL, with any of `MECHANISMS`, GSSAPI, or OAUTHBEARER with unsigned tokens.
-        tls: `host:port` for SSL, which requires a client certificate.
-        msk: `host:port` for SASL_PLAINTEXT, with OAUTHBEARER and any token, for example one that is signed for Amazon
-            MSK.
-        certificates: the certificates, which `start` creates.
-        signing_key: private key for signing tokens, as an identity provider does. The broker knows the public key.
+        sasl: `host:port` for SASL_PLAINTEXT: `MECHANISMS`, GSSAPI, OAUTHBEARER with signed tokens.
+        sasl_tls: `host:port` for SASL_SSL: `MECHANISMS`, GSSAPI, OAUTHBEARER with unsigned tokens.
+        tls: `host:port` for SSL with a client certificate.
+        msk: `host:port` for SASL_PLAINTEXT: OAUTHBEARER with any token, such as one for Amazon MSK.
+        signing_key: private key of an identity provider, for signing tokens.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -179,13 +177,13 @@ class Secure:
     def command_config(
         self, principal: str, *, mechanism: str = "SCRAM-SHA-512", tls: bool = False, password: str | None = None
     ) -> Path:
-        """Write a Java properties file with a login as `principal`; return the path of the file.
+        """Write a Java properties file with a login as `principal`; return its path.
 
         Args:
             principal: a principal in `PASSWORDS`.
             mechanism: one of `MECHANISMS`.
-            tls: whether the file is for the address `sasl_tls`; otherwise, the file is for the address `sasl`.
-            password: a wrong password to use instead of the one in `PASSWORDS`; None for the right password.
+            tls: whether to connect to `sasl_tls` instead of `sasl`.
+            password: a wrong password; None for the right one.
         """
         module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
         secret = PASSWORDS[principal] if password is None else password
@@ -202,10 +200,7 @@ class Secure:
 
     @contextmanager
     def acl(self, principal: str, permission: Permission, *, deny: bool = False) -> Iterator[None]:
-        """Create an ACL at the beginning of the `with` block, and delete the ACL at its end.
-
-        The ACL allows `permission` to the principal, or denies it if `deny` is true.
-        """
+        """Create an ACL in the `with` block, which allows or denies `permission` to the principal."""
         binding = _binding(principal, permission, AclPermissionType.DENY if deny else AclPermissionType.ALLOW)
         for created in self.cluster.admin.create_acls([binding]).values():
             created.result(30)
@@ -232,19 +227,15 @@ class Secure:
     def use_signed_tokens(self, endpoint: TokenServer, **claims: Any) -> None:
         """Make a token endpoint return signed tokens that the broker accepts at the address `sasl`.
 
-        Args:
-            endpoint: the token endpoint.
-            claims: claims that replace or extend the usual claims, for example to create a token that the broker
-                refuses.
+        `claims` replace the usual claims, for example for a wrong token.
         """
         endpoint.signed_with = (self.signing_key, KEY_ID)
         endpoint.claims = {"sub": "team", "iss": ISSUER, "aud": AUDIENCE, "scope": "kafka", **claims}
 
     def tls_config(self, *, with_certificate: bool = True) -> Path:
-        """Write a Java properties file with which clients connect to the address `tls`; return the path of the file.
+        """Write a Java properties file for the address `tls`; return its path.
 
-        The file contains the trusted certificate authority and, if `with_certificate` is true, the client's key store
-        with the client certificate that the address requires.
+        It contains the trusted authority and, if `with_certificate` is true, the required client key store.
         """
         properties = {"security.protocol": "SSL", **self._trust()}
         if with_certificate:

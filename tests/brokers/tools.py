@@ -86,16 +86,11 @@ _starting = threading.Lock()
 def run_tool(
     version: str, tool: str, arguments: Sequence[str], *, log_level: str = "error", timeout: float = 120.0
 ) -> Result:
-    """Run one of Kafka's command line tools; return its exit status and output.
-
-    No exception is raised if the tool fails.
+    """Run one of Kafka's command line tools; return its exit status and output, even if it fails.
 
     Args:
-        version: version of Kafka, such as `4.3.1`.
-        tool: key of the tool in `MAIN_CLASSES`.
-        arguments: command line arguments of the tool.
-        log_level: minimum level of the log messages that the tool writes to standard error, such as `error` or `off`.
-        timeout: maximum duration, in seconds.
+        tool: key in `MAIN_CLASSES`.
+        log_level: minimum level of log messages on stderr, such as `error` or `off`.
     """
     if tool.endswith("GroupCommand") and "--timeout" not in arguments:
         # By default, these tools give up after 5 s, which is too short on a busy machine. The unit is milliseconds.

@@ -41,11 +41,11 @@ PARTITIONS = 12
 """Number of partitions of the topic `payments`. Three members of the group `STOPPED` own these partitions."""
 
 STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 1_800, 7_200
-"""Three durations, in seconds.
+"""Three durations, in seconds, when the groups are created.
 
-When the groups are created, the oldest unread record of the group `STOPPED` is `STOPPED_FOR` old, and the oldest unread
-record of the group `EXPIRING` will expire after `EXPIRES_IN`. `RETENTION` is the retention time of the topic that
-`EXPIRING` reads.
+- `STOPPED_FOR`: age of the oldest unread record of `STOPPED`
+- `EXPIRES_IN`: time until the oldest unread record of `EXPIRING` expires
+- `RETENTION`: retention time of the topic that `EXPIRING` reads
 """
 
 BACKLOG, DRAINED_PER_SECOND = 200_000, 200
@@ -56,11 +56,10 @@ _STEP = 1.0  # Time between two commits of the group `DRAINING`, in seconds.
 
 
 class TroubledGroups:
-    """Groups with typical problems, which exist from `start` to `stop`. The module's docstring lists the groups.
+    """Groups with typical problems, from `start` to `stop`. See the module's docstring.
 
     Args:
-        secure: the broker on which the groups are created.
-        unused: number of groups whose ids begin with `old-team-`.
+        unused: number of groups `old-team-…`.
     """
 
     def __init__(self, secure: Secure, unused: int) -> None:

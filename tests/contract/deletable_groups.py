@@ -42,13 +42,13 @@ COMMITTED = 7
 
 @dataclass(frozen=True, slots=True)
 class DeletionCluster:
-    """A cluster with live groups, which have members, and with Empty groups, which a test is allowed to delete.
+    """A cluster with live groups, and with Empty groups that a test may delete.
 
     Attributes:
         live: groups with members, which kgtui must refuse to delete.
-        deletable: group id → group type, for each Empty group that a test is allowed to delete.
-        make_simple: function that creates a simple group with the given id and one commit.
-        joined: function that returns a context manager in which the group with the given id has one member.
+        deletable: group id → type of the Empty groups.
+        make_simple: creates a simple group with the given id and one commit.
+        joined: context manager in which the group with the given id has one member.
     """
 
     bootstrap: str
@@ -62,9 +62,9 @@ class DeletionCluster:
 async def deletion_clusters(
     param: str, request: pytest.FixtureRequest, *, with_deletable: bool
 ) -> AsyncIterator[DeletionCluster]:
-    """Yield the simulated or real cluster that `param` names, such as `simulated 4.4` or `real 4.3.1`.
+    """Yield the cluster `param`, such as `simulated 4.4` or `real 4.3.1`, with live groups.
 
-    The cluster has live groups. If `with_deletable` is true, it also has an Empty group of every type that it supports.
+    If `with_deletable` is true, it also has Empty groups of every type.
     """
     if param in REAL:
         live: Live = checked(request, REAL[param])

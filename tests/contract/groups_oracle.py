@@ -1,7 +1,4 @@
-"""Run Kafka's own GroupsCommand, so that tests can compare its output with the output of kgtui.
-
-The output is returned as undecoded bytes, so that tests compare every byte.
-"""
+"""Run Kafka's own GroupsCommand, so that tests can compare every byte of its output with kgtui's."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Format the groups from kgtui's Python API or from `kgtui show --format json` like the rows that Kafka's tools print.
-
-Each row has the columns of all tools. An unknown value is `-`, as in the tools' output.
-"""
+"""Format kgtui's groups like the rows of Kafka's tools. Unknown values are `-`."""
 
 from __future__ import annotations
 
@@ -25,12 +22,12 @@ Roles = dict[str, dict[str, list[int]]]
 
 @dataclass(slots=True)
 class ToolRows:
-    """The rows of the three tables that Kafka's tools print: states, members and offsets.
+    """The three tables of Kafka's tools.
 
     Attributes:
-        states: one row per group.
-        members: one row per group and member id.
-        offsets: one row per group, topic and partition.
+        states: group id → row.
+        members: (group id, member id) → row.
+        offsets: (group id, topic, partition) → row.
     """
 
     states: dict[str, Row] = field(default_factory=dict)
@@ -197,8 +194,7 @@ def _offset(
     streams_lag = lag
     if position is None and start is not None and end is not None:
         assert lag is None
-        # For a partition without a commit, Kafka's tool for streams groups prints the number of records in the log as
-        # the lag. Kafka's other tools and kgtui print no lag.
+        # Without a commit, only Kafka's tool for streams groups prints a lag: the number of records in the log.
         streams_lag = end - start
     member, host, client = owner or ("-", "-", "-")
     return {

@@ -12,11 +12,10 @@ Row = dict[str, str]
 
 
 def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
-    """Return the rows of all tables in `printed`, the output of a tool. Each row maps column names to cells.
+    """Return the rows of all tables in the output of a tool, as column name → cell.
 
-    A cell begins at the same text position as its column header. Positions are counted in UTF-16 code units, as in
-    Java. Group ids can contain any character, even line breaks, and some tools do not widen the GROUP column for long
-    ids. The function therefore finds the ids in `groups` by their text, not by their position.
+    A cell begins below its column header, counted in UTF-16 units as in Java. The ids in `groups` are found by their
+    text, because ids can contain line breaks or be wider than the column.
     """
     text = _units(printed)
     ids = sorted(map(_units, groups), key=len, reverse=True)
@@ -28,9 +27,9 @@ def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
 
 
 def _table(header: str, body: str, ids: Sequence[str]) -> Iterator[Row]:
-    """Yield the rows of one table. The table's header is `header`, and its rows are the first lines of `body`.
+    """Yield the rows of one table, which ends at an empty line in `body`.
 
-    The table ends at an empty line. `ids` are the group ids that can occur in the table.
+    `ids` are the group ids that can occur.
     """
     columns = [(title[0], title.start()) for title in re.finditer(r"\S+(?: \(ID\))?", header)]
     width = columns[1][1]

@@ -52,21 +52,17 @@ class ConstantOffsets:
 
 
 def groups_of(version: str) -> dict[str, LiveGroup]:
-    """Return role → expected group, for a simulated cluster. A role is the name by which tests refer to a group.
+    """Return the expected groups of a simulated cluster, by role (the name in tests, such as `classic`).
 
     Args:
-        version: `2.4` to `4.4`, or a comma-separated list for a cluster with brokers of several releases. Such a
-            cluster has the groups that its newest release supports.
+        version: `2.4` to `4.4`, or a list such as `3.9,4.4` for mixed brokers; the newest release decides.
     """
     roles = expected(max(version.split(","), key=numbers))
     return roles | {"static": replace(roles["static"], instance_ids=("static-billing-0", "static-billing-1"))}
 
 
 def preview_features(release: str) -> dict[str, int] | None:
-    """Return feature → version, for each feature that must be enabled explicitly in `release`; None if there is none.
-
-    In Kafka 4.1, share groups are a preview, which must be enabled.
-    """
+    """Return the preview features to enable in `release`, such as share groups in Kafka 4.1."""
     return {"share.version": 1} if release == "4.1" else None
 
 

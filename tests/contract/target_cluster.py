@@ -36,10 +36,9 @@ class TargetCluster:
     """A cluster on which a test runs.
 
     Attributes:
-        version: lowest Kafka version among the brokers, as a tuple of numbers.
-        newest: highest Kafka version among the brokers, as a tuple of numbers.
-        groups: role → expected properties of the group. A role is the name by which tests refer to a group. A simulated
-            cluster has no other groups.
+        version: lowest Kafka version of the brokers, such as `(4, 3, 1)`.
+        newest: highest Kafka version of the brokers.
+        groups: role (name in tests) → expected group; simulated clusters have no others.
         make_empty: takes a group id and creates an Empty simple group.
     """
 

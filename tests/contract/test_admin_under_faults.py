@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def cluster(**options: Any) -> AsyncIterator[tuple[Simulator, KafkaGroupAdmin]]:
-    """Run a simulated cluster with the scenario `company`; yield the cluster and an admin client for it.
+    """Run a simulated cluster with the scenario `company` and a clock that stands still; yield it and an admin client.
 
-    The cluster's clock stands still. `options` are passed to `Simulator`.
+    `options` are passed to `Simulator`.
     """
     async with (
         Simulator(clock=ManualClock(), **options) as simulator,
@@ -126,7 +126,7 @@ async def test_a_connection_closed_by_the_broker_is_opened_again() -> None:
         assert (await admin.describe_groups(ids)).faults == ()
 
 
-async def test_only_groups_on_which_the_user_lacks_describe_have_an_authorization_error() -> None:
+async def test_groups_without_describe_permission_have_an_authorization_error() -> None:
     async with cluster() as (simulator, admin):
         simulator.faults.forbid_groups(["payments.*"])
         ids = ["orders.invoice", "payments.ledger"]
@@ -168,8 +168,7 @@ async def test_a_poll_with_a_damaged_response_fails_and_the_next_poll_succeeds(k
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
         await feed.poll()
-        # After the faults `cut` and `correlation`, the client repeats its request once on a new connection. Therefore,
-        # two responses must be damaged to make the poll fail.
+        # After `cut` and `correlation`, the client repeats its request once, so two responses must be damaged.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:
             await feed.poll(timeout=timeout)
@@ -202,7 +201,7 @@ async def test_the_outcome_of_a_delete_request_without_a_response_is_uncertain(t
         assert {outcome.fault.name for outcome in outcomes if outcome.fault} == {"NO_ANSWER"}
 
 
-async def test_a_delete_request_rejected_by_the_old_coordinator_is_sent_to_the_new_one() -> None:
+async def test_a_delete_request_is_sent_to_the_new_coordinator() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1, "Empty")[0]

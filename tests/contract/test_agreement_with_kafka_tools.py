@@ -46,9 +46,9 @@ class Reports:
     """What Kafka's tools and kgtui report about the groups of one broker.
 
     Attributes:
-        listed: group id → entry of the group in kgtui's list.
-        ours: the groups that kgtui read, formatted as Kafka's tools would print them.
-        tables: command line, as a tuple of words without the broker address → rows that Kafka's tool printed.
+        listed: group id → entry in kgtui's list.
+        ours: kgtui's data, formatted like the tools' output.
+        tables: words of a command line → rows of Kafka's tool.
     """
 
     live: Live
@@ -58,9 +58,9 @@ class Reports:
     tables: dict[tuple[str, ...], list[Row]] = field(default_factory=dict)
 
     def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
-        """Return the rows that Kafka's tools printed for the command lines `commands`, as pairs (command line, rows).
+        """Return (command line, rows) for Kafka's tools with `commands`.
 
-        The rows that the tools in `newer` printed for the same arguments are also in the result.
+        The tools in `newer` are included, with the same arguments.
         """
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 
@@ -87,9 +87,9 @@ class Reports:
             self.tables[words] = [row for row in found if not self.has_wrong_lag(row.get("TOPIC", ""))]
 
     def has_wrong_lag(self, topic: str) -> bool:
-        """Return whether Kafka's tool prints a wrong lag for `topic`. The rows of such a topic are not compared.
+        """Return whether Kafka's tool prints a wrong lag for `topic`.
 
-        The streams groups tool of Kafka 4.2 does not read the committed offsets of repartition topics.
+        The streams groups tool of Kafka 4.2 does not read offsets of repartition topics.
         """
         return self.live.version.startswith("4.2.") and topic.endswith("-repartition")
 

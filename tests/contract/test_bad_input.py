@@ -1,6 +1,6 @@
 """Tests that `kgtui ls` and `kgtui doctor` explain wrong logins, certificates and properties, with the right exit code.
 
-The broker is real. Unit tests in `tests/unit/client` check the wording of each message.
+The broker is real.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ MODULES = "org.apache.kafka.common.security"
 
 @dataclass
 class Site:
-    """What a test of wrong input uses: the broker, a folder, and servers.
+    """What a test of wrong input uses.
 
     Attributes:
         broker: the real broker.
         folder: an empty folder.
-        stack: context in which the servers of the test run; closing it stops them.
+        stack: stops the servers of the test when it is closed.
     """
 
     broker: Secure
@@ -50,10 +50,7 @@ class Site:
     stack: ExitStack
 
     def tokens(self, **changes: Any) -> tuple[str, dict[str, str]]:
-        """Start an OAuth token endpoint, and set its attributes to the values in `changes`.
-
-        Return the broker's address, and client properties for a login with a token from this endpoint.
-        """
+        """Start an OAuth token endpoint with changed attributes. Return the broker's address and a login."""
         endpoint = self.stack.enter_context(token_server())
         self.broker.use_signed_tokens(endpoint)
         for name, value in changes.items():
@@ -64,13 +61,10 @@ class Site:
         return self.broker.sasl, endpoint.properties()
 
     def tls(self, first: int, last: int, **more: str) -> tuple[str, dict[str, str]]:
-        """Start a TLS server; return the server's address and client properties for it.
-
-        The client trusts the server's certificate, but the certificate contains no host name.
+        """Start a TLS server with a trusted certificate without host name. Return its address and client properties.
 
         Args:
-            first, last: begin and end of the certificate's lifetime, in days from now.
-            more: additional client properties.
+            first, last: lifetime of the certificate, in days from now.
         """
         file = self.folder / "server.pem"
         write_self_signed(file, first, last)
@@ -132,10 +126,10 @@ class Wrong(NamedTuple):
     """Wrong input, and what kgtui must report about it.
 
     Attributes:
-        make: takes a `Site`; returns a server address, and client properties.
+        make: returns a server address and client properties.
         code: expected exit code.
-        says: text that the error message must contain.
-        step: the step that `kgtui doctor` reports as failed; empty if `doctor` exits before it tries to connect.
+        says: text in the error message.
+        step: failed step in `kgtui doctor`; empty if it does not connect.
     """
 
     make: Callable[[Site], tuple[str, dict[str, str]]]

@@ -46,14 +46,11 @@ class WritingClock(Clock):
 async def checked(
     bootstrap: str, capfd: pytest.CaptureFixture[str], expr: str, watching: Watching, clock: Clock | None = None
 ) -> tuple[int, dict[str, dict[str, Any]]]:
-    """Run `kgtui check` on the groups that match `expr`; return a tuple: exit code, and group id → JSON of the group.
+    """Run `kgtui check` on the groups that match `expr`; return the exit code, and group id → JSON of the group.
 
     Args:
-        bootstrap: address of the broker.
-        capfd: fixture that captures the output.
-        expr: filter expression.
-        watching: settings of the assessment, such as the expected commit interval.
-        clock: clock that `kgtui check` uses to wait between two reads; by default the real clock.
+        watching: settings such as the expected commit interval.
+        clock: clock for waiting between two reads; None for the real clock.
     """
     args = parse_args(["check", "--all", "--format", "json"])
     args.seconds, args.interval = READS * EVERY, EVERY

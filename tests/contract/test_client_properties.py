@@ -98,10 +98,9 @@ REFERENCES = [
 
 
 def with_providers(text: str, folder: Path) -> dict[str, str]:
-    """Return client properties that declare Kafka's config providers and whose client id is `text`.
+    """Return client properties with Kafka's config providers and the client id `text`.
 
-    `text` contains references such as `${env:NAME}`, which Kafka replaces with the value of the variable. The word
-    FOLDER in `text` stands for the path `folder`.
+    `text` contains references such as `${env:NAME}`. The word FOLDER in it becomes the path `folder`.
     """
     package = "org.apache.kafka.common.config.provider"
     return {

@@ -41,10 +41,7 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(live: Live) -> Written:
-    """Return the records in `__consumer_offsets` of one broker.
-
-    The records were written by live groups of every type, and by transactions, deletions and other actions.
-    """
+    """Return the records in `__consumer_offsets` of live groups, transactions, deletions and more."""
     coordinator_records.write_records(live)
     raw = read_offsets_topic(live.cluster)
     records = [
@@ -74,7 +71,7 @@ def test_the_offsets_topic_has_records_of_every_expected_type(written: Written) 
     assert tombstones == types | {RecordType.CONSUMER_GROUP_PARTITION_METADATA}
 
 
-def test_newest_decoded_offset_commits_equal_the_committed_offsets_of_live_groups(written: Written) -> None:
+def test_the_newest_commit_records_equal_the_committed_offsets(written: Written) -> None:
     """For each partition, the newest commit record has the committed offset of the live group."""
     newest = {
         (record.group, record.key["topic"], record.key["partition"]): record.value and record.value["offset"]

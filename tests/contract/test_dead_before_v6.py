@@ -1,7 +1,6 @@
-"""Tests that kgtui correctly describes groups that the request DescribeGroups reports as Dead although they exist.
+"""Tests that kgtui correctly describes groups that DescribeGroups reports as Dead although they exist.
 
-Before version 6, DescribeGroups returns the state Dead for each group that it does not find. Such a group can exist
-nevertheless, as a group of a type that DescribeGroups does not support.
+Before version 6, the state is Dead for each group that DescribeGroups does not find, also for groups of newer types.
 """
 
 from __future__ import annotations
@@ -102,7 +101,7 @@ async def test_a_group_with_an_empty_id_is_described_and_deleted(live: Live) -> 
         assert outcome.ok
 
 
-async def test_describing_a_group_that_was_deleted_after_the_listing_returns_not_found(live: Live) -> None:
+async def test_describing_a_deleted_group_returns_not_found(live: Live) -> None:
     """The client has cached the type of the group, but must not conclude from this that the group still exists."""
     live.cluster.commit("soon-deleted", {("orders", 0): 1})
     async with connect([live.bootstrap]) as admin:

@@ -106,10 +106,7 @@ async def test_deletion_of_a_live_group_is_refused(deletion_cluster: DeletionClu
 async def test_deletion_is_refused_if_a_member_joined_after_the_plan_was_made(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """A member joins the group after kgtui made the plan for the deletion, and before the plan is executed.
-
-    After the member has left, the group can be deleted with a new plan.
-    """
+    """A member joins between plan and execution. After it has left, a new plan can delete the group."""
     deletion_cluster.make_simple("awakened")
     planned = await plan(deletion_cluster.admin, ["awakened"])
     assert [line.group for line in planned.allowed] == ["awakened"]
@@ -125,7 +122,7 @@ async def test_deletion_is_refused_if_a_member_joined_after_the_plan_was_made(
     ).exit_code == 0
 
 
-async def test_a_group_that_was_already_deleted_by_a_different_client_is_reported_as_gone(
+async def test_a_group_deleted_by_a_different_client_is_reported_as_gone(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
     """A different client deletes the group before kgtui executes the plan.
@@ -165,9 +162,9 @@ async def test_the_outcome_of_an_interrupted_deletion_is_determined_by_the_next_
 
 
 async def test_the_outcome_of_a_deletion_is_uncertain_if_the_broker_does_not_respond(folder: StateFolder) -> None:
-    """The broker does not respond to the delete request, so kgtui does not know whether the group was deleted.
+    """The broker does not respond to the delete request. kgtui does not repeat it.
 
-    kgtui does not repeat the request. It determines the outcome when the broker responds again.
+    The outcome is determined when the broker responds again.
     """
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "silenced")
@@ -193,7 +190,7 @@ async def test_the_outcome_of_a_deletion_is_uncertain_if_the_broker_does_not_res
             )
 
 
-async def test_a_delete_request_rejected_by_the_old_coordinator_is_sent_to_the_new_one(folder: StateFolder) -> None:
+async def test_a_deletion_succeeds_although_the_coordinator_changes(folder: StateFolder) -> None:
     """In the first deletion, the coordinator changes after the plan was made.
 
     In the second deletion, it changes just before the delete request is sent.
@@ -244,10 +241,7 @@ async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int,
 
 
 async def test_the_delete_command_deletes_all_matching_groups(newest: DeletionCluster, folder: StateFolder) -> None:
-    """The command deletes nothing with `--dry-run`, with a wrong number after `--expect`, or without a confirmation.
-
-    With the right number after `--expect`, it deletes the groups and adds the deletions to the audit log.
-    """
+    """Nothing is deleted with `--dry-run`, a wrong `--expect`, or without confirmation."""
     for name in ("cmd-one", "cmd-two"):
         newest.make_simple(name)
     words = ("delete", "/^cmd-/", "--bootstrap-server", newest.bootstrap)
@@ -348,7 +342,7 @@ async def test_a_principal_can_delete_only_groups_on_which_it_has_delete_permiss
         assert results.by_group["team-b-app"].status is DeletionStatus.REFUSED
 
 
-async def test_the_deletion_plan_warns_that_offsets_of_forbidden_topics_can_be_missing(secure_broker: Secure) -> None:
+async def test_the_deletion_plan_warns_that_offsets_can_be_hidden(secure_broker: Secure) -> None:
     """The user lacks DESCRIBE on the topic of a different team.
 
     The broker omits the offsets in this topic without an error, so the backup could lack them.

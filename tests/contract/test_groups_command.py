@@ -118,10 +118,7 @@ def run_ours(words: Sequence[str]) -> Result:
 
 
 def run_here(words: Sequence[str], capfdbinary: pytest.CaptureFixture[bytes]) -> Result:
-    """Run `kgtui groups` in this process, which is faster than a child process; return its exit status and output.
-
-    This function is only for command lines that fail before kgtui connects.
-    """
+    """Run `kgtui groups` in this process, for command lines that fail before kgtui connects."""
     from kgtui.cli import main
 
     capfdbinary.readouterr()
@@ -155,10 +152,9 @@ def test_kgtui_groups_prints_the_same_filtered_rows_as_the_kafka_groups_tool(
 def test_kgtui_groups_rejects_invalid_options_like_the_kafka_groups_tool(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """kgtui has the same exit status, and prints the same first line of the error, as Kafka's tool.
+    """Exit status, output and the first line of the error are as in Kafka's tool, also for `--help` and `--version`.
 
-    The options `--help` and `--version` are tested, too. kgtui prints the usage text if Kafka's tool prints it, but
-    never a stack trace.
+    kgtui never prints a stack trace.
     """
     for words in BAD:
         expected = run_java(words)
@@ -189,7 +185,7 @@ def test_kgtui_groups_accepts_unusual_options_like_the_kafka_groups_tool(
             assert out.startswith(b"Error while executing groups command : "), words
 
 
-def test_the_usage_text_of_kgtui_groups_lists_all_options_of_the_kafka_groups_tool(
+def test_the_usage_text_has_all_options_of_kafka_groups(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     def options(text: bytes) -> list[str]:
@@ -214,7 +210,7 @@ def test_the_json_output_of_kgtui_groups_contains_the_type_of_each_group(live: L
             assert listed[group.id] == group_type
 
 
-def test_kgtui_groups_treats_a_repeated_protocol_option_like_the_kafka_groups_tool(broker_431: Cluster) -> None:
+def test_a_repeated_protocol_option_fails_as_in_kafka_groups(broker_431: Cluster) -> None:
     """If `--protocol` is given twice, both tools first list the groups, and then fail."""
     words = ("--bootstrap-server", broker_431.bootstrap, "--list", "--protocol", "a", "--protocol", "b")
     theirs = run_java(words)

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 
 def start(version: str = "4.4") -> SimulatorProcess:
-    """Start a simulated cluster of version `version`, and delete the group with the longest id.
-
-    The tools would pad every cell in the GROUP column to the length of this id, 32,000 characters.
-    """
+    """Start a simulated cluster without the id of 32,000 characters, to which tools would pad every row."""
     simulator = spawn(Options(kafka_version=version))
     simulator.control("remove_group", name=hostile_group_ids()[-1])
     return simulator

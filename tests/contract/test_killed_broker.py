@@ -1,6 +1,6 @@
 """Tests that kgtui soon reports the complete lag again after one of three real brokers is killed.
 
-kgtui also reports no wrong health verdict and no wrong event of the group.
+There must be no wrong health verdict and no wrong event.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 READS_UNTIL_COMPLETE = 5
-"""Maximum number of reads between the election of new leaders and the first read with a complete lag.
+"""Maximum number of reads from the election of new leaders to a complete lag.
 
-The test reads the group once per second. If a lookup of the leaders takes more than 0.1 s, as on a busy machine, the
-pause between two reads is 10 times as long as the lookup.
+There is a read per second, or fewer on a busy machine.
 """
 
 
@@ -40,10 +39,7 @@ def test_the_lag_is_complete_soon_after_a_killed_leader_is_replaced(tmp_path: Pa
 
 
 def test_a_killed_coordinator_causes_no_wrong_verdict_or_event(tmp_path: Path) -> None:
-    """The group stays Empty. Its coordinator is killed, and some seconds later, the new coordinator lists the group.
-
-    The only event of the group must be the change of its coordinator.
-    """
+    """The coordinator of an Empty group is killed. The change of its coordinator must be the group's only event."""
     extra = {"offsets.topic.replication.factor": "3", "min.insync.replicas": "1"}
     lists = tmp_path / "lists"
     with three_brokers(tmp_path / "cluster", extra) as cluster, ls_watch(cluster, lists):
@@ -106,9 +102,9 @@ async def _kill_a_leader(cluster: Cluster) -> None:
 
 
 async def _lag(admin: KafkaGroupAdmin) -> tuple[int | None, int]:
-    """Read the group's lag in the same way as a poll of the terminal UI.
+    """Read the group's lag like a poll of the terminal UI.
 
-    Return a tuple: the lag in records, or None if it is unknown, and the number of partitions whose lag is unknown.
+    Return the lag in records, or None, and the number of partitions with an unknown lag.
     """
     groups = (await admin.list_groups()).rows
     read = await read_groups(admin, Deadline(10), offsets={GROUP: groups[GROUP]}, logs=Logs.COMMITTED_ENDS)

@@ -290,13 +290,11 @@ async def test_the_error_for_an_expired_or_not_yet_valid_token_names_the_time_li
 async def test_a_connection_logs_in_again_before_its_sasl_session_expires(
     secure_broker: Secure, mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A broker closes a connection when its SASL session expires, so kgtui must log in again before that (KIP-368).
+    """A broker closes a connection when its SASL session expires (KIP-368).
 
-    The test sends requests on one connection while several sessions expire. With GSSAPI, the first Kerberos ticket
-    expires, too.
+    Requests are sent on one connection while several sessions expire.
     """
-    # In this test, kgtui logs in again after half of the lifetime of the SASL session. With the default setting, a busy
-    # machine could delay the login until the session has expired.
+    # Log in after half of the session. With the default, a busy machine could delay the login for too long.
     monkeypatch.setattr(login_module, "RENEW_AFTER", (0.5, 0.5))
     use_kdc(secure_broker, monkeypatch)
     with token_server() as endpoint:

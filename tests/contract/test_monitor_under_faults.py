@@ -34,9 +34,9 @@ ALLOWED_GROWTH = 300_000
 """Maximum growth of kgtui's memory during the faults, in bytes."""
 
 RECOVERED_WITHIN = 10.0
-"""Maximum time from the end of the faults until the monitor has read everything without an error, in seconds.
+"""Maximum seconds from the end of the faults until the monitor reads everything without an error.
 
-Time in which the test process waits for the CPU is not counted.
+Waiting for the CPU is not counted.
 """
 
 _TIME_WAIT, _LISTEN = "06", "0A"
@@ -50,9 +50,9 @@ OPTIONS = MonitorOptions(
 
 
 def open_connections(cluster: Simulator) -> int:
-    """Return the number of open sockets between kgtui and the simulated brokers; 0 on other systems than Linux.
+    """Return the number of open sockets between kgtui and the simulated brokers; 0 except on Linux.
 
-    Both ends of a connection are counted. A socket is also counted while it waits for the other end to close.
+    Both ends of a connection count.
     """
     if sys.platform != "linux":
         return 0
@@ -66,11 +66,7 @@ def open_connections(cluster: Simulator) -> int:
 
 
 def memory_of_kgtui() -> int:
-    """Return the number of bytes that kgtui's code has allocated.
-
-    The result excludes the simulator, the time series of groups, and the generated decoders, which exist once per
-    message version. Each time series has a limited size, but during faults, kgtui stores time series of more groups.
-    """
+    """Return the bytes that kgtui's code has allocated, without the simulator, generated decoders and time series."""
     gc.collect()
     package = str(Path(facts.__file__).parents[1])
     ignored = [
@@ -114,10 +110,7 @@ async def make_faults(cluster: Simulator, chance: random.Random) -> None:
 
 
 class Watcher:
-    """Compares each new snapshot of the monitor with the snapshot that the monitor had when this watcher was created.
-
-    The states and lags must be equal in all snapshots, because the simulated groups never change.
-    """
+    """Asserts that states and lags are the same in all snapshots, because the simulated groups never change."""
 
     def __init__(self, monitor: Monitor) -> None:
         self.expected = _values(monitor.snapshot)

@@ -60,9 +60,9 @@ async def test_the_monitor_marks_hidden_offsets_only_while_a_permission_is_missi
 async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_missing(
     secure_broker: Secure, changing: KafkaGroupAdmin
 ) -> None:
-    """When the permission is granted, the lag remains marked until `ls --watch` reads the permissions again.
+    """After the permission is granted, the lag remains marked until the permissions are read again.
 
-    With a maximum age of 60 s, `ls --watch` uses the permissions that it has already read.
+    With a maximum age of 60 s, known permissions are used.
     """
 
     async def lag(max_age: float) -> tuple[LagTotal | None, bool]:
@@ -79,9 +79,9 @@ async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_mi
 
 
 async def test_a_newly_denied_topic_is_found_without_permission_to_read_acls(secure_broker: Secure) -> None:
-    """An ACL denies the user `unsure` DESCRIBE on `team-b-events`, so offsets in this topic are hidden.
+    """An ACL denies the user DESCRIBE on `team-b-events`.
 
-    kgtui then names the hidden topic, and reports the lag of every group as a lower bound.
+    kgtui names the hidden topic, and reports the lag of every group as a lower bound.
     """
 
     async def lag(group: str) -> tuple[LagTotal | None, str]:

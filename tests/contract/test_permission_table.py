@@ -1,7 +1,6 @@
 """Test the README's table of permissions on a real 4.3.1 broker with StandardAuthorizer.
 
-Each line of the table is tested with a principal that has only the permissions in this line, and with principals that
-have all permissions in the table except one permission of this line.
+For each line, one principal has only the permissions in this line, and others lack one of them.
 """
 
 from __future__ import annotations
@@ -47,11 +46,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def _problem(answer: Answer[object], *, found: bool) -> str:
-    """Return the advice in the first fault of the answer.
-
-    If there is no fault, return an empty string if the expected data was found, and `missing` if the broker left out
-    the data.
-    """
+    """Return the advice in the first fault, `missing` if data is missing without a fault, or an empty string."""
     return answer.faults[0].advice if answer.faults else "" if found else "missing"
 
 
@@ -114,11 +109,7 @@ ACTIONS: dict[str, Callable[[KafkaGroupAdmin], Awaitable[str]]] = dict(
         strict=True,
     )
 )
-"""Maps each action (first cell of a line in the README's table) to the function that tries the action.
-
-The function returns the advice of the fault, `missing` if data is missing without a fault, or an empty string for
-success.
-"""
+"""Action (first cell of a line in the README's table) → function that tries it, and returns what is missing."""
 
 MISSING = [
     ("list a group", LIST_ONE, "missing"),
@@ -135,11 +126,7 @@ MISSING = [
     ("see when data or offsets will expire", CLUSTER_CONFIGS, "grant DESCRIBE_CONFIGS on the cluster to this user"),
     ("delete", DELETE, "grant DELETE on the group to this user"),
 ]
-"""Tuples (action, missing permission, expected result).
-
-The action is a key of `ACTIONS`. The result is the advice to grant the permission, or `missing` if the broker leaves
-out data without an error.
-"""
+"""`(action, missing permission, result)`: the advice, or `missing` if the broker leaves out data without an error."""
 
 
 @asynccontextmanager
@@ -182,11 +169,7 @@ def _kgtui(secure: Secure, principal: str, capfd: pytest.CaptureFixture[str], *w
 def test_commands_report_that_the_broker_might_hide_offsets_from_the_user(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The user `groupsonly` has DESCRIBE on the group `team-b-app`, but not on the topic `team-b-events`.
-
-    The group has committed offsets in this topic. The broker hides them, and kgtui reports that there might be offsets
-    that it cannot see.
-    """
+    """The user has DESCRIBE on the group, but not on the topic in which it has committed offsets."""
     code, out, err = _kgtui(secure_broker, "groupsonly", capfd, "ls", "--lag", "--group", "team-b-app")
     assert (code, out.split()[-1]) == (1, "?")
     assert "no offsets that you may see" in err
@@ -204,13 +187,9 @@ def test_commands_report_that_the_broker_might_hide_offsets_from_the_user(
 def test_lags_are_lower_bounds_for_users_that_have_describe_on_only_some_topics(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str], group: str
 ) -> None:
-    """Both groups, `team-a-app` and `team-a-and-b`, have offsets in the topic `team-a-events`.
+    """Only `team-a-and-b` has offsets in a topic that the user `team` may not describe.
 
-    Only `team-a-and-b` also has offsets in a topic on which the user `team` has no DESCRIBE permission.
-
-    From the broker's responses, the user `team` cannot tell whether offsets are hidden. kgtui therefore shows the lag
-    of both groups as a lower bound. `ls` and `check` exit with 0, because all data that `team` is allowed to see was
-    read. The exit code of `show` is not checked, because `show` also reads configs, which `team` is not allowed to see.
+    From the responses, `team` cannot tell whether offsets are hidden, so both lags are lower bounds.
     """
     for principal, hidden in (("team", True), ("viewer", False), ("admin", False)):
         lag = 6 if group == "team-a-app" else 0 if hidden else 7
@@ -218,6 +197,7 @@ def test_lags_are_lower_bounds_for_users_that_have_describe_on_only_some_topics(
         verdict = "empty" if lag else "ok?"
         assert (code, out.splitlines()[1].split()[5:]) == (0, [verdict, *["≥"] * hidden, str(lag)])
         assert ("the lag of 1 group is a lower bound" in err) == hidden
+        # The exit code of `show` is not checked, because it also reads configs, which `team` may not see.
         _, out, _ = _kgtui(secure_broker, principal, capfd, "show", group)
         assert ("Offsets in topics that you are not allowed to describe are not listed" in out) == hidden
         _, out, _ = _kgtui(secure_broker, principal, capfd, "show", "--format", "json", group)
@@ -271,11 +251,9 @@ def test_kgtui_names_a_topic_denied_by_an_acl_if_no_member_reads_it(
 def test_the_lag_of_a_group_without_commits_is_unknown_if_its_topic_is_hidden(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The user `groupsonly` sees that a member of the group reads a topic, but has no DESCRIBE on this topic.
+    """A member reads a topic on which `groupsonly` has no DESCRIBE, so there could be hidden offsets: `?`.
 
-    It is possible that the group has committed offsets in the topic, so the lag is `?` (unknown) for this user. For
-    users who have DESCRIBE on all topics, the lag is `–` (none), because they see that the group has committed no
-    offsets.
+    Users with DESCRIBE on all topics see that there are none: `–`.
     """
     members = Members(secure_broker.cluster, "permission-no-commit", TOPIC, CLASSIC)
     try:

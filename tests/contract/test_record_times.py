@@ -1,6 +1,6 @@
-"""Tests of finding records by timestamp with ListOffsets, and of determining the times of unread records.
+"""Tests of finding records by timestamp with ListOffsets, and of the times of unread records, on real brokers.
 
-All tests run on real brokers, and one of the tests also runs on the simulator.
+One test also runs on the simulator.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ async def first_records(address: str, topic: str, asked: Sequence[int]) -> list[
 
 
 def expected(times: Sequence[int], start: int, asked: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the first record at or after each timestamp in `asked`, as (offset, timestamp); (-1, -1) if there is none.
+    """Return (offset, timestamp) of the first record at or after each time in `asked`, or (-1, -1).
 
-    The log starts at offset `start` and has records with the timestamps `times`.
+    The log starts at offset `start`; `times` are its timestamps.
     """
     indexes = [bisect_left(times, at) for at in asked]
     return [(start + index, times[index]) if index < len(times) else (-1, -1) for index in indexes]
@@ -85,10 +85,9 @@ async def test_list_offsets_returns_the_first_record_at_or_after_a_timestamp(bro
 
 
 async def test_kgtui_show_reads_the_time_and_the_expiry_of_the_first_unread_record(broker: Cluster) -> None:
-    """The group `late` has unread records in topic `expiring`, where records expire after a day, and in `compacted`.
+    """`late` has unread records in `expiring`, which expire after a day, and in `compacted`.
 
-    The log of `expiring` ends with an aborted record and its abort marker. The group `at-marker` has read everything
-    except the marker.
+    `at-marker` has read everything in `expiring` except the last abort marker.
     """
     now = int(time.time() * 1000)
     times = [now - 7_200_000 + 60_000 * number for number in range(100)]
@@ -125,10 +124,9 @@ async def test_kgtui_show_reads_the_time_and_the_expiry_of_the_first_unread_reco
 
 
 async def test_most_record_ages_on_a_broker_are_exact_to_the_second(broker: Cluster) -> None:
-    """Each partition has 50,000 records, written during three days at a constant rate, in a daily rhythm, or in bursts.
+    """Each partition has 50,000 records, written at a constant rate, in a daily rhythm, or in bursts.
 
-    kgtui returns each record time as a range, which must contain the true time. Except for bursts, at least 90 % of the
-    ranges must be shorter than one second.
+    Except for bursts, 90 % of the returned time ranges must be below one second.
     """
     shapes = {name: sorted(SHAPES[name][0](Random(name))) for name in ("steady", "daily", "bursts")}
     shift = int(time.time() * 1000) - 1_800_000_000_000

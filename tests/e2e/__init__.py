@@ -1,5 +1,5 @@
-"""Test the installed program in a real terminal: the screen after each key, and the terminal after the program's exit.
+"""Test the installed program in a real terminal (tmux): the screen after each key, and the terminal after its exit.
 
-`tests.e2e.terminal` runs the program in tmux. Tests wait until the screen shows an expected text, and do not sleep for
-a fixed time. Several tests use the same running program, so each test must restore the program's state when it ends.
+Tests wait for expected texts, not for a fixed time. Several tests share a running program, so each one must restore its
+state.
 """

@@ -57,10 +57,7 @@ class Browser:
 
 
 def top_left_color(png: bytes) -> tuple[int, int, int]:
-    """Return the red, green and blue values of the top left pixel of a PNG.
-
-    PNG's row filters leave the first pixel of an image unchanged, so the function does not have to reverse them.
-    """
+    """Return the red, green and blue values of the top left pixel of a PNG, which row filters leave unchanged."""
     at, data, channels = 8, b"", 3
     while at < len(png):
         length, kind = struct.unpack_from(">I4s", png, at)

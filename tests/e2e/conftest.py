@@ -22,18 +22,16 @@ SIZES = ((120, 40), (80, 24))
 
 @pytest.hookimpl(tryfirst=True)  # xdist's own hook runs later and reads the `xdist_group` marks that this hook adds.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Add the mark `e2e` to all tests in this folder, and put the tests of each module into one xdist group.
+    """Mark all tests in this folder with `e2e`, and run each module in one xdist worker.
 
-    All tests of a module then run in the same xdist worker and use the same running program. Tests that use a real
-    broker are in the xdist group of the brokers instead.
+    Tests with a real broker stay in the worker of the brokers.
     """
     for item in items:
         if item.path.parent.name == "e2e":
             item.add_marker(pytest.mark.e2e)
             if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # Ids with control characters are more likely to break a narrow layout than a wide one. The tests of such
-            # ids in a wide terminal therefore run only with `tests/run --full`.
+            # Ids with control characters break narrow layouts first, so wide ones are tested only with `--full`.
             if item.path.stem == "test_hostile" and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 

@@ -33,13 +33,13 @@ MODULES = "org.apache.kafka.common.security"
 
 @dataclass(repr=False)
 class Login:
-    """Client properties for one login, and the secrets of this login, which kgtui must not show.
+    """Client properties for one login, and its secrets, which kgtui must not show.
 
     Attributes:
         address: address of the broker's listener for this login.
-        secrets: kind of secret → text of the secret.
-        variables: environment variables to which the properties refer, or which the libraries used for the login read.
-        created: function that returns the secrets that the login created, such as tokens, as kind of secret → texts.
+        secrets: kind of secret → text.
+        variables: environment variables for the properties and libraries.
+        created: returns the secrets that the login created, such as tokens, by kind.
     """
 
     address: str
@@ -222,10 +222,7 @@ def _key_in_pem(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
 
 def _encrypted_key(broker: Secure, folder: Path, password: str) -> tuple[Path, str]:
-    """Write the client's private key, encrypted with `password`; return the file's path and one of the file's lines.
-
-    The line is a part of the encrypted key. Tests search outputs for this line.
-    """
+    """Write the client's encrypted private key. Return its path and a line to search for in outputs."""
     file = folder / "encrypted.key"
     _openssl("pkcs8", "-topk8", "-in", broker.certificates.client_key, "-out", file, "-passout", f"pass:{password}")
     return file, file.read_text().splitlines()[4]
@@ -261,10 +258,7 @@ def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
 
 _SESSION_KEY = re.compile(rb"\0[\x11-\x14]\0\0\0[\x10\x20](.{16})", re.DOTALL)
-"""Matches the encryption type, the length and the first 16 bytes of a session key in a ticket cache.
-
-The only group of the regular expression captures the 16 bytes.
-"""
+"""Matches encryption type, length and the first 16 bytes of a session key in a ticket cache; captures the bytes."""
 
 
 def _aws_profile(broker: Secure, folder: Path, _: ExitStack) -> Login:
@@ -292,9 +286,9 @@ def _aws_role(broker: Secure, folder: Path, stack: ExitStack) -> Login:
 
 
 SIGNATURE = "X-Amz-Signature"
-"""Name of a parameter in the signed URLs that serve as tokens for Amazon MSK.
+"""Parameter in the signed URLs that are tokens for Amazon MSK.
 
-The test searches outputs for this name, because it does not know the tokens that other processes create.
+Outputs are searched for it, because tokens of other processes are unknown.
 """
 
 
@@ -330,7 +324,7 @@ LOGINS: dict[str, Callable[[Secure, Path, ExitStack], Login]] = {
     "AWS-profile": _aws_profile,
     "AWS-role": _aws_role,
 }
-"""Maps the name of each login to the function that creates the login.
+"""Name of a login → function that creates it.
 
-The function's arguments are the broker, a folder for files, and a stack that stops servers after the test.
+Its arguments are the broker, a folder for files, and a stack that stops servers.
 """

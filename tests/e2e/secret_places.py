@@ -1,6 +1,6 @@
 """Places where kgtui could show a secret, such as outputs, logs and files.
 
-The places are divided into groups. For each group, one function runs kgtui and then searches the places for secrets.
+Each public function runs kgtui and searches one group of places.
 """
 
 from __future__ import annotations
@@ -45,13 +45,12 @@ class Prepared:
     """A login whose properties file has been written, and the folders that kgtui uses.
 
     Attributes:
-        login: the login.
         config: path of the properties file.
-        home: folder with kgtui's configuration folder and state folder. No file in it must contain a secret.
+        home: folder with kgtui's configuration and state.
         markers: the secrets to search for.
-        wrong_address: address of a listener of the same broker on which the login fails.
-        is_restricted: whether the user lacks permissions on topics, so that some results are incomplete.
-        program: the words of the command that starts kgtui in a terminal.
+        wrong_address: listener of the same broker on which the login fails.
+        is_restricted: whether the user lacks permissions on topics.
+        program: words of the command that starts kgtui.
     """
 
     login: Login
@@ -125,14 +124,13 @@ def everything_logged() -> Iterator[io.StringIO]:
 
 
 def run(prepared: Prepared, tools: Tools, *words: str, address: str = "", expect: int | None = 0) -> str:
-    """Run a kgtui command with the login and with `--debug` in this process; return the output of the command.
+    """Run a kgtui command with the login and `--debug` in this process; return its output.
 
-    Assert that the output and the logs contain no secret. `expect` is the expected exit code, or None for any exit
-    code.
+    Output and logs must contain no secret. `expect` is the exit code, or None for any.
     """
     where = ("--bootstrap-server", address or prepared.login.address, "--command-config", str(prepared.config))
-    # Global options precede the command, because subcommands such as `lake status` do not accept them. `kgtui groups`
-    # accepts only the options of Kafka's script, so it gets neither `--debug` nor `--timeout`.
+    # Global options come first, because subcommands such as `lake status` do not accept them. `kgtui groups` has only
+    # the options of Kafka's script.
     line = (*words, *where) if words[0] == "groups" else (*where, "--debug", "--timeout", "20", *words)
     with everything_logged() as log:
         code = main(line)
@@ -235,7 +233,7 @@ sys.exit(main(sys.argv[1:]))
 def in_screens_exports_and_processes(prepared: Prepared, _: Tools) -> None:
     """Run the terminal UI, and search for secrets in everything that it shows and writes.
 
-    These are its screens, exports, crash report and recording, the clipboard, and the process list.
+    This includes the clipboard and the process list.
     """
     words = ("--debug", "--bootstrap-server", prepared.login.address, "--command-config", str(prepared.config))
     with Terminal(prepared.home) as terminal:
@@ -301,11 +299,8 @@ def _export_variables(prepared: Prepared, terminal: Terminal) -> None:
 
 
 def _check_processes(prepared: Prepared) -> None:
-    """Assert that no process of kgtui has a secret on its command line or in its environment.
-
-    Environment variables that the user sets for the login are not searched, because they are allowed to contain
-    secrets.
-    """
+    """Assert that no process of kgtui has a secret on its command line or in its environment."""
+    # The user's variables for the login may contain secrets.
     given = {f"{name}={value}".encode() for name, value in prepared.login.variables.items()}
     mine = [
         process

@@ -71,18 +71,18 @@ class Terminal:
 
     Attributes:
         folder: home folder of the programs in the terminal.
-        size: columns and rows of the terminal when it is started. `resize` does not change this attribute.
+        size: columns and rows at the start.
     """
 
     def __init__(
         self, folder: Path, *, size: tuple[int, int] = (120, 40), environment: Mapping[str, str] | None = None
     ) -> None:
-        """Set the properties of a terminal. The terminal is started when this object is entered as a context manager.
+        """Set the properties of a terminal, which starts with the `with` block.
 
         Args:
-            folder: home folder of the programs in the terminal.
+            folder: home folder of the programs.
             size: columns and rows.
-            environment: environment variables in addition to the variables from `clean_environment`.
+            environment: variables in addition to `clean_environment`.
         """
         self.folder = folder
         self.size = size
@@ -180,15 +180,14 @@ class Terminal:
         return shown.stdout.decode("utf-8", "surrogateescape")
 
     def wait_for(self, expected: str | Callable[[str], object], timeout: float = TIMEOUT) -> str:
-        """Wait until the screen is as expected, and return the screen's text.
+        """Wait until the screen is as expected, and return its text.
 
         Args:
-            expected: text that must be on the screen, or a function that takes the screen's text and returns whether it
-                is as expected.
-            timeout: maximum waiting time, in seconds.
+            expected: text on the screen, or a function that checks the text.
+            timeout: maximum seconds to wait.
 
         Raises:
-            AssertionError: the screen was not as expected within `timeout`. The message contains the screen's text.
+            AssertionError: the screen was not as expected; contains its text.
         """
         screen = self._until(lambda screen: _holds(expected, screen), timeout)
         if screen is None:
@@ -235,10 +234,7 @@ class Terminal:
         """Assert that the program has ended and has restored the terminal's state.
 
         Args:
-            allowed: lines that the program is allowed to leave on the screen.
-
-        Raises:
-            AssertionError: the terminal's state has changed. The message describes the difference.
+            allowed: lines that the program may leave on the screen.
         """
         assert self._asked("alternate_on") == "0", "the terminal still shows the alternate screen"
         assert self._asked("cursor_flag") == "1", "the cursor is hidden"
@@ -257,10 +253,7 @@ class Terminal:
         return prompt
 
     def _prompt(self, screen: str) -> tuple[int, int] | None:
-        """Return the pair (exit code of the last command, number of the next command), which the shell's prompt shows.
-
-        Return None if the command that was entered last has not ended.
-        """
+        """Return the last exit code and the number of the next command; None while a command runs."""
         match = _PROMPT.match(screen.rstrip("\n").split("\n")[-1])
         return (int(match[1]), int(match[2])) if match and int(match[2]) > self._entered else None
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kgtui.simulator import SimulatorProcess
 
 FAULT_TIMEOUT = 60.0
-"""Maximum time until the screen shows that brokers have failed or have recovered, in seconds.
+"""Maximum seconds until the screen shows that brokers have failed or have recovered.
 
-A request to a broker times out after ten seconds, and a broker that has failed is polled less often.
+Requests time out after ten seconds, and failed brokers are polled less often.
 """
 
 
@@ -68,9 +68,9 @@ def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(
 
 
 def test_a_slow_broker_does_not_delay_the_reaction_to_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """A broker takes 8 s to respond to a request. Meanwhile, a tree node is collapsed and expanded with two keys.
+    """A broker takes 8 s to respond. Meanwhile, two keys collapse and expand a tree node.
 
-    In at least one of eight attempts, this must take less than 7 s.
+    In one of eight attempts, this must take less than 7 s.
     """
     cluster_with_faults.control("latency", node=2, seconds=8.0)
     ui.filter("kind:simple", shown=3)

@@ -26,9 +26,9 @@ def audit_entries(ui: Ui, group: str) -> list[str]:
 
 
 def test_an_empty_group_is_deleted_after_the_group_id_is_typed(ui: Ui) -> None:
-    """The dialog shows which data will be lost, and the path of the backup.
+    """The dialog shows the data that will be lost, and the path of the backup.
 
-    After the deletion, the backup exists, the audit log has entries about the group, and the group is no longer listed.
+    Afterwards, the backup exists, and the audit log has entries.
     """
     terminal = ui.terminal
     group = EMPTY_GROUPS[terminal.size[0]]

@@ -54,10 +54,9 @@ def test_the_program_exits_after_the_signals_of_a_closing_terminal(
 
 @pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
 def test_the_program_exits_when_the_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
-    """The terminal is not the program's controlling terminal, as in some containers, so the program gets no signal.
+    """As in some containers, the terminal is not the controlling terminal, so the program gets no signal.
 
-    The program must notice that the terminal no longer exists. It must neither read end of file in a loop nor wait
-    forever to write to the terminal.
+    It must neither read end of file in a loop nor wait forever to write.
     """
     parent, child = pty.openpty()
     program = subprocess.Popen(
@@ -112,10 +111,7 @@ def test_kgtui_demo_stops_the_simulator_when_the_terminal_ui_closes(terminal: Te
 def test_kgtui_ls_prints_no_error_if_the_reader_of_its_pipe_exits(
     terminal: Terminal, cluster: SimulatorProcess
 ) -> None:
-    """`head -1` exits after the first line. kgtui must print nothing on standard error.
-
-    The exit code in the terminal is that of `head`. The exit code of kgtui is not checked here.
-    """
+    """`head -1` exits after the first line. Only the exit code of `head` is checked."""
     terminal.enter(f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said | head -1")
     assert terminal.status() == 0
     assert "GROUP" in terminal.screen()

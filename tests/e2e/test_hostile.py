@@ -48,9 +48,9 @@ def test_the_tree_escapes_control_characters_in_group_ids(ui: Ui) -> None:
 
 @pytest.mark.parametrize("found_by", ID_BY_FILTER)
 def test_the_overview_escapes_group_ids_and_the_key_y_copies_them_exactly(ui: Ui, found_by: str) -> None:
-    """The key `y` copies the exact id, or a quoted form of the id that a shell parses into the exact id.
+    """The copied text may be quoted, if a shell parses it into the exact id.
 
-    Before, the test opens the panes Members, Assignments and Offsets, which must not change the window title.
+    Opening other panes first must not change the window title.
     """
     group, terminal = ID_BY_FILTER[found_by], ui.terminal
     assert group in hostile_group_ids()

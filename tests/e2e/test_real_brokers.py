@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 BROKER_TIMEOUT = 30.0
 LIVE_ROLES = ("classic", "static", "connect", "sr", "consumer", "mixed")
-"""Roles (keys of `tests.brokers.groups.expected`) of the classic and consumer groups that are tested.
-
-Share and streams groups are not listed here, because the test finds them by their type.
-"""
+"""Roles (keys of `tests.brokers.groups.expected`) of the tested classic and consumer groups."""
 
 
 @pytest.fixture(scope="module")
@@ -115,9 +112,9 @@ def test_the_overview_names_the_missing_permission_on_a_topic(secure_broker: Sec
 def test_refresh_shows_permissions_that_changed_while_the_program_runs(
     secure_broker: Secure, terminal: Terminal
 ) -> None:
-    """The user has DESCRIBE on all groups, and, only during a part of the test, also DESCRIBE on all topics.
+    """The user always has DESCRIBE on groups, but on topics only during a part of the test.
 
-    Only during this part, the lag of a group is shown after a refresh with the key `r`.
+    Only in this part, the key `r` shows the lag.
     """
     login = str(secure_broker.command_config("changing"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)

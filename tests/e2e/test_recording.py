@@ -39,9 +39,7 @@ def lake(newest_live: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-def test_kgtui_ls_prints_equal_values_for_a_recording_and_for_the_recorded_brokers(
-    newest_live: Live, lake: str
-) -> None:
+def test_kgtui_ls_prints_equal_values_for_a_recording_and_live_brokers(newest_live: Live, lake: str) -> None:
     """`kgtui ls` prints the same values with the option `--lake` as for the live brokers.
 
     `kgtui show --lake` also finds every group in the recording.

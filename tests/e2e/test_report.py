@@ -1,6 +1,6 @@
-"""Test the HTML page that `kgtui report` writes, in a real browser.
+"""Test the HTML page of `kgtui report` in a real browser.
 
-The page sends no requests, runs no script that is part of a group id, and supports light and dark color schemes.
+The page sends no requests, runs no script in a group id, and has light and dark colors.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Test that no secret of a login is shown in outputs, logs, tracebacks, screens, files, processes or Spark plans.
 
-Each login in `LOGINS` is a set of client properties for logging in to a real broker. Each properties file also contains
-secrets that the login does not need; kgtui must ignore or refuse them without showing them. Each function in `PLACES`
-runs kgtui and searches several places for all secrets in the properties file.
+Each login in `LOGINS` is for a real broker. Its properties also contain secrets that it does not need. Each function in
+`PLACES` runs kgtui and searches several places for all of them.
 """
 
 from __future__ import annotations
@@ -27,10 +26,7 @@ if TYPE_CHECKING:
     from tests.e2e.secret_plants import Patch
 
 FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
-"""Names of the groups of places that every test run searches with every login.
-
-The other groups of places are not listed here, because searching one of them takes many seconds per login.
-"""
+"""Groups of places that every test run searches with every login. The others take many seconds per login."""
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
 """Additional pairs of a login and a group of places. Every test run searches the group of places with the login."""
@@ -40,10 +36,7 @@ SPARK = (
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 )
-"""Marks for tests that use Spark. These tests run in the xdist worker for Spark, and ignore ResourceWarning.
-
-Python issues this warning because PySpark leaves sockets open.
-"""
+"""Marks for tests in the xdist worker for Spark. They ignore ResourceWarning, because PySpark leaves sockets open."""
 
 
 def combination(login: str, places: str, *values: object, is_full: bool) -> object:

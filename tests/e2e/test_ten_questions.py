@@ -1,9 +1,9 @@
 """Test that the screen answers ten questions of a person on call after at most three keys, with a real broker.
 
-`tests.brokers.troubled_groups` creates the groups. Each test prints how many keys it pressed, and the time from the
-last key to the answer. `pytest -rP` shows what the tests print. A typed name or filter does not count as a key.
+Each test prints the number of keys, and the time from the last key to the answer (`pytest -rP`). Typed names and
+filters do not count as keys.
 
-On a screen of 120×40, the page about the cluster is beside the tree. Narrower screens show either the tree or the page.
+At 120×40, the page about the cluster is beside the tree. Narrower screens show one of them.
 """
 
 from __future__ import annotations
@@ -51,14 +51,12 @@ class Question(NamedTuple):
 
     Attributes:
         text: the question.
-        keys: the keys to press. A text with the prefix `text:` is typed, and is not counted as a key.
-        answer: regular expressions that the screen must match, in any order.
-        needs: regular expression that the screen matches when kgtui has observed the groups for long enough; empty if
-            the question can be asked immediately.
-        about_deleted: whether the group `DELETED` is deleted before the question is asked.
-        narrow_keys: the keys to press on a narrow screen, where the page about the cluster is not beside the tree; None
-            if they are the same as `keys`.
-        narrow_answer: the answer on a narrow screen; None if it is the same as `answer`.
+        keys: keys to press; `text:abc` is typed and not counted.
+        answer: regular expressions on the screen, in any order.
+        needs: regular expression on the screen when kgtui has watched long enough; empty for no waiting.
+        about_deleted: whether the group `DELETED` is deleted first.
+        narrow_keys: keys on a narrow screen; None for `keys`.
+        narrow_answer: answer on a narrow screen; None for `answer`.
     """
 
     text: str
@@ -193,10 +191,7 @@ def connected(scene: TroubledGroups) -> tuple[str, ...]:
 def screens(
     scene: TroubledGroups, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[tuple[int, int], Terminal]]:
-    """Yield terminal size → terminal in which the terminal UI runs.
-
-    All three terminal UIs are started before the first test, so that each of them observes the groups for long enough.
-    """
+    """Yield terminal size → terminal with the UI, started before the first test to watch the groups for long enough."""
     with ExitStack() as stack:
         terminals = {
             size: stack.enter_context(Terminal(tmp_path_factory.mktemp("home"), size=size))

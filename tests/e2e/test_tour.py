@@ -108,10 +108,7 @@ def test_the_key_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
 
 
 def test_the_keys_b_and_s_change_the_grouping_and_the_sort_order(ui: Ui) -> None:
-    """Each press of `b` selects the next grouping of the tree, and each press of `s` selects the next sort order.
-
-    After the last grouping or sort order, the first one is selected again.
-    """
+    """`b` selects the next grouping, `s` the next sort order. After the last one, the first one follows."""
     ui.filter("kind:simple", shown=3)
     for name in ("by state", "by coordinator", "by topic", "by name", "ungrouped", "by type, state"):
         ui.terminal.keys("b")
@@ -224,10 +221,7 @@ def _shows_more_than(names: frozenset[str]) -> Callable[[str], object]:
 
 
 def _fits(width: int, height: int) -> Callable[[str], object]:
-    """Return a function that checks whether the screen is drawn for a size of `width` columns and `height` rows.
-
-    The header must be in the first row and the footer in the last row.
-    """
+    """Return a function that checks that the header is in the first row, and the footer in row `height`."""
 
     def fits(screen: str) -> bool:
         lines = screen.rstrip("\n").split("\n")

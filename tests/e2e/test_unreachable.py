@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from kgtui.simulator import SimulatorProcess
 
 CLUSTER_START_TIMEOUT = 45.0
-"""Maximum time from the start of a cluster until its groups are on the screen, in seconds.
+"""Maximum seconds from the start of a cluster until its groups are on the screen.
 
-The time includes the longest pause between two attempts to connect, which is 30 s.
+The pause between two attempts to connect is up to 30 s.
 """
 
 
@@ -99,9 +99,9 @@ async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = No
 
 @pytest.mark.parametrize("side", ["http", "tls"])
 async def test_a_port_on_which_no_plaintext_kafka_broker_listens_is_reported(tmp_path: Path, side: str) -> None:
-    """kgtui connects without TLS to a web server or to a server that expects TLS.
+    """kgtui connects without TLS to a web server or to a TLS server.
 
-    The screen says what kind of server responds, and names the property `security.protocol` as the setting to check.
+    The screen says what kind of server responds, and to check `security.protocol`.
     """
     context = None
     if side == "tls":

@@ -77,13 +77,11 @@ class Ui:
         self.terminal.wait_for(HINT)
 
     def select(self, expression: str, part: str = "") -> str:
-        """Select the only group that matches a filter, and wait until its Overview is complete.
-
-        Return the screen's text. On a narrow screen, the Overview replaces the tree.
+        """Select the only group that matches a filter, wait for its complete Overview, and return the screen's text.
 
         Args:
             expression: the filter.
-            part: part of the group's id that the Overview must show; by default `expression`.
+            part: part of the id in the Overview; by default `expression`.
         """
         self.filter(expression, shown=1)
         self.terminal.keys("n", "1")
@@ -109,11 +107,7 @@ class Ui:
 
 
 def _complete(screen: str) -> bool:
-    """Return whether all brokers have responded, according to the header of the screen.
-
-    A narrow header shows the number of problems instead of the number of brokers. In this case, return whether the
-    number of problems is shown.
-    """
+    """Return whether all brokers have responded, or a narrow header shows the number of problems instead."""
     found = re.search(r"LIVE · (?:read-only · )?brokers (\d+)/(\d+) · [\d,]+ group", screen)
     return found[1] == found[2] if found is not None else bool(re.search(r"LIVE · .*\d+ (more|problem)", screen))
 

@@ -17,10 +17,7 @@ _FIRST_VIEW = frozenset({"test_tree", "test_main_screen"})
 
 @pytest.fixture(autouse=True)
 def open_tree(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open all nodes of the tree when the app starts, so that tests can select groups in the tree.
-
-    Without this fixture, most nodes would be closed, because the screens of tests are small.
-    """
+    """Open all nodes of the tree when the app starts. On the small screens of tests, most would be closed."""
     if request.path.stem in _FIRST_VIEW:
         return
     original = TreeModel.set_initial_openness

@@ -24,9 +24,9 @@ def with_health(snapshot: Snapshot, group: str, habit: Habit, *, ago: float = 1.
     """Return a copy of a snapshot in which the health of one group is known.
 
     Args:
-        habit: `well` means that the group has no lag, `slow` that its lag grows, and `stuck` that its committed offset
-            never changes. `new` is like `stuck`, but with too few reads for a verdict.
-        ago: time since the last read of the group, in seconds.
+        habit: `well`: no lag; `slow`: growing lag; `stuck`: constant offset; `new`: like `stuck`, with too few reads
+            for a verdict.
+        ago: seconds since the last read.
     """
     listing = snapshot.groups[group]
     description = GroupDescription(

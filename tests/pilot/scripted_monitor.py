@@ -40,11 +40,11 @@ def snapshot_of(
     """Return a snapshot of the groups in `rows`.
 
     Args:
-        lags: group id → lag in the summary of the group.
-        summaries: group id → summary of the group, for tests that need more than the lag.
-        faults: node id of a broker → error of the last request to this broker.
-        serial: number of the snapshot. Newer snapshots have higher numbers.
-        fields: values for further attributes of the `Snapshot`.
+        lags: group id → lag.
+        summaries: group id → summary, for tests that need more than the lag.
+        faults: node id → error of the last request.
+        serial: number of the snapshot; higher is newer.
+        fields: further attributes of the `Snapshot`.
     """
     groups: dict[str, Listing] = {}
     shared: dict[Listing, Listing] = {}
@@ -96,9 +96,9 @@ def many_groups(count: int, *, brokers: int = 5) -> list[Row]:
 
 
 def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 100, **fields: object) -> Snapshot:
-    """Return a copy of a snapshot in which the members and offsets of one group are known.
+    """Return a copy of a snapshot with known members and offsets of one group.
 
-    Each partition has the lag `lag`. `fields` are attributes of the group's description.
+    Each partition has the lag `lag`. `fields` are attributes of the description.
     """
     listing = snapshot.groups[group]
     all_members = tuple(

@@ -90,7 +90,7 @@ async def test_a_key_after_an_accepted_filter_waits_until_the_match_is_shown(
         await until(pilot, lambda: app.clipboard == "share-mailer")
 
 
-async def test_clearing_an_accepted_filter_before_the_match_is_shown_does_not_move_the_cursor(
+async def test_clearing_an_accepted_filter_at_once_does_not_move_the_cursor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cursor stays on the row of the cluster, so no group is selected."""

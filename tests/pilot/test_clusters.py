@@ -102,7 +102,7 @@ async def choose(pilot: Pilot[int], *presses: str) -> None:
     await settled(pilot)
 
 
-async def test_choosing_a_different_cluster_closes_the_old_session_and_shows_the_new_cluster(tmp_path: Path) -> None:
+async def test_choosing_a_different_cluster_closes_the_old_session(tmp_path: Path) -> None:
     """The screen shows the groups and the header of the new cluster. The theme is kept.
 
     Marks and filter are not kept, and the session of the old cluster is closed.
@@ -176,7 +176,7 @@ async def test_the_cluster_dialog_shows_a_configuration_error(tmp_path: Path) ->
         assert clusters.closed == []
 
 
-async def test_the_cluster_dialog_shows_settings_of_each_cluster_and_marks_the_open_cluster(tmp_path: Path) -> None:
+async def test_the_cluster_dialog_shows_the_settings_of_each_cluster(tmp_path: Path) -> None:
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -209,7 +209,7 @@ async def test_control_characters_in_cluster_names_are_escaped(tmp_path: Path) -
         assert not any("\x1b" in line or "\n" in line or "\u202e" in line for line in shown)
 
 
-async def test_without_configured_clusters_the_cluster_dialog_shows_a_configuration_example(tmp_path: Path) -> None:
+async def test_the_cluster_dialog_without_clusters_shows_a_configuration_example(tmp_path: Path) -> None:
     app = Clusters(tmp_path, ()).app(config_file=tmp_path / "config.toml")
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -224,7 +224,7 @@ async def test_without_configured_clusters_the_cluster_dialog_shows_a_configurat
         assert app.screen is main_screen(app)
 
 
-async def test_the_action_that_switches_clusters_is_unavailable_if_no_cluster_can_be_opened(tmp_path: Path) -> None:
+async def test_clusters_cannot_be_switched_if_none_can_be_opened(tmp_path: Path) -> None:
     """If a session can open clusters, the command palette opens the cluster dialog. Otherwise, a notice is shown."""
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(100, 30)) as pilot:

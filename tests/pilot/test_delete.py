@@ -357,7 +357,7 @@ async def test_the_delete_dialog_fits_every_supported_terminal_size(
         assert "To confirm, type " in screen_text(app)
 
 
-async def test_the_delete_dialog_deletes_the_groups_that_it_shows_instead_of_the_selected_group(
+async def test_the_delete_dialog_deletes_only_the_groups_that_it_shows(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty")
@@ -425,9 +425,7 @@ async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, gro
     del admin.groups[group], admin.descriptions[group]
 
 
-async def test_outcomes_of_unfinished_deletes_are_reported_once_and_added_to_the_audit_log(
-    admin: ScriptedAdmin, folder: StateFolder
-) -> None:
+async def test_outcomes_of_unfinished_deletes_are_reported_once(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """A read-only session does not report unfinished deletes.
 
     The group id contains markup, which the notice must show as text.

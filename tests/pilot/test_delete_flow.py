@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def admin() -> ScriptedAdmin:
-    """Return a cluster with the Empty groups `payment` and `third`, and one group that has members.
+    """Return a cluster with the Empty groups `payment` and `third`, and a group with members.
 
-    The id of the group with members looks like `payment`, but contains a Cyrillic letter.
+    The id of the group with members looks like `payment`, but has a Cyrillic letter.
     """
     scripted = ScriptedAdmin()
     scripted.add("payment", state="Empty", lag=5)
@@ -107,9 +107,7 @@ async def test_deleted_groups_disappear_from_the_tree_without_a_poll(
         await until(pilot, lambda: set(screen.snapshot.groups) == {"p\u0430yment"})
 
 
-async def test_typed_letters_go_into_the_confirmation_field_while_cancel_has_the_focus(
-    admin: ScriptedAdmin, tmp_path: Path
-) -> None:
+async def test_typed_letters_go_into_the_field_while_cancel_has_focus(admin: ScriptedAdmin, tmp_path: Path) -> None:
     """The group id `quit` is typed into the field, although its first letter is the key that usually quits the app."""
     admin.add("quit", state="Empty")
     admin.groups.pop("third")
@@ -140,9 +138,7 @@ async def test_letters_typed_in_one_burst_reach_the_text_field_in_order(admin: S
         await until(pilot, lambda: field.value == "payment-of-")
 
 
-async def test_keys_that_arrive_without_a_pause_have_the_same_effects_as_slowly_typed_keys(
-    admin: ScriptedAdmin, tmp_path: Path
-) -> None:
+async def test_keys_without_a_pause_work_like_slowly_typed_keys(admin: ScriptedAdmin, tmp_path: Path) -> None:
     """The keys slash, a filter, enter, space and `d` arrive without a pause, but work as if they were typed slowly."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "third")
@@ -192,7 +188,7 @@ async def test_key_d_works_if_the_description_of_an_empty_group_is_outdated(
             assert (screen.why_unavailable("delete") is None) == (reason is None)
 
 
-async def test_the_delete_dialog_deletes_the_group_that_it_shows_after_the_selection_has_changed(
+async def test_the_delete_dialog_deletes_its_group_after_the_selection_has_changed(
     admin: ScriptedAdmin, tmp_path: Path
 ) -> None:
     async with running(admin, tmp_path) as (app, pilot):

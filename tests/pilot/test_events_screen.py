@@ -94,9 +94,9 @@ async def test_listed_events_can_be_limited_by_time_span_kind_group_and_filter(t
 
 
 async def test_many_changes_to_one_group_are_counted_in_a_row_until_enter_lists_them(tmp_path: Path) -> None:
-    """Only the newest five changes to the group have their own rows, and one row counts the group's older changes.
+    """The five newest changes have rows, and one row counts the older ones.
 
-    This leaves room for older changes to other groups.
+    This leaves room for changes to other groups.
     """
     joined = Event(NOW, EventKind.JOINED, "payments.settle", STABLE, None, "m-2", "client-2 at /10.0.0.2")
     flapping = [joined._replace(at=NOW - 90 + number) for number in range(60)]
@@ -141,7 +141,7 @@ async def test_events_screen_of_a_replay_lists_no_events_after_the_shown_poll(
         assert {"always", sample_history.GROUP} <= {row.event.group for row in screen.table.rows}
 
 
-async def test_a_filter_for_a_deleted_group_shows_the_time_at_which_the_group_disappeared(tmp_path: Path) -> None:
+async def test_a_filter_for_a_deleted_group_shows_when_it_disappeared(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(events=EVENTS), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -23,10 +23,9 @@ async def press_each(pilot: Pilot[int], *keys: str) -> None:
 
 
 async def test_drawn_lines_are_not_part_of_reference_cycles(tmp_path: Path) -> None:
-    """The test scrolls and changes panes. The garbage collector must then find no discarded lines to free.
+    """After scrolling and changing panes, the garbage collector must find no lines.
 
-    Lines in reference cycles are freed only by the garbage collector. With 100,000 groups, the collector runs so
-    rarely that these lines would take up megabytes.
+    With 100,000 groups, it runs so rarely that such lines would take up megabytes.
     """
     app, monitor = app_on(snapshot_of(many_groups(500)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

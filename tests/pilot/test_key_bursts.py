@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Raise two time limits to 60 s, so that the tests also pass on a busy machine.
-
-    The app holds each key back until the widgets have handled the key before it or until a dialog has finished its
-    action, but not longer than these time limits.
-    """
+    """Raise two time limits for holding keys back to 60 s, so that the tests also pass on a busy machine."""
     for name in ("HOLD_TIMEOUT", "ACTION_TIMEOUT"):
         monkeypatch.setattr(f"kgtui.tui.textual_compat.key_order.{name}", 60.0)
 
@@ -43,7 +39,7 @@ async def test_letters_that_arrive_with_the_slash_key_go_into_the_filter(tmp_pat
         assert app.screen is main_screen(app)
 
 
-async def test_a_key_right_after_a_cursor_key_acts_on_the_row_to_which_the_cursor_moved(tmp_path: Path) -> None:
+async def test_a_key_right_after_a_cursor_key_acts_on_the_new_row(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

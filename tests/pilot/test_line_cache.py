@@ -142,10 +142,7 @@ async def test_text_that_changed_while_it_was_hidden_replaces_all_old_lines() ->
 async def test_table_rows_that_look_the_same_in_a_new_snapshot_are_not_drawn_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page of the cluster creates new columns for each snapshot, but its table of groups compares the drawn lines.
-
-    If a snapshot changes no line, the table draws nothing.
-    """
+    """The page creates new columns for each snapshot, but draws nothing if no line has changed."""
     monkeypatch.setattr(page, "SHORTEST_PAUSE", 0.01)
     app, monitor = app_on(snapshot_of(many_groups(150)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -46,7 +46,7 @@ async def test_the_header_and_an_error_line_report_a_broker_that_does_not_respon
     assert "! broker 2 has not responded for 12 s; its 4 groups are as of 09:53:08" in shown
 
 
-def test_error_line_of_a_silent_broker_does_not_count_groups_that_moved_to_other_brokers() -> None:
+def test_error_line_of_a_silent_broker_ignores_groups_that_moved() -> None:
     moved = sample_snapshot(faults={2: SILENT})
     groups = {group: replace(row, coordinator=1) for group, row in moved.groups.items()}
     kept = next(group for group, row in moved.groups.items() if row.coordinator == 2)
@@ -62,9 +62,9 @@ def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
 
 
 async def test_the_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """Each response of a broker changes the header. Over a slow connection, one write per response would take too long.
+    """Writing the header at each response would be slow over a slow connection.
 
-    The first new snapshot has a different poll duration, but the same poll time. Therefore, the header stays the same.
+    In the first new snapshot, only the poll duration is different, so the header stays the same.
     """
     first = sample_snapshot()
     app, monitor = app_on(first, tmp_path)
@@ -394,12 +394,9 @@ async def test_exceptions_after_a_crash_cause_no_second_crash_report(
 
 
 async def test_screen_suggests_a_correction_for_a_filter_that_matches_no_group(tmp_path: Path) -> None:
-    """The test types three filters, one after the other.
+    """`members=0` suggests the term `members:0`. `paymnets.settle` suggests the group `payments.settle`.
 
-    - For `members=0`, the filter bar and the empty tree suggest the filter term `members:0`.
-    - For `paymnets.settle`, the empty tree suggests the similar group id `payments.settle`. The filter bar no longer
-      shows the suggestion for the previous filter.
-    - For `payments state:Dead`, the empty tree says that the id of `payments.settle` matches the first term.
+    For `payments state:Dead`, the tree says that `payments.settle` matches the first term.
     """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

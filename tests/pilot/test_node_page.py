@@ -44,10 +44,7 @@ def is_selected(app: KgtuiApp, group: str) -> bool:
 
 
 async def test_groups_with_problems_are_listed_on_the_right_side_when_the_app_starts(tmp_path: Path) -> None:
-    """The cursor starts on the row of the cluster. The page of the cluster lists the most harmful problems first.
-
-    The page counts abandoned and unused groups, but does not list them.
-    """
+    """The page of the cluster lists the worst problems first. It only counts abandoned and unused groups."""
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)
@@ -68,11 +65,8 @@ async def test_the_header_counts_the_problems_of_the_cluster(tmp_path: Path) -> 
         await until(pilot, lambda: "✘ 1 stopped · ▴ 1 falling behind" in screen_words(app))
 
 
-async def test_the_cluster_page_shows_the_whole_reason_of_the_problem_under_the_cursor(tmp_path: Path) -> None:
-    """On a narrow page, the table of problems shows only the beginning of each reason, in at least 24 terminal cells.
-
-    A line below the table therefore shows the whole reason.
-    """
+async def test_the_cluster_page_shows_the_whole_reason_of_the_selected_problem(tmp_path: Path) -> None:
+    """On a narrow page, the table shows only the beginning of each reason. The whole reason is below it."""
     long = replace(BEHIND, reason="the lag grew by 80 records in 60 s, 1,204 records are unread")
     app, _ = app_on(sample_snapshot(screened={"share-mailer": long, "orders.enrich": STOPPED}), tmp_path)
     async with app.run_test(size=(120, 44)) as pilot:
@@ -137,7 +131,7 @@ async def test_an_acknowledged_group_is_listed_again_when_its_problem_changes(tm
         await until(pilot, lambda: listed(app) == ["orders.enrich"])
 
 
-async def test_the_page_of_a_tree_node_lists_only_problems_and_events_of_groups_in_the_node(tmp_path: Path) -> None:
+async def test_the_page_of_a_node_lists_only_its_own_groups(tmp_path: Path) -> None:
     events = tuple(
         Event(NOW - age, EventKind.STATE, group, before="Stable", after="Empty")
         for age, group in ((9, "share-mailer"), (5, "orders.enrich"))
@@ -154,7 +148,7 @@ async def test_the_page_of_a_tree_node_lists_only_problems_and_events_of_groups_
         assert [row.event.group for row in page.query_one("#page-changes").rows] == ["orders.enrich"]  # type: ignore[attr-defined]
 
 
-async def test_each_of_the_keys_1_to_4_shows_one_part_of_the_cluster_page_on_a_small_screen(tmp_path: Path) -> None:
+async def test_keys_1_to_4_show_one_part_of_a_small_page(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PRESETS = {"trouble": "fault:yes", "behind": "lag:1k+", "odd": "lagg:1", "[/red]": "nonsense:"}
 
 
-async def test_choosing_a_preset_in_the_command_palette_applies_the_filter_of_the_preset(tmp_path: Path) -> None:
+async def test_choosing_a_preset_in_the_command_palette_applies_the_filter(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path, presets=PRESETS)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)

@@ -207,9 +207,7 @@ async def test_a_new_snapshot_without_changes_does_not_redraw_the_tree(
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
-async def test_tree_columns_stay_aligned_if_group_ids_contain_markup_or_escape_sequences(
-    tmp_path: Path, width: int
-) -> None:
+async def test_tree_columns_stay_aligned_if_group_ids_contain_control_characters(tmp_path: Path, width: int) -> None:
     """Each row is exactly as wide as the tree, even if the group id contains wide characters."""
     snapshot = snapshot_of([(group, "classic", "consumer", "Stable", 1) for group in HOSTILE])
     app, _ = app_on(snapshot, tmp_path)
@@ -309,7 +307,7 @@ async def test_clicking_a_column_title_sorts_the_tree_and_saves_the_sort_order(t
         assert (model.sort, model.descending) == ("name", False)
 
 
-async def test_columns_chosen_with_key_c_are_remembered_until_the_configuration_changes(tmp_path: Path) -> None:
+async def test_chosen_columns_are_remembered_until_the_configuration_changes(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -424,10 +422,7 @@ async def test_the_tree_of_a_large_cluster_starts_with_closed_nodes(tmp_path: Pa
 
 
 async def test_inserting_rows_above_the_visible_area_does_not_redraw_the_whole_tree(tmp_path: Path) -> None:
-    """Seven groups are added above the visible area, and a visible group is removed.
-
-    The tree redraws at least each line that shows a different row than before, but not the whole visible area.
-    """
+    """Seven groups are added above the visible area, and a visible group is removed."""
     before = many_groups(3_000)
     app, monitor = app_on(snapshot_of(before), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

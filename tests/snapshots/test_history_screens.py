@@ -68,11 +68,7 @@ def show_history(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 
 def test_history_pane_with_two_rebalances(snap_compare: Compare, tmp_path: Path) -> None:
-    """The plots of lag, rates, members, states and epochs have a common time axis.
-
-    The plot of states shows two rebalances. The log below the plots has both rebalances with their durations, the
-    members that joined, and the number of partitions that moved.
-    """
+    """Five plots have a common time axis. The log below them has both rebalances, with durations."""
     assert snap_compare(app_with_history(tmp_path), terminal_size=(120, 40), run_before=show_history())
 
 
@@ -154,10 +150,9 @@ def test_comparison_screen_of_one_group_on_an_80_by_24_terminal(snap_compare: Co
 
 
 def test_events_screen_lists_the_newest_event_first(snap_compare: Compare, tmp_path: Path) -> None:
-    """The table has five events, the newest first, each with its time, kind, group and text.
+    """There are five events of the last 10 minutes. The first one is shown in full below the table.
 
-    The line above the table says that these are the events of the last 10 minutes. Control characters in names are
-    escaped. The first event is shown in full below the table.
+    Control characters in names are escaped.
     """
     stable = Listing("consumer", "consumer", "Stable", 3)
     events = (

@@ -77,20 +77,15 @@ def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 
 def test_insights_screen_with_details_of_the_first_finding(snap_compare: Compare) -> None:
-    """The line at the top says how many findings of each severity there are, and how old the data is.
+    """The first line counts the findings of each severity. The most urgent finding is described below the table.
 
-    The table has one line per finding, and the most urgent finding comes first. For this finding, the screen shows a
-    description with a command, a plot of lag and rates, and the partitions with the problem as evidence. A vertical
-    line in the plot marks the time at which the problem began.
+    A vertical line in its plot marks when the problem began.
     """
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(120, 40), run_before=open_insights())
 
 
 def test_insights_screen_on_an_80_by_24_terminal(snap_compare: Compare) -> None:
-    """The table of findings shows four lines, and its last column is shortened.
-
-    Below the table are the description and the plot of the selected finding. Its evidence is not shown.
-    """
+    """The table has four lines. Below it are the description and the plot of the selected finding, without evidence."""
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(80, 24), run_before=open_insights())
 
 
@@ -117,7 +112,7 @@ def test_insights_screen_with_marked_unused_groups(snap_compare: Compare) -> Non
 
 
 def test_insights_screen_with_missing_tables_and_escaped_group_ids(snap_compare: Compare) -> None:
-    """Warnings say which tables and which kinds of findings are missing, and which command creates the tables.
+    """Warnings name the missing tables and kinds of findings, and the command that creates the tables.
 
     Markup and control characters in group ids are shown as text.
     """
@@ -139,10 +134,7 @@ def test_insights_screen_in_ascii_mode(snap_compare: Compare) -> None:
 
 
 def test_insights_screen_without_a_recording(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The screen says that the cluster is not recorded. Below, it names the key that starts a recording.
-
-    It also has the commands that record the cluster and that compute the tables from the recording.
-    """
+    """The screen says that the cluster is not recorded, and has the key and the commands that record it."""
     monkeypatch.delenv("KGTUI_LAKE")
     app = KgtuiApp(
         session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(Path("/home/anna/.local/state/kgtui")))
@@ -151,10 +143,7 @@ def test_insights_screen_without_a_recording(snap_compare: Compare, monkeypatch:
 
 
 def test_dialog_that_opens_a_recording(snap_compare: Compare) -> None:
-    """The dialog says what it does and how to return to the live cluster.
-
-    It has input fields for the lake's folder and for the time to show, and says which period the recording covers.
-    """
+    """The dialog has fields for the lake's folder and the time to show, and says which period was recorded."""
     sample_history.record(Path("prod"))
 
     async def never(lake: str, at: str) -> Any:

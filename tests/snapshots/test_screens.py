@@ -38,10 +38,7 @@ THEMES = sorted(theme.name for theme in load([shipped_folder()])[0])
 
 
 def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that presses the keys `presses` when the tree is complete, and waits until the screen is drawn.
-
-    The function stops the blinking of cursors, because a blinking cursor would change the snapshot.
-    """
+    """Return a function that presses keys when the tree is complete, without blinking cursors."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
@@ -58,10 +55,9 @@ def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 @pytest.fixture
 def shows(snap_compare: Compare, tmp_path: Path) -> Callable[..., bool]:
-    """Return a function that shows a cluster in the app, presses keys, and compares the screen with a stored image.
+    """Return a function that shows a cluster, presses keys, and compares the screen with a stored image.
 
-    The function's arguments are the snapshot of the cluster, the size of the terminal in cells, the keys, and settings
-    of the `Session` by name.
+    Its arguments are snapshot, terminal size, keys, and `Session` settings.
     """
 
     def compare(snapshot: Snapshot, size: tuple[int, int], *presses: str, **fields: Any) -> bool:
@@ -81,18 +77,15 @@ def test_main_screen_with_overview_of_a_group(shows: Callable[..., bool]) -> Non
 
 
 def test_main_screen_with_health_verdicts_in_the_tree_and_the_overview(shows: Callable[..., bool]) -> None:
-    """Symbols in front of two groups show verdicts on these groups. Each node shows the symbol of its worst verdict.
+    """Two groups have a symbol for their verdict. Each node has the symbol of its worst verdict.
 
-    The Overview shows the verdict of the selected group with its reason, the lag trend, and the time lag.
+    The Overview has the verdict of the selected group.
     """
     assert shows(unhealthy_snapshot(), (120, 40), "n", "n")
 
 
 def test_overview_pane_with_a_health_verdict_on_an_80_by_24_terminal(shows: Callable[..., bool]) -> None:
-    """The verdict, its reason, the member concerned and the next step come first. Long text is wrapped.
-
-    The lag trend and the time lag follow below the group's state and members. Other lines can be scrolled into view.
-    """
+    """The verdict, its reason, the member concerned and the next step come first. Long text is wrapped."""
     assert shows(unhealthy_snapshot(), (80, 24), "n", "n", "enter", "1")
 
 
@@ -134,17 +127,14 @@ def test_offsets_pane_in_full_screen_mode(shows: Callable[..., bool]) -> None:
 
 
 def test_main_screen_with_a_filter(shows: Callable[..., bool]) -> None:
-    """Four groups match `lag:100+`, and the header says "4 shown".
-
-    The filter bar says that only half of the groups could be searched so far, because the other lags are not known.
-    """
+    """Four groups match `lag:100+`. The filter bar says that only half of the lags are known so far."""
     assert shows(sample_snapshot(), (120, 24), filter="lag:100+")
 
 
 def test_main_screen_with_an_invalid_filter(shows: Callable[..., bool]) -> None:
-    """Carets mark the unknown term `lagg:`, and a message below it suggests `lag`.
+    """Carets mark the unknown term `lagg:`, and a message suggests `lag`.
 
-    The last valid filter, `lagg`, is still active. The tree says that no group matches it.
+    The last valid filter, `lagg`, is still active and matches no group.
     """
     assert shows(sample_snapshot(), (80, 24), "slash", *"lagg:1k")
 
@@ -152,7 +142,7 @@ def test_main_screen_with_an_invalid_filter(shows: Callable[..., bool]) -> None:
 def test_main_screen_when_a_broker_does_not_respond(shows: Callable[..., bool]) -> None:
     """The header has `brokers 2/3` in amber. A red line above the keys explains the error.
 
-    Each node that contains groups of this broker has a red `!` with the number of these groups.
+    Nodes with groups of this broker have a red `!` with their number.
     """
     assert shows(sample_snapshot(faults={2: SILENT}), (120, 30), "n")
 
@@ -164,9 +154,9 @@ def test_errors_of_many_brokers_are_shown_on_three_lines(shows: Callable[..., bo
 
 
 def test_tree_grouped_by_coordinator_and_sorted_by_lag(shows: Callable[..., bool]) -> None:
-    """There is a node for each broker. Below each broker are nodes for the states of its groups.
+    """Each broker has nodes for the states of its groups.
 
-    Within a node, the group with the largest lag comes first. The title of the lag column is highlighted.
+    In a node, the largest lag comes first. The title of the lag column is highlighted.
     """
     assert shows(sample_snapshot(), (100, 30), "b", "b", "s")
 
@@ -206,10 +196,7 @@ def test_main_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
 
 
 def test_tree_nodes_of_a_large_cluster_are_closed_at_first(shows: Callable[..., bool]) -> None:
-    """The tree shows nodes instead of the 20,000 groups. Each node has the number and the total lag of its groups.
-
-    A `≥` in front of a lag means "at least", because the lag of many groups has not been read.
-    """
+    """Each node has the number and the total lag of its groups. `≥` means "at least", because most lags are unknown."""
     rows = many_groups(20_000)
     assert shows(snapshot_of(rows, brokers=5, lags={row[0]: 17 for row in rows[::3]}), (100, 20))
 
@@ -236,9 +223,9 @@ def test_main_screen_when_listing_groups_is_forbidden(shows: Callable[..., bool]
 
 
 def test_header_of_a_paused_read_only_production_cluster(snap_compare: Compare, tmp_path: Path) -> None:
-    """The name of the cluster and PROD have the red background that is configured for the cluster.
+    """The name of the cluster and PROD have the configured red background. The header says PAUSED and `read-only`.
 
-    The header says PAUSED in amber and `read-only`, and the footer has no key for deletion.
+    The footer has no key for deletion.
     """
     monitor = ScriptedMonitor(sample_snapshot())
     monitor.paused = True
@@ -270,8 +257,7 @@ def test_command_palette_with_typed_text(shows: Callable[..., bool]) -> None:
 def test_dialog_that_lists_the_configured_clusters(snap_compare: Compare, tmp_path: Path) -> None:
     """There is one line per cluster, and a star marks the open cluster.
 
-    Each line has the name and the environment of the cluster on a background in the cluster's color, the name of the
-    color, whether the cluster is read-only, and the addresses.
+    Each line has the name and environment in the cluster's color, `read-only`, and the addresses.
     """
 
     async def another(name: str) -> Session:
@@ -295,8 +281,9 @@ def test_main_screen_in_each_theme(shows: Callable[..., bool], theme: str) -> No
 
 
 def test_start_screen_after_a_failed_connection(snap_compare: Compare, tmp_path: Path) -> None:
-    """The screen shows the address that was tried, an input field for another address, a button that opens the demo,
-    and an example of a configuration file. It fits 80×24 without scrolling.
+    """The screen has the failed address, a field for a different one, a demo button, and an example configuration.
+
+    It fits 80×24 without scrolling.
     """
 
     async def demo() -> Session:

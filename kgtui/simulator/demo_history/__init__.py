@@ -1,7 +1,4 @@
-"""Topics and groups for the demo recording, which shows several days in a company, with daily peaks and incidents.
-
-`HistoryPlan` determines when incidents happen. `add_history` adds the topics and groups of `incidents.toml`.
-"""
+"""Topics and groups for the demo recording: several days in a company, with daily peaks and incidents."""
 
 from __future__ import annotations
 
@@ -23,10 +20,7 @@ if TYPE_CHECKING:
 INCIDENTS = Path(__file__).with_name("incidents.toml")
 
 _BASE = 100_000_000
-"""Log end offset of partition 0 of each topic at the start of the history.
-
-It is so large that the records that are already in the log at this time have positive offsets.
-"""
+"""Log end offset of partition 0 of each topic at the start; large, so that no offset is negative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +28,9 @@ class HistoryPlan:
     """The time span of a history, and the times of its incidents.
 
     Attributes:
-        start: start of the history, in seconds since the epoch. The simulated cluster starts at this time.
-        seconds: length of the history, in seconds.
-        seed: seed of random changes, which move incidents by up to ten minutes and change topic rates by up to 20 %.
+        start: start of the history and of the cluster, in seconds since the epoch.
+        seconds: length of the history.
+        seed: moves incidents by up to ten minutes, and changes topic rates by up to 20 %.
     """
 
     start: float
@@ -44,16 +38,16 @@ class HistoryPlan:
     seed: int = 1
 
     def before_end(self, hours: float, jitter: str = "") -> float:
-        """Return the time `hours` hours before the end of the history, in seconds since its start, but at least 0.
+        """Return the time `hours` before the end, in seconds since the start, but at least 0.
 
-        All times with the same nonempty text `jitter` are moved by the same random amount, up to ten minutes.
+        Equal texts `jitter` move the time by the same random amount, up to ten minutes.
         """
         return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
 
     def at_fraction(self, fraction: float, jitter: str) -> float:
-        """Return the time at which a fraction of the history has passed, in seconds since its start, but at least 0.
+        """Return the time after a fraction of the history, in seconds since its start, but at least 0.
 
-        All times with the same text `jitter` are moved by the same random amount, up to ten minutes.
+        Equal texts `jitter` move the time by the same random amount, up to ten minutes.
         """
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
 
@@ -77,12 +71,11 @@ class SurgeSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """The value of one topic in `[topics]` of `incidents.toml`.
+    """One topic in `[topics]` of `incidents.toml`.
 
     Attributes:
         rate: average records per second in the slowest partition.
         hours_kept: hours for which retention keeps records.
-        surge: a period of additional traffic, or None.
     """
 
     partitions: int
@@ -106,15 +99,13 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A time in `incidents.toml`. Exactly one of `hours_before_end`, `hours_after_start` and `fraction` is set.
+    """A time in `incidents.toml`: either `hours_before_end`, `hours_after_start` or `fraction` is set.
 
     Attributes:
-        hours_before_end: hours before the end of the history.
-        hours_after_start: hours after the start of the history; may be negative.
-        fraction: the time as a fraction of the history's length.
-        jitter: all times with the same text are moved by the same random amount, up to ten minutes. `hours_after_start`
-            is never moved, and `hours_before_end` only if the text is not empty.
-        plus_hours: hours that are added to the time.
+        hours_after_start: may be negative.
+        fraction: 0.5 is the middle of the history.
+        jitter: moves a time by up to ten minutes, except `hours_after_start`.
+        plus_hours: added to the time.
     """
 
     hours_before_end: float | None = None
@@ -127,7 +118,7 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
         """Return the time in seconds since the start of the history.
 
         Raises:
-            ValueError: not exactly one of `hours_before_end`, `hours_after_start` and `fraction` is set.
+            ValueError: not exactly one kind of time is set.
         """
         values = [
             value for value in (self.hours_before_end, self.hours_after_start, self.fraction) if value is not None
@@ -147,10 +138,9 @@ class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
     """The key `rotation_between` of a group whose members change periodically between two times.
 
     Attributes:
-        begin, end: start and end of the changes, in seconds since the start of the history.
+        begin, end: seconds since the start of the history.
         every: seconds between two changes.
-        turns: one tuple per period, with the numbers of the slots (see `Slot`) that have a member. After the last
-            tuple, the first one is used again.
+        turns: slots with a member: `((0, 1), (0,))` makes member 1 leave and return.
     """
 
     begin: float
@@ -163,10 +153,7 @@ _TIME_KEYS = frozenset(TimeSpec.__struct_fields__) - {"jitter", "plus_hours"}
 
 
 def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) -> None:
-    """Add the topics and groups of a history to an empty cluster whose clock shows `plan.start`.
-
-    Args:
-        path: the TOML file that defines these topics and groups.
+    """Add the topics and groups in the TOML file `path` to an empty cluster whose clock shows `plan.start`.
 
     Raises:
         UsageError: the file is invalid.

@@ -26,13 +26,13 @@ Assignment = list[tuple["Topic", list[int]]]
 
 @dataclass(frozen=True, slots=True)
 class ConsumedTopic:
-    """A topic that a group reads, and how the group commits offsets for the topic.
+    """A topic that a group reads, and how the group commits offsets for it.
 
     Attributes:
-        topic: the topic. It can be a deleted topic for which the group still has committed offsets.
-        commits: pattern from which the committed offsets of the group at any time are computed.
-        without: partitions for which the group has no committed offset.
-        metadata: the metadata string in each offset commit.
+        topic: the topic; it may be deleted.
+        commits: pattern of the committed offsets.
+        without: partitions without a committed offset.
+        metadata: metadata string in each offset commit.
         subscribed: False if no member subscribes to the topic.
     """
 
@@ -44,13 +44,13 @@ class ConsumedTopic:
 
 
 class Client(Struct, frozen=True, forbid_unknown_fields=True):
-    """Client ids, instance ids, racks and hosts of the members of a group.
+    """Identity of the members of a group.
 
     Attributes:
         name: prefix of the client ids.
         static: whether members have instance ids (KIP-345).
-        racks: racks over which the members are spread. If empty, members report no rack.
-        host: text from which the members' host addresses are derived; empty to derive them from the group id.
+        racks: racks of the members; empty for no rack.
+        host: seed of the host addresses; empty for the group id.
     """
 
     name: str = "consumer"
@@ -60,15 +60,12 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GroupKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type"):
-    """The properties of a group that scenario files can set, for groups of all types.
-
-    Each group type has a subclass with additional properties. The tag of the subclass is the value of the key `type` in
-    scenario files.
+    """The properties that scenario files can set for groups of all types. Subclasses add more for one type.
 
     Attributes:
-        client: the client ids, instance ids, racks and hosts of the members.
-        phases: the states during a rebalance, with their durations; None for the default of the group type.
-        epoch: the group epoch, or the generation of a classic group, at the start of the cluster.
+        client: identity of the members.
+        phases: states in a rebalance, with durations; None for the default.
+        epoch: group epoch, or generation of a classic group, at the start.
     """
 
     client: Client = Client()
@@ -82,16 +79,14 @@ _KeysClass = type[GroupKeys]
 class Group(ABC):
     """A group whose state, members and commits are computed from the time, and not stored.
 
-    In all methods, `t` is in seconds since the start of the cluster. A `Slot` identifies one member of the group.
+    In all methods, `t` is in seconds since the start of the cluster. A `Slot` identifies one member.
 
     Attributes:
-        name: group id.
-        schedule: determines which members the group has at any time.
-        topics_read: the topics that the group reads.
-        phases: the states of the group in a rebalance, with their durations.
-        epoch: the group epoch, or the generation of a classic group, at the start of the cluster.
-        seed: number from which the ids and hosts of the members are derived.
-        keys: the properties that scenario files set, passed to the constructor as keyword arguments.
+        schedule: which members the group has at any time.
+        phases: states in a rebalance, with durations.
+        epoch: group epoch, or generation of a classic group, at the start.
+        seed: number from which member ids and hosts are derived.
+        keys: properties from the scenario file.
     """
 
     type: ClassVar[str]
@@ -130,10 +125,7 @@ class Group(ABC):
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state of the group if it has these members, in Kafka's spelling.
-
-        If the members have changed shortly before (`membership.since`), the group is in a rebalance.
-        """
+        """Return the state of a group with these members. Shortly after they changed, it is a rebalance state."""
         if not membership.slots:
             return "Empty"
         passed = 0.0
@@ -145,20 +137,16 @@ class Group(ABC):
 
     @abstractmethod
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return the row of the group in the response to a describe request, such as DescribeGroups.
-
-        The row lacks the error code and the error message.
+        """Return the row of the group in a describe response, without error code and message.
 
         Args:
             operations: bit field of the authorized operations.
         """
 
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
-        """Yield a pair for each topic with commits: the topic, and a list of pairs `(partition, committed offset)`.
-
-        Offsets do not change while the group has no members, or while its members do not read because of a rebalance.
-        """
+        """Yield `(topic, [(partition, committed offset), …])` for each topic with commits."""
         membership = self.membership(t)
+        # Offsets stand still while the group has no members, or while they do not read because of a rebalance.
         at = t if membership.slots and not self.pauses(membership) else t - min(membership.since, t)
         for read in self.topics_read:
             offsets = read.commits.committed_offsets(read.topic, at)
@@ -204,10 +192,7 @@ class Group(ABC):
         return hash_host(self.seed, self.client.host or self.name, slot.number // 2)
 
     def assign_ranges(self, slots: Sequence[Slot]) -> list[Assignment]:
-        """Divide the partitions of each subscribed topic into ranges of similar size, and assign them to the members.
-
-        Return one assignment per member, in the order of `slots`, which identify the members.
-        """
+        """Assign the partitions of each subscribed topic in ranges. Return one assignment per slot."""
         assignments: list[Assignment] = [[] for _ in slots]
         for read in self.topics_read:
             if not read.subscribed or not slots:

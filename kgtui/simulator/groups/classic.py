@@ -1,7 +1,4 @@
-"""Classic groups of consumers, Connect workers, schema registries and simple clients (DescribeGroups).
-
-The classes `…MemberData` generate the metadata and assignments that members exchange as bytes.
-"""
+"""Classic groups of consumers, Connect workers, schema registries and simple clients (DescribeGroups)."""
 
 from __future__ import annotations
 
@@ -22,12 +19,12 @@ MemberBytes = list[tuple[bytes, bytes]]
 
 
 class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="consumer"):
-    """Settings for the member data of a group of Kafka consumers (format `consumer` in scenario files).
+    """Member data of Kafka consumers (format `consumer` in scenario files).
 
     Attributes:
         name: name of the assignor.
-        version: version of the subscription and the assignment, 0 to 3.
-        user_data: additional data of a custom assignor. Scenario files contain it in base64.
+        version: version of subscription and assignment, 0 to 3.
+        user_data: data of a custom assignor.
     """
 
     name: str = "range"
@@ -35,10 +32,9 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     user_data: bytes | None = None
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the subscription and the assignment of each member, both as encoded bytes.
+        """Return the encoded subscription and assignment of each member.
 
-        From version 1 on, a subscription contains the partitions that the member owns. A simulated member owns all
-        partitions that are assigned to it.
+        From version 1 on, each member owns all partitions that are assigned to it.
         """
         assignments = group.assign_ranges(membership.slots)
         return [
@@ -60,12 +56,12 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
 
 
 class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="connect"):
-    """Settings for the member data of a group of Kafka Connect workers (format `connect` in scenario files).
+    """Member data of Kafka Connect workers (format `connect` in scenario files).
 
     Attributes:
-        name: name of the protocol: `default` (eager), `compatible` or `sessioned` (both cooperative).
+        name: protocol: `default` (eager), `compatible` or `sessioned` (both cooperative).
         connectors: `(name, number of tasks)` of each connector.
-        delay_ms: scheduled rebalance delay of the cooperative protocols, in milliseconds.
+        delay_ms: scheduled rebalance delay.
         domain: domain of the workers' host names.
     """
 
@@ -108,11 +104,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the revoked tasks in the assignment of the leader.
-
-        For 30 seconds after a worker has joined, this is one task of the first connector. At all other times, there are
-        no revoked tasks.
-        """
+        """Return the tasks that the leader must revoke: one task for 30 s after a worker has joined."""
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
 
@@ -133,14 +125,13 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
 class SchemaRegistryMemberData(
     Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="schema-registry"
 ):
-    """Settings for the member data of a group of schema registries (format `schema-registry` in scenario files).
+    """Member data of schema registries (format `schema-registry` in scenario files).
 
     Attributes:
         name: name of the protocol.
         domain: domain of the registries' host names.
-        ineligible: numbers (`Slot.number`, from 0) of the registries that cannot become the primary.
-        duplicate: whether all registries of the group have the same URL, which is a configuration error. As with real
-            registries, each assignment then contains the error code `DUPLICATE_URLS`, and there is no primary.
+        ineligible: numbers of registries that cannot become the primary, from 0.
+        duplicate: whether all have the same URL, which is an error in real registries, too.
     """
 
     name: str = "v0"
@@ -149,10 +140,9 @@ class SchemaRegistryMemberData(
     duplicate: bool = False
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the identity and the assignment of each registry, both as encoded bytes.
+        """Return the encoded identity and assignment of each registry.
 
-        All registries get the same assignment. It names the primary, which is the first registry that is eligible. It
-        names no primary if no registry is eligible, or if `duplicate` is true.
+        Every assignment names the primary: the first eligible registry, or none if `duplicate` is true.
         """
         nodes = [
             schema_registry.Identity(
@@ -176,13 +166,11 @@ class SchemaRegistryMemberData(
 
 
 class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="raw"):
-    """Settings for member data that kgtui cannot decode (format `raw` in scenario files).
-
-    Such data comes from a protocol that kgtui does not know, or from a faulty client.
+    """Member data that kgtui cannot decode (format `raw` in scenario files).
 
     Attributes:
         name: name of the protocol.
-        metadata, assignment: the bytes that all members have. Scenario files contain them in base64.
+        metadata, assignment: bytes of every member; base64 in scenario files.
     """
 
     name: str
@@ -196,8 +184,7 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 AnyMemberData: TypeAlias = ConsumerMemberData | ConnectMemberData | SchemaRegistryMemberData | RawMemberData
 """Any class that encodes the member data (metadata and assignments) of a Stable classic group.
 
-The attribute `name` of each class is the name of the protocol that all members support. For consumers, it is the name
-of the assignor.
+Its attribute `name` is the protocol of all members, such as the assignor `range`.
 """
 
 
@@ -205,9 +192,8 @@ class ClassicKeys(GroupKeys, tag="classic", frozen=True, forbid_unknown_fields=T
     """The properties of a classic group in scenario files.
 
     Attributes:
-        protocol: the protocol type, such as `consumer` or `connect`; empty for a simple group.
-        member_data: settings from which the metadata and the assignments of the members are generated.
-        outlives: number of seconds after which a group without members becomes Dead; None if it stays Empty.
+        protocol: protocol type, such as `connect`; empty for a simple group.
+        outlives: seconds until a group without members becomes Dead; None for never.
     """
 
     protocol: str = "consumer"

@@ -16,9 +16,8 @@ class ConsumerKeys(GroupKeys, tag="consumer", frozen=True, forbid_unknown_fields
 
     Attributes:
         assignor: name of the assignor on the broker.
-        regex: the regular expression that members subscribe to; if empty, they subscribe to topic names.
-        classic: numbers (`Slot.number`, from 0) of the members that still use the classic protocol, because the group
-            is being migrated to the consumer protocol.
+        regex: subscribed regular expression; empty for a subscription by names.
+        classic: numbers of members that still use the classic protocol, from 0.
     """
 
     assignor: str = "uniform"
@@ -82,11 +81,9 @@ class ConsumerGroup(Group):
         return members
 
     def reconciled(self, membership: Membership, state: str, index: int) -> bool:
-        """Return whether a member has adopted its target assignment.
+        """Return whether the member at `index` has its target assignment.
 
-        Args:
-            state: state of the group. While it is Reconciling, the members adopt their target assignments one by one.
-            index: index of the member in `membership.slots`.
+        In the state Reconciling, members get it one by one.
         """
         if state in ("Assigning", "NotReady"):
             return False

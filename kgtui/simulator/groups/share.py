@@ -17,8 +17,7 @@ class ShareKeys(GroupKeys, tag="share", frozen=True, forbid_unknown_fields=True,
     """The properties of a share group in scenario files.
 
     Attributes:
-        in_flight: number of records per partition, after the share-partition start offset, that members have already
-            acknowledged. The lag does not include these records.
+        in_flight: acknowledged records per partition after the start offset; the lag excludes them.
     """
 
     in_flight: int = 3
@@ -64,11 +63,7 @@ class ShareGroup(Group):
         }
 
     def _assignment(self, index: int, members: int) -> Assignment:
-        """Return the assignment of the member with this index.
-
-        Partitions are assigned round robin. In addition, each member gets two adjacent partitions of each topic, so
-        that several members read the same partition.
-        """
+        """Assign partitions round robin, and two adjacent ones to each member, so that members share some."""
         rows: Assignment = []
         for read in self.topics_read:
             count = read.topic.partitions
@@ -81,9 +76,9 @@ class ShareGroup(Group):
         return iter(())
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield a pair for each topic: the topic, and a list of `(partition, share-partition start offset, lag)`.
+        """Yield `(topic, [(partition, start offset, lag), …])` for each topic.
 
-        If a share partition is not initialized, its start offset and lag are -1.
+        Start offset and lag are -1 if a share partition is not initialized.
         """
         membership = self.membership(t)
         at = t if membership.slots else t - min(membership.since, t)

@@ -17,15 +17,14 @@ Tasks = dict[str, list[int]]
 
 
 class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):
-    """A subtopology, which has one task per partition of its source topics.
+    """A subtopology of a streams group.
 
     Attributes:
         sources: source topics, without internal topics.
-        repartition: internal topics that the subtopology reads.
-        sinks: internal topics that the subtopology writes.
+        repartition: internal topics that it reads.
+        sinks: internal topics that it writes.
         tasks: number of tasks.
-        changelogs: changelog topics of the state stores. A subtopology without changelogs is stateless, and has no
-            standby tasks.
+        changelogs: changelog topics; empty if it is stateless.
     """
 
     sources: tuple[str, ...]
@@ -39,10 +38,9 @@ class StreamsKeys(GroupKeys, tag="streams", frozen=True, forbid_unknown_fields=T
     """The properties of a streams group in scenario files.
 
     Attributes:
-        topology: the subtopologies. The index of a subtopology is its id.
+        topology: the subtopologies; the index is the id.
         standbys: number of standby tasks per stateful task.
-        warming: number of seconds for which stateful tasks have warm-up tasks on a different thread after the members
-            of the group have changed.
+        warming: seconds with warm-up tasks after a change of members.
         endpoint: whether processes report an endpoint for interactive queries.
     """
 
@@ -171,11 +169,10 @@ class StreamsGroup(Group):
         }
 
     def _offsets(self, tasks: list[dict[str, Any]], t: float, *, behind: int) -> list[dict[str, Any]]:
-        """Return the changelog offset up to which each task has restored its state, as rows of a response.
+        """Return the changelog offset up to which each task has restored its state, as response rows.
 
         Args:
-            tasks: the tasks, as rows with `SubtopologyId` and `Partitions`.
-            behind: number of records between the returned offset and the log end offset; 0 for the log end offset.
+            behind: records between the result and the log end offset.
         """
         return [
             {"SubtopologyId": row["SubtopologyId"], "Partition": p, "Offset": max(0, 40_000 + int(t) * 3 - behind)}

@@ -1,4 +1,4 @@
-"""Respond to the requests that a broker receives. The handlers use the cluster state, but no sockets.
+"""Handlers that respond to the requests of clients, without sockets.
 
 | module | contents |
 |---|---|

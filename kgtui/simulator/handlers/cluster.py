@@ -122,10 +122,8 @@ def _cluster_operations(request: RequestContext) -> int:
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row with error INVALID_REQUEST for one topic in a request that contains topic ids.
-
-    Versions 10 and 11 of Metadata have the field TopicId, but brokers reject requests in which it is set.
-    """
+    """Return the row with error INVALID_REQUEST for one topic."""
+    # Brokers reject topic ids in Metadata versions 10 and 11, although these versions have the field.
     return {"ErrorCode": INVALID_REQUEST, "Name": row["Name"] or "", "TopicId": row.get("TopicId") or NO_ID}
 
 

@@ -25,11 +25,11 @@ FIRST_WITH_TYPE = 3
 
 
 class ConfigDefault(NamedTuple):
-    """A config with its default value and type.
+    """A config with its default value.
 
     Attributes:
-        type: config type as a number of Kafka's protocol, such as `INT`.
-        synonym: name of the broker config that sets the default; empty if it has the same name.
+        type: number of the type in Kafka's protocol, such as `INT`.
+        synonym: broker config that sets the default, if its name is different.
     """
 
     name: str

@@ -62,9 +62,9 @@ class Dispatcher:
                 self._row_cache(self.state.generated, node.release.ranges[LIST_GROUPS.key][1])
 
     def respond(self, node: Node, request: bytes) -> bytes | None:
-        """Return the response to a request, with its header.
+        """Return the response to a request; None for an unsupported API or version.
 
-        Returns None for an unsupported API or version. Like a real broker, the caller must then close the connection.
+        As in a real broker, the caller must close the connection after None.
 
         Raises:
             DecodeError: the request is malformed.

@@ -1,6 +1,6 @@
 """Handlers of ListGroups, the four describe RPCs, and DeleteGroups.
 
-The encoded ListGroups rows of generated groups are cached. When a group changes, only its row is encoded again.
+Encoded ListGroups rows of generated groups are cached until the group changes.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ FIRST_WITH_TYPE_CHECK = 6
 
 
 def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, int], ListGroupsRowCache]) -> bytes:
-    """Return the encoded response with every group that this broker coordinates and that matches the filters.
+    """Return the encoded list of the groups that this broker coordinates and that match the filters.
 
     Args:
-        row_cache: takes the generated groups and a version of ListGroups, and returns the cached rows.
+        row_cache: returns the cached rows for a version of ListGroups.
     """
     error = request.error
     loading = request.faults.loading(request.node.id)
@@ -72,7 +72,7 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
 class _ListFilter:
     """StatesFilter and TypesFilter of a ListGroups request (KIP-518, KIP-848).
 
-    Only the old group coordinator, which is written in Scala, compares states case-sensitively.
+    Only the old coordinator, written in Scala, compares states case-sensitively.
     """
 
     def __init__(self, request: RequestContext) -> None:
@@ -136,8 +136,7 @@ def _in_response_order(request: RequestContext, names: Iterable[str]) -> list[st
 def describe_groups(request: RequestContext) -> dict[str, Any]:
     """Describe classic groups.
 
-    A requested group that is missing or not classic has the state Dead in the response. Since version 6, it also has
-    error 69 (GROUP_ID_NOT_FOUND).
+    A missing or non-classic group has the state Dead and, since version 6, error 69 (GROUP_ID_NOT_FOUND).
     """
     return {
         "ThrottleTimeMs": request.throttle_ms,
@@ -159,12 +158,7 @@ def _classic(request: RequestContext, name: str) -> dict[str, Any]:
 
 
 def describe_typed(request: RequestContext, group_type: str, feature: str) -> dict[str, Any]:
-    """Describe groups of a type other than classic.
-
-    Args:
-        group_type: the group type, such as `share`.
-        feature: name of the feature that enables this type, such as `share.version`.
-    """
+    """Describe groups of a newer type, such as `share`, which a feature such as `share.version` enables."""
     names = _in_response_order(request, request.fields["GroupIds"])
     return {
         "ThrottleTimeMs": request.throttle_ms,
@@ -265,8 +259,7 @@ class ListGroupsRowCache:
 
     def _apply_changes(self) -> None:
         generated = self._generated
-        # Sort the indexes, so that the rows of new groups are appended in the order of creation. The index of a group
-        # is higher than those of all groups that were created before it.
+        # Sort the indexes, so that the rows of new groups are appended in the order of creation.
         for index in sorted(self._changed):
             partition, position = generated.partition[index], generated.position[index]
             rows = self._rows[partition]

@@ -28,10 +28,7 @@ FIRST_BATCHED = 8
 FIRST_WITH_GROUP_ERROR = 2
 _PARTITION = Struct(">iqi")
 _HEAD = 5
-"""Number of bytes that precede the row of the group in an OffsetFetch response with one group.
-
-They are the throttle time (4 bytes) and the number of groups (1 byte).
-"""
+"""Bytes before the group in an OffsetFetch response with one group: throttle time (4), number of groups (1)."""
 
 NO_ID = UUID(int=0)
 UNINITIALIZED = (-1, -1)
@@ -62,15 +59,12 @@ def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
 
 
 def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
-    """Encode one group of an OffsetFetch response.
-
-    If all committed offsets of the group are requested, this function packs them itself, because the general encoder is
-    slower.
-    """
+    """Encode one group of an OffsetFetch response."""
     name = row["GroupId"]
     if row["Topics"] is not None or request.group_error(name):
         whole = OFFSET_FETCH.response.encode(request.version, {"Groups": [_committed(request, name, row["Topics"])]})
         return whole[_HEAD:-1]
+    # All committed offsets are requested: pack them here, because the general encoder is slower.
     group = request.state.find(name)
     topics: list[bytes] = []
     for read, pairs in group.commits(request.state.time()) if group is not None else ():
@@ -124,13 +118,7 @@ def _partition(partition: int, offset: int, epoch: int, metadata: str, error: in
 
 
 def _asked(request: RequestContext, row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the response row for one requested topic.
-
-    Args:
-        row: the topic in the request.
-        rows: response rows of the topic's partitions with a committed offset. For all other requested partitions, the
-            response contains the offset -1.
-    """
+    """Return the response row for the requested topic `row`. Partitions that are not in `rows` get the offset -1."""
     if request.faults.topic_forbidden(row["Name"]):
         return _without_offsets([row], TOPIC_AUTHORIZATION_FAILED)[0]
     found = {partition["PartitionIndex"]: partition for partition in rows}
@@ -149,9 +137,9 @@ def _without_offsets(requested: list[dict[str, Any]], error: int) -> list[dict[s
 
 
 def share_offsets(request: RequestContext) -> dict[str, Any]:
-    """Return the start offsets of the requested partitions, or of all initialized partitions if `Topics` is null.
+    """Return the start offsets of the requested partitions, or of all if `Topics` is null.
 
-    If a group does not exist, or is not a share group, its requested partitions are marked as uninitialized.
+    Partitions of a missing group, or of a group of a different type, are uninitialized.
     """
     groups = [_share_group(request, row["GroupId"], row["Topics"]) for row in request.fields["Groups"]]
     return {"ThrottleTimeMs": request.throttle_ms, "Groups": groups}
@@ -258,12 +246,10 @@ def _lowest_special_timestamp(version: int) -> int:
 
 
 def _record_at(request: RequestContext, log: Log, index: int, target: int) -> tuple[int, int]:
-    """Return the offset and timestamp of the first record that is not older than `target`, or `NO_RECORD`.
-
-    If `target` is MAX_TIMESTAMP, return the offset and timestamp of the newest record.
+    """Return offset and timestamp of the first record not older than `target`, or `NO_RECORD`.
 
     Args:
-        target: timestamp in milliseconds since the epoch.
+        target: milliseconds since the epoch, or MAX_TIMESTAMP for the newest record.
     """
     start, end = log.starts[index], log.ends[index]
     offset = end - 1 if target == MAX_TIMESTAMP else max(start, request.state.first_record(log.topic, index, target))

@@ -23,8 +23,7 @@ class RequestContext:
 
     Attributes:
         version: version of the request and of the response.
-        node: the broker that received the request.
-        error: error code that `Faults.fail` has injected for this request; 0 if there is none.
+        error: error code that `Faults.fail` has injected; 0 for none.
     """
 
     api: Api
@@ -45,11 +44,7 @@ class RequestContext:
         )
 
     def group_error(self, group: str) -> int:
-        """Return the error code for a request to this broker about a group; 0 if there is no error.
-
-        Authorization is checked first. A broker that is not the coordinator returns NOT_COORDINATOR even if the group
-        does not exist.
-        """
+        """Return the error code for a request to this broker about a group; 0 for no error."""
         if self.error:
             return self.error
         if self.faults.group_forbidden(group):

@@ -1,6 +1,6 @@
-"""Scenarios: TOML files that define the topics and groups of a simulated cluster.
+"""Scenarios: each TOML file in this folder defines the topics and groups of a simulated cluster.
 
-Each TOML file in this folder is a scenario. The name of the scenario is the file name without `.toml`.
+`company.toml` is the scenario `company`.
 
 | module | contents |
 |---|---|

@@ -1,7 +1,6 @@
 """The keys of a scenario file: `ScenarioFile` (top level), `TopicSpec` (`[topics]`), `GroupSpec` (`[[groups]]`).
 
-The keys that depend on the group type are in the `…Keys` classes of `kgtui.simulator.groups`, such as `ConsumerKeys`.
-To add a key, add a field to a class. msgspec checks the types of values and rejects unknown keys.
+Keys of one group type are in `kgtui.simulator.groups`, such as `ConsumerKeys`. To add a key, add a field to a class.
 """
 
 from __future__ import annotations
@@ -52,14 +51,13 @@ GROUP_CLASSES: dict[type, type[Group]] = {
 
 
 class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """The properties of one topic in the table `[topics]` of a scenario file.
+    """One topic in the table `[topics]` of a scenario file.
 
     Attributes:
-        partitions: number of partitions.
-        rate: average number of records per second that are written to the slowest partition.
-        kept: number of records per partition that retention keeps; None for the default of `Topic`.
+        rate: average records per second in the slowest partition.
+        kept: records per partition that retention keeps; None for the default.
         configs: topic configs that differ from the defaults.
-        deleted: whether the topic was deleted. Groups can still have committed offsets for a deleted topic.
+        deleted: whether the topic was deleted; groups may still have committed offsets for it.
     """
 
     partitions: int
@@ -79,11 +77,7 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A topic that a group reads: one table in the array `reads` of the group.
-
-    Attributes:
-        topic: name of the topic, which must be in `[topics]`. All other keys are documented in `ConsumedTopic`.
-    """
+    """A topic in the array `reads` of a group. `ConsumedTopic` describes the keys."""
 
     topic: str
     commits: AnyPattern = STEADY
@@ -93,20 +87,17 @@ class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One table in `[[groups]]` of a scenario file: the id, members, topics and other properties of a group.
+    """A group: one table in `[[groups]]` of a scenario file.
 
     Exactly one of the keys `members`, `constant`, `rotation` and `schedule` must be set.
 
     Attributes:
-        id: group id.
-        members: number of members. The members never change.
-        constant: members that never change, with a fixed time since their last change. If this time is small, the group
-            is always in a rebalance.
+        members: number of members that never change.
+        constant: members that never change, but may be in an endless rebalance.
         rotation: members that change in an endless rotation.
         schedule: members that join and leave at given times.
-        reads: the topics that the group reads.
         configs: group configs that differ from the defaults.
-        keys: all other keys of the table. They are documented in the class of the group type, such as `ConsumerKeys`.
+        keys: all other keys, such as those in `ConsumerKeys`.
     """
 
     id: str
@@ -122,17 +113,16 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """Build the group.
 
         Raises:
-            ValueError: none or several of the keys `members`, `constant`, `rotation` and `schedule` are set, or a topic
-                that the group reads is not in `topics`.
+            ValueError: the members are not set in exactly one way, or a topic is not in `topics`.
         """
         group_class = GROUP_CLASSES[type(self.keys)]
         keys = structs.asdict(self.keys)
         return group_class(self.id, self.membership(), self.topics_read(topics), seed=seed, **keys)
 
     def membership(self) -> MembershipSchedule:
-        """Return the schedule that determines which members the group has at any time.
+        """Return which members the group has at any time.
 
-        Raises ValueError if none or several of the keys `members`, `constant`, `rotation` and `schedule` are set.
+        Raises ValueError if the members are not set in exactly one way.
         """
         constant = None if self.members is None else ConstantMembership(self.members)
         schedules = [
@@ -162,16 +152,13 @@ class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
-    """Hostile group ids: ids that many programs handle incorrectly, such as ids with escape sequences.
+    """Group ids that many programs handle incorrectly, such as ids with escape sequences.
 
-    For each id, the cluster gets a classic group that reads `topic`. If the id is in `padded` or `empty`, the group has
-    no members, and has committed only once, at the start of the cluster. Otherwise, it has one member and keeps up.
+    Each id becomes a classic group that reads `topic` with one member, or with none.
 
     Attributes:
-        topic: name of the topic that all these groups read.
-        ids: the hostile ids, except very long ones.
-        padded: very long ids.
-        empty: those of `ids` whose groups have no members, so that these groups can be deleted.
+        padded: very long ids, without members.
+        empty: those of `ids` without members, which can be deleted.
     """
 
     topic: str
@@ -203,14 +190,12 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The top-level keys of a scenario file.
 
     Attributes:
-        description: what the scenario contains, for people who read the file.
-        extends: name of a different scenario, whose topics and groups are added before those of this file; None to add
-            only those of this file.
-        without_groups: whether the scenario has no groups, even if the scenario that it extends has groups.
-        topics: topic name → properties of the topic.
+        description: what the scenario contains.
+        extends: scenario whose topics and groups come first, or None.
+        without_groups: whether to leave out all groups, also those of `extends`.
+        topics: topic name → properties.
         groups: the groups, without those in `hostile_ids`.
-        hostile_ids: group ids that many programs handle incorrectly. For each id, a group is added after `groups`. None
-            to add no such groups.
+        hostile_ids: ids that many programs handle incorrectly, each for one more group; None for no such groups.
     """
 
     description: str

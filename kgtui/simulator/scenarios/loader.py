@@ -24,13 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario.
-
-    If the scenario extends a different scenario, the topics and groups of the extended scenario come first.
+    """The topics and groups of a scenario and of those that it extends.
 
     Attributes:
         topics: all topics except deleted ones.
-        groups: all groups.
         configs: group id → configs that differ from the defaults.
     """
 
@@ -53,7 +50,7 @@ def check_keys(data: dict[str, Any], keys: Any, where: str) -> Any:
     """Convert parsed TOML to an instance of the class `keys`.
 
     Raises:
-        UsageError: a key is unknown or missing, or a value has the wrong type. The message begins with `where`.
+        UsageError: a key or a value is wrong. The message begins with `where`.
     """
     try:
         return msgspec.convert(data, keys)
@@ -86,8 +83,7 @@ def build_groups(specs: list[GroupSpec], topics: dict[str, Topic], seed: int, wh
     """Build the groups of a scenario file.
 
     Raises:
-        UsageError: a group id is used twice, a group does not have exactly one of the keys `members`, `constant`,
-            `rotation` and `schedule`, or a topic is not in `topics`. The message begins with `where`.
+        UsageError: a group id is used twice, or a group is invalid. The message begins with `where`.
     """
     groups: dict[str, Group] = {}
     for spec in specs:
@@ -110,9 +106,6 @@ def read_file(path: Path) -> ScenarioFile:
 
 def load_scenario(path: Path, *, seed: int) -> Scenario:
     """Read a scenario file and the files that it extends, and build their topics and groups.
-
-    Args:
-        seed: number from which the ids of the topics are derived.
 
     Raises:
         UsageError: a file is invalid.

@@ -29,10 +29,7 @@ GAP = 60
 
 
 def describe(poll: int, group: str = GROUP) -> GroupDescription:
-    """Return the description of a group at the poll with index `poll`.
-
-    The group starts with two members. Each rebalance that is complete at this poll has added one member.
-    """
+    """Return the description of a group at a poll: two members, and one more after each rebalance."""
     done = sum(1 for begin in REBALANCES if poll >= begin + 2)
     busy = any(begin <= poll < begin + 2 for begin in REBALANCES)
     count = 2 + done
@@ -63,12 +60,7 @@ def offsets(poll: int) -> GroupOffsets:
 
 
 def live_samples(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
-    """Return the time series that the app would have in memory after it has watched the example group.
-
-    Args:
-        samples: number of samples.
-        every: time between two samples, in seconds.
-    """
+    """Return the time series of the example group, one sample every `every` seconds, as in the app's memory."""
     store = SeriesStore()
     for poll in range(samples):
         description, group_offsets = describe(poll), offsets(poll)
@@ -87,10 +79,9 @@ def time_of_poll(poll: int) -> float:
 
 
 def record(path: Path) -> Path:
-    """Write a lake (a folder with recorded tables) that contains all polls, and return its path.
+    """Write a lake (folder with recorded tables) with all polls, and return its path.
 
-    The example group rebalances twice. After the gap in the recording, group `early` no longer exists, and group `late`
-    is new.
+    `early` exists only before the gap in the recording, `late` only after it.
     """
     recording = RecordingBuilder(path)
     for poll in range(POLLS):

@@ -88,11 +88,8 @@ async def test_history_pane_of_a_running_cluster_has_plots_and_a_log(tmp_path: P
         assert "2 rebalances" in screen_text(app)
 
 
-async def test_history_pane_shows_the_times_of_the_last_state_change_and_the_last_progress(tmp_path: Path) -> None:
-    """The pane shows the times of the last state change, the last progress and the first read of the group.
-
-    These times are the same as in the Overview pane and in the JSON of `kgtui ls --watch`.
-    """
+async def test_history_pane_shows_when_the_group_last_progressed(tmp_path: Path) -> None:
+    """The pane shows the times of the last state change, the last progress and the first read."""
     trail, group = Trail(), sample_history.GROUP
     for seconds in (300, 60):
         trail.add(round(NOW) - seconds, [Position(("t", 0), 1_000 - seconds, 1_000, seconds)])
@@ -175,7 +172,7 @@ async def test_markup_in_member_ids_and_states_is_shown_as_text(tmp_path: Path) 
 async def test_history_pane_of_a_recording_shows_gaps_and_enter_goes_to_a_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The log contains a row for a gap in the recording. Enter moves the replay to the time of the selected row.
+    """The log has a row for a gap. Enter moves the replay to the time of the selected row.
 
     If the lake cannot be read, the pane shows the error.
     """
@@ -203,10 +200,9 @@ async def test_history_pane_of_a_recording_shows_gaps_and_enter_goes_to_a_change
 
 
 async def test_history_log_also_lists_events_that_are_missing_from_the_samples(tmp_path: Path) -> None:
-    """Samples show no changes before the first full read of the group, and no changes of the coordinator.
+    """Samples lack changes before the first full read, and changes of the coordinator.
 
-    The log therefore also has the events about these changes, but no events of other groups, and none from before
-    the shown time span.
+    Events of other groups, or from before the shown time, are left out.
     """
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)

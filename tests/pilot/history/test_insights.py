@@ -41,8 +41,7 @@ GROUPS = ("pay", "fraud", "fill", "calm", "restless", "perf.a", "tmp")
 def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
     """Return a snapshot of a cluster with these groups.
 
-    The default groups are all groups in the findings of fixture `lake`, except `perf.b`, which has been deleted. The
-    unused groups `perf.a` and `tmp` are in state Empty.
+    By default, they are the groups in the findings, without the deleted `perf.b`.
     """
     return snapshot_of(
         [(group, "classic", "consumer", "Empty" if group in ("perf.a", "tmp") else "Stable", 1) for group in groups]
@@ -107,10 +106,7 @@ async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(
 async def test_first_finding_is_described_in_full_before_the_cursor_moves(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The description of the finding is cut to the number of lines that are free for it on the screen.
-
-    This number is known only after the first layout, so the description must be drawn again after the layout.
-    """
+    """The space for the description is known only after the first layout, so it must be drawn again."""
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -118,9 +114,7 @@ async def test_first_finding_is_described_in_full_before_the_cursor_moves(
         await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 unread records." in unwrapped_text(app))
 
 
-async def test_enter_on_a_finding_goes_to_the_group_of_the_finding_and_clears_the_filter(
-    tmp_path: Path, lake: Path
-) -> None:
+async def test_enter_on_a_finding_selects_the_group_and_clears_the_filter(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster(), tmp_path, filter="calm")
     async with app.run_test(size=(120, 40)) as pilot:
         await open_insights(pilot, app)
@@ -174,7 +168,7 @@ async def test_enter_on_an_evidence_row_goes_to_the_group_in_this_row(tmp_path: 
         await until(pilot, lambda: main_screen(app).group == "perf.b")
 
 
-async def test_space_marks_no_group_if_the_finding_is_about_a_cluster_that_is_not_shown(
+async def test_space_marks_no_group_of_a_different_cluster(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.lake.tables.recorded_cluster_id", lambda _: "other-[/id]")
@@ -213,10 +207,7 @@ async def test_key_l_switches_between_plot_and_evidence_on_small_screens(tmp_pat
 async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A warning names the missing tables, the kinds of findings that need them, and the command that creates them.
-
-    Without the warning, users might think that the cluster has no problems of these kinds.
-    """
+    """Without this warning, users might think that there are no problems of these kinds."""
     path = write(tmp_path / "prod", rows_with_problems())
     for table in (CHURN, BASELINE):
         (path / table.layer / table.name).rename(tmp_path / table.name)
@@ -232,7 +223,7 @@ async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them
         assert re.search(r"computed \d+ (s|min|h|d) ago", unwrapped_text(app))
 
 
-async def test_insights_screen_reports_a_lake_path_with_the_home_folder_of_an_unknown_user(
+async def test_insights_screen_reports_an_unknown_home_folder_in_the_lake_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGTUI_LAKE", "~no-such-user/lake")
@@ -256,9 +247,7 @@ async def test_insights_screen_without_a_lake_shows_the_commands_that_create_one
         await until(pilot, lambda: app.screen is main_screen(app))
 
 
-async def test_insights_screen_without_gold_tables_shows_the_command_that_creates_them(
-    tmp_path: Path, lake: Path
-) -> None:
+async def test_insights_screen_shows_how_to_create_missing_gold_tables(tmp_path: Path, lake: Path) -> None:
     """After the tables have been created, key `r` reads them."""
     for table in GOLD:
         (lake / table.layer / table.name).rename(tmp_path / table.name)
@@ -373,10 +362,7 @@ async def test_insights_screen_responds_while_its_tables_are_read(
 def test_insights_screen_prefers_a_replayed_lake_to_all_other_lakes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The replayed lake comes first, then the lake that the app is recording to, then the lake in KGTUI_LAKE.
-
-    If there is none of these, the screen reads the default folder for recordings.
-    """
+    """The order is: replayed lake, lake that is being recorded, KGTUI_LAKE, default folder for recordings."""
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pilot[int], ReplayAdmin]]:
-    """Run the app on a recording, show the time `at`, and select the example group of the recording.
-
-    `at` is a duration before the end of the recording, such as `30m`.
-    """
+    """Run the app on a recording at the time `at` before its end, such as `30m`, and select the example group."""
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, at)
     async with AsyncExitStack() as stack:
@@ -44,10 +41,7 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
 async def test_a_playing_recording_stops_after_a_key_press_and_at_the_last_poll(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the recording is playing, the header shows the speed. Keys `p` and `[` stop the recording.
-
-    The recording also stops at its end, and a message says that the end is reached.
-    """
+    """The header shows the speed. Keys `p` and `[` stop playback, and so does the end of the recording."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setattr(replay, "PLAY_INTERVAL", 0.02)
     monkeypatch.setattr(replay, "MIN_PAUSE", 0.02)
@@ -72,10 +66,7 @@ async def test_a_playing_recording_stops_after_a_key_press_and_at_the_last_poll(
 
 
 async def test_several_short_replay_steps_add_up_to_one_poll_and_gaps_are_skipped(tmp_path: Path) -> None:
-    """`advance` moves the replay forward by a number of seconds. Short steps add up until the next poll is reached.
-
-    From the last poll before a gap, a step of one second goes to the first poll after the gap.
-    """
+    """Four steps of 10 s reach the next poll. From the last poll before a gap, one second reaches the poll after it."""
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, None)
     position = LakeReplayPosition(admin)
@@ -95,11 +86,9 @@ async def test_several_short_replay_steps_add_up_to_one_poll_and_gaps_are_skippe
 async def test_comparison_of_two_times_lists_differences_and_enter_goes_to_a_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The screen compares two points in time of a recording.
+    """Key `v` limits the table to one kind of difference, and `l` to the selected group.
 
-    Key `v` limits the table to one kind of difference, and key `l` limits it to the selected group.
-
-    Enter closes the comparison and moves the cursor of the tree to the group of the table's current row.
+    Enter closes the comparison and selects the group of the current row in the tree.
     """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     async with replaying(tmp_path, "0s") as (app, pilot, admin):

@@ -63,9 +63,9 @@ def top(app: KgtuiApp) -> MainScreen:
 
 
 async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str = "") -> MainScreen:
-    """Open the recording in the folder `lake` with key `t`, and wait until the screen shows the recorded groups.
+    """Open the recording in the folder `lake` with key `t`, and wait for the recorded groups.
 
-    `time` is the time to show. If it is empty, the end of the recording is shown.
+    `time` is the time to show; empty for the end of the recording.
     """
     await pilot.press("t")
     await until(pilot, lambda: isinstance(app.screen, OpenRecordingDialog))
@@ -79,9 +79,9 @@ async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str
 
 
 async def test_an_opened_recording_has_the_filter_and_selection_of_the_live_screen(tmp_path: Path) -> None:
-    """The screen of the recording has the same filter, selected group, pane and sort order as the live screen.
+    """Filter, selected group, pane and sort order are copied.
 
-    Meanwhile, the live screen still receives snapshots, and keeps its own filter and selected group.
+    The live screen keeps its filter and group, and still receives snapshots.
     """
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, monitor, pilot):
@@ -114,9 +114,9 @@ async def test_an_opened_recording_has_the_filter_and_selection_of_the_live_scre
 
 
 async def test_escape_closes_the_recording_and_returns_to_the_live_cluster(tmp_path: Path) -> None:
-    """If the screen of the recording has a filter, the first escape clears it, and the second closes the recording.
+    """The first escape clears a filter, and the second closes the recording.
 
-    Key `d` has no effect in a recording, because groups cannot be deleted there.
+    Key `d` has no effect, because groups in a recording cannot be deleted.
     """
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, _, pilot):
@@ -218,7 +218,7 @@ async def test_the_recorder_continues_while_a_recording_is_replayed(tmp_path: Pa
     assert ended == [lake]
 
 
-async def test_request_for_a_past_time_opens_a_dialog_that_suggests_the_recording_of_the_cluster(
+async def test_request_for_a_past_time_suggests_the_recording_of_the_cluster(
     tmp_path: Path,
 ) -> None:
     lake = sample_history.record(tmp_path / "lakes" / "prod-eu")

@@ -248,12 +248,7 @@ def configs() -> tuple[GroupConfig, ...]:
 
 
 def example_snapshot(serial: int = 1, now: float = NOW) -> Snapshot:
-    """Return a snapshot of a cluster with brokers 1 to 4. Broker 4 does not respond.
-
-    Args:
-        serial: number of the snapshot.
-        now: time of the snapshot in seconds since the epoch.
-    """
+    """Return a snapshot at the time `now`, with brokers 1 to 4. Broker 4 does not respond."""
     descriptions = [
         consumer_group(),
         classic_group(),

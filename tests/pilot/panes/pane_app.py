@@ -32,9 +32,9 @@ COLORS = {
 
 
 class PaneApp(App[None], Generic[PaneT]):
-    """An app that shows one pane, with an empty area of `gap` terminal cells to the left of the pane.
+    """An app that shows one pane, right of an empty area of `gap` cells.
 
-    If `snapshot` is not None, the pane shows the group with the id `group` from this snapshot.
+    With a `snapshot`, the pane shows its group `group`.
     """
 
     CSS = """

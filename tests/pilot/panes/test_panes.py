@@ -105,7 +105,7 @@ async def test_a_new_snapshot_does_not_change_the_line_breaks_of_a_hidden_overvi
         assert pane.text.plain_text == before
 
 
-async def test_area_below_the_members_table_shows_values_of_the_current_row_that_have_no_column() -> None:
+async def test_area_below_the_members_table_shows_values_without_a_column() -> None:
     pane = MembersPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(50, 24)) as pilot:
@@ -146,10 +146,9 @@ async def test_a_narrow_members_pane_shows_only_the_essential_columns(
 async def test_panes_without_offsets_say_whether_the_user_possibly_lacks_permissions(
     access: Access | None, expected: str
 ) -> None:
-    """The brokers report no offsets. They also leave out offsets in topics that the user has no permission to describe.
+    """Brokers report no offsets, and may hide offsets in topics without permission.
 
-    The panes therefore say `no committed offsets` only if the user is known to have permission on every topic. The
-    Offsets pane also shows a notice if the permissions are known and do not cover every topic.
+    The panes say `no committed offsets` only if the user has permission on every topic.
     """
     group, snapshot = "payments.settle", data.example_snapshot()
     snapshot = replace(snapshot, offsets={group: Reading(GroupOffsets(), snapshot.taken_at)}, summaries={})
@@ -183,7 +182,7 @@ async def test_key_s_or_a_click_on_a_title_sorts_the_offsets() -> None:
         assert pane.table.rows[0].topic == "payments.settled"
 
 
-async def test_the_cursor_stays_on_the_same_partition_when_a_new_lag_changes_the_order_of_rows() -> None:
+async def test_the_cursor_stays_on_a_partition_when_rows_change_their_order() -> None:
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
     app = PaneApp(pane, snapshot, "payments.settle")
@@ -202,7 +201,7 @@ async def test_the_cursor_stays_on_the_same_partition_when_a_new_lag_changes_the
         assert pane.table.row.key == row.key
 
 
-async def test_key_l_limits_the_offsets_pane_to_partitions_with_lag_or_shows_all_partitions() -> None:
+async def test_key_l_limits_the_offsets_pane_to_partitions_with_lag() -> None:
     pane = OffsetsPane()
     app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(100, 40)) as pilot:
@@ -247,7 +246,7 @@ async def test_key_v_cycles_through_five_views_of_the_assignments() -> None:
         assert pane.table.columns[0].title == "TOPIC"
 
 
-async def test_key_l_limits_the_assignments_to_partitions_that_have_no_owner_or_must_move() -> None:
+async def test_key_l_limits_the_assignments_to_partitions_that_must_move() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
@@ -269,7 +268,7 @@ async def test_the_config_pane_says_that_a_broker_does_not_support_group_configs
         assert not pane.table.rows
 
 
-async def test_the_config_pane_of_a_classic_group_says_that_clients_contain_the_configuration() -> None:
+async def test_the_config_pane_of_a_classic_group_has_no_configs() -> None:
     pane = ConfigPane()
     app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(110, 24)) as pilot:

@@ -24,10 +24,9 @@ class Row:
 
 
 class TableApp(App[None]):
-    """An app with a table and, below it, a text field.
+    """An app with a table and a text field.
 
-    `drawn` collects the names of the rows that the table draws, and `pressed` the ids of the columns whose titles are
-    clicked.
+    `drawn` collects the names of drawn rows, `pressed` the ids of columns whose titles are clicked.
     """
 
     def __init__(self, rows: list[Row]) -> None:
@@ -162,7 +161,7 @@ async def test_a_refresh_redraws_only_changed_rows() -> None:
         assert app.drawn == []
 
 
-async def test_clicking_a_row_moves_the_cursor_and_clicking_a_title_reports_its_column() -> None:
+async def test_a_click_moves_the_cursor_or_reports_the_column() -> None:
     app = TableApp(many(20))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.click(LineTable, offset=(2, 5))

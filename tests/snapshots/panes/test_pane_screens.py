@@ -33,11 +33,10 @@ def pane_app(pane: Pane, group: str) -> PaneApp[Pane]:
 
 
 def test_overview_pane_of_a_reconciling_group(snap_compare: Compare) -> None:
-    """The labels are on the left and the values beside them.
+    """Labels are on the left, and values are beside them.
 
-    The state Reconciling, the number of members behind the assignment epoch, and the number of classic members are
-    amber. The number of records that were deleted unread is red. Permissions, the offsets that a deletion would lose,
-    and the Kafka command follow below.
+    Amber: the state, the number of members behind the epoch, and of classic members. Red: records that were deleted
+    unread.
     """
     assert snap_compare(pane_app(OverviewPane(), "payments.settle"), terminal_size=(80, 32))
 
@@ -61,32 +60,25 @@ def test_overview_pane_escapes_control_characters_in_the_group_id(snap_compare: 
 def test_members_pane_of_a_consumer_group(snap_compare: Compare) -> None:
     """There is one line per member. The first member is shown in full below the table.
 
-    The two members behind the assignment epoch have `40 < 41` in amber, the member that still uses the classic protocol
-    has `! classic`, and the member without partitions has a 0.
+    Two members have `40 < 41` in amber (epochs), one has `! classic`, and one has 0 partitions.
     """
     assert snap_compare(pane_app(MembersPane(), "payments.settle"), terminal_size=(120, 20))
 
 
 def test_members_pane_of_a_consumer_group_on_a_narrow_screen(snap_compare: Compare) -> None:
-    """The table has columns for the name, the number of partitions, the epoch, and how the member delays the rebalance.
-
-    All other values of the selected member are in the detail area below the table.
-    """
+    """The table has few columns. Other values of the selected member are below it."""
     assert snap_compare(pane_app(MembersPane(), "payments.settle"), terminal_size=(52, 21))
 
 
 def test_members_pane_of_a_streams_group(snap_compare: Compare) -> None:
-    """Each of the two processes has two threads, which are indented.
-
-    Columns show the numbers of active, standby and warm-up tasks, and the number of records to restore.
-    """
+    """Each of the two processes has two indented threads, with numbers of tasks and of records to restore."""
     assert snap_compare(pane_app(MembersPane(), "clicks.aggregate"), terminal_size=(100, 18))
 
 
 def test_members_pane_of_a_connect_cluster(snap_compare: Compare) -> None:
-    """Each line has the URL of a worker, the numbers of its connectors and tasks, and a list of both.
+    """Each line has a worker's URL, and its connectors and tasks.
 
-    The leader is marked. The task that a worker must give up is amber.
+    The leader is marked. A task that must be given up is amber.
     """
     assert snap_compare(pane_app(MembersPane(), "connect-prod"), terminal_size=(100, 18))
 
@@ -99,17 +91,15 @@ def test_members_pane_when_the_coordinator_does_not_respond(snap_compare: Compar
 def test_assignments_pane_during_a_rebalance(snap_compare: Compare) -> None:
     """The summary says that 3 of 14 partitions must move.
 
-    Columns show the owner, the status and the target of each partition, and the members for which its move must wait.
+    Columns show owner, status, target, and the members for which a move must wait.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), terminal_size=(100, 24))
 
 
 def test_assignments_pane_as_a_grid(snap_compare: Compare) -> None:
-    """The grid has a column per member and a row per partition.
+    """There is a column per member and a row per partition. The row under the cursor is shown in full below the grid.
 
-    The title of the selected member is underlined, and the member's name is above the grid. A `+` marks a partition
-    that a member will get, a `-` marks a partition that a member must revoke, and a `!` marks a partition without an
-    owner. The row under the cursor is shown in full below the grid.
+    `+`: the member will get the partition. `-`: it must revoke the partition. `!`: the partition has no owner.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), press=["v", "right"], terminal_size=(80, 24))
 
@@ -120,19 +110,17 @@ def test_assignments_pane_as_a_grid_with_an_idle_member(snap_compare: Compare) -
 
 
 def test_assignments_pane_with_one_row_per_member(snap_compare: Compare) -> None:
-    """Each member has a bar for its partitions. The member with the most partitions comes first, with an amber bar.
+    """Each member has a bar for its partitions. The longest bar comes first, in amber.
 
-    The member without partitions has a 0. The last column says how a member delays the rebalance.
+    The last column says how a member delays the rebalance.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), press=["v", "v"], terminal_size=(80, 16))
 
 
 def test_offsets_pane_with_every_reason_for_an_unknown_lag(snap_compare: Compare) -> None:
-    """An unknown lag is a `?` if the partition has no leader, and a `–` if the partition has no committed offset.
+    """`?`: no leader. `–`: no committed offset. `x`: the topic was deleted, or access is denied.
 
-    It is an `x` if the topic was deleted or access is denied.
-
-    A known lag of 0 is shown as 0. Each topic with several partitions has a row with its total lag.
+    A topic with several partitions has a row with its total lag.
     """
     assert snap_compare(pane_app(OffsetsPane(), "orders.enrich"), terminal_size=(120, 28))
 
@@ -140,17 +128,13 @@ def test_offsets_pane_with_every_reason_for_an_unknown_lag(snap_compare: Compare
 def test_offsets_pane_sorted_by_lag_with_records_that_were_deleted_unread(snap_compare: Compare) -> None:
     """The largest lag comes first, and the title of the lag column is highlighted.
 
-    The partition whose records were deleted unread has `! 500 lost` in red. Its lead, the distance from the log start
-    to the committed offset, is 0.
+    The partition with records deleted unread has `! 500 lost` in red, and the lead 0.
     """
     assert snap_compare(pane_app(OffsetsPane(), "payments.settle"), press=["s"], terminal_size=(80, 24))
 
 
 def test_offsets_pane_of_a_share_group(snap_compare: Compare) -> None:
-    """The column START-OFFSET replaces the column COMMITTED, and there is no metadata column.
-
-    A lag that the broker does not report is shown as `?`, and a missing start offset as `–`.
-    """
+    """The column START-OFFSET replaces COMMITTED. An unreported lag is `?`, and a missing start offset is `–`."""
     assert snap_compare(pane_app(OffsetsPane(), "fraud.score"), terminal_size=(80, 14))
 
 
@@ -180,10 +164,9 @@ def test_config_pane_when_the_broker_does_not_support_group_configs(snap_compare
 def test_explain_dialog_for_a_group_that_the_user_may_not_describe(
     snap_compare: Compare, size: tuple[int, int]
 ) -> None:
-    """The dialog begins with the verdict UNREADABLE, the reason, who lacks the permission, and the next step.
+    """The dialog has the verdict UNREADABLE, the reason, the next step, the broker's error, and the missing ACL.
 
-    Below, it shows the error in red, the message of the broker, what the error means, and the missing ACL. The dialog
-    fits the screen.
+    It fits the screen.
     """
 
     async def explain(pilot: Pilot[None]) -> None:
