@@ -1,10 +1,17 @@
-"""The entry point of the command line. It reports each error as one line on stderr, and returns an exit code.
+"""The entry point of the command line. It reports an error as one line on stderr, and returns an exit code.
 
-Exit codes: 0 success; 1 the command failed, its result is incomplete, or `kgtui check` found an unhealthy group; 2
-wrong usage or configuration; 3 no broker could be reached; 4 a safety check refused the action; 70 a bug of kgtui; 130
-interrupted with Ctrl-C; 141 the program that reads stdout has exited.
+Exit codes::
 
-Modules that are slow to import are imported only when a command needs them, so that commands start fast.
+    0    success
+    1    the command failed, the result is incomplete, or `kgtui check` found an unhealthy group
+    2    wrong usage or configuration
+    3    no broker could be reached
+    4    a safety check refused the action
+    70   a bug in kgtui
+    130  interrupted with Ctrl-C
+    141  the program that reads stdout has exited
+
+Slow modules are imported inside functions, so that commands start fast.
 """
 
 from __future__ import annotations
@@ -70,24 +77,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _reopen_closed_streams() -> None:
-    """Replace each standard stream that the parent process has closed (`>&-` in a shell) with a read-only /dev/null.
+    """Replace a standard stream that the parent process has closed (`>&-` in a shell) with /dev/null.
 
-    Otherwise, the next file or socket that is opened would get the descriptor of the closed stream, and output would
-    be written into this file or socket. /dev/null is read-only, so that writing output fails and the failure is
-    reported.
+    Otherwise, the next opened file would get the stream's descriptor, and kgtui would write its output into this file.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            # The opened file gets the lowest free descriptor, which is the descriptor of the closed stream.
+            # The opened file gets the lowest free descriptor, which is the descriptor of the closed stream. It is
+            # read-only, so that writing output fails and the failure is reported.
             os.open(os.devnull, os.O_RDONLY)
             setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
 
 
 def _flush(code: int) -> int:
-    """Flush stdout, and return the exit code of the process.
+    """Flush stdout, and return the exit code.
 
-    The result is `PIPE_CLOSED` if the program that reads stdout has exited, 1 if `code` is 0 but stdout or stderr could
-    not be written, and otherwise `code`.
+    It is `PIPE_CLOSED` if the reader of stdout has exited. If writing failed, 1 replaces 0.
     """
     from kgtui.output import redirect_to_devnull
 
@@ -123,10 +128,9 @@ def _run(words: list[str]) -> int:
 
 
 def _check_variables() -> None:
-    """Raise `UsageError` if an environment variable in `_NAMING_VARIABLES` is set to an empty value.
+    """Raise `UsageError` if a variable in `_NAMING_VARIABLES` is empty.
 
-    Without this check, kgtui would ignore the empty value and use a default, for example a cluster that the user did
-    not mean.
+    Otherwise, kgtui would use a default, for example a cluster that the user did not mean.
     """
     for name in _NAMING_VARIABLES:
         if not os.environ.get(name, "unset").strip():
@@ -156,10 +160,7 @@ def _sentence(error: KgtuiError) -> str:
 
 
 def _report_crash(error: BaseException, words: Sequence[str]) -> int:
-    """Write a crash report to a file, print the path of the file on stderr, and return the exit code.
-
-    If the file cannot be written, the crash report itself is printed on stderr.
-    """
+    """Write a crash report to a file, or to stderr if this fails. Return the exit code."""
     from kgtui.commands.printing import notify, print_error
     from kgtui.config import state_folder
     from kgtui.config.crash import report_of, write_report

@@ -60,9 +60,9 @@ class QueryError(UsageError):
     """A filter expression is wrong.
 
     Attributes:
-        position: index of the first wrong character in the expression.
+        position: index of the first wrong character.
         length: number of wrong characters, at least 1.
-        expected: phrase that says what the parser expected, such as `expected yes or no`; may be empty.
+        expected: what the parser expected, such as `expected yes or no`; may be empty.
     """
 
     def __init__(self, message: str, *, position: int = 0, length: int = 1, expected: str = "") -> None:
@@ -119,8 +119,8 @@ class ClientError(KgtuiError):
     """A request to one broker failed.
 
     Attributes:
-        broker: node id of the broker; None if only its bootstrap address is known.
-        address: address of the broker, as `host:port`; empty if it is not known.
+        broker: node id; None if only the bootstrap address is known.
+        address: `host:port`; empty if it is not known.
     """
 
     def __init__(self, message: str, *, broker: int | None = None, address: str = "") -> None:
@@ -203,18 +203,14 @@ class EncodeError(ProtocolError):
 
 
 PARSE_ERRORS = (ValueError, RecursionError, OverflowError)
-"""Exceptions for invalid JSON or TOML. The parsers raise them, and so do conversions of the parsed numbers.
-
-Python raises `RecursionError` for values that are nested too deeply, and `OverflowError` for integers that are too
-large for a float.
-"""
+"""Exceptions that invalid JSON or TOML can cause: for a syntax error, deep nesting, and a huge integer."""
 
 
 def parse_reason(error: Exception) -> str:
-    """Return a phrase that says why JSON or TOML could not be parsed, such as `a number has too many digits`.
+    """Return why JSON or TOML could not be parsed, for example `a number has too many digits`.
 
     Args:
-        error: an exception of a class in `PARSE_ERRORS`.
+        error: one of `PARSE_ERRORS`.
     """
     if isinstance(error, RecursionError):
         return "the values are nested too deeply"

@@ -22,16 +22,16 @@ _PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 
 
 def read_input(path: Path, limit: int | None = LARGEST_INPUT) -> bytes:
-    """Return the content of a file that the user names. Symbolic links are followed.
+    """Return the content of a file that the user names.
 
-    Devices and named pipes are refused, because reading them could take forever. There are two exceptions: a pipe that
-    a shell has created for `<(COMMAND)`, and `/dev/null`, which is empty.
+    Devices and named pipes are refused, because reading them could take forever. Two exceptions are `/dev/null` and the
+    pipe that a shell creates for `<(COMMAND)`.
 
     Args:
         limit: largest size in bytes; None for no limit.
 
     Raises:
-        OSError: the file cannot be read, is too large, or is a device or a named pipe. `strerror` is the reason.
+        OSError: the file cannot be read, is too large, or is refused. `strerror` is the reason.
     """
     # Without O_NONBLOCK, opening a named pipe would wait for a process that writes into it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -55,9 +55,6 @@ def read_input(path: Path, limit: int | None = LARGEST_INPUT) -> bytes:
 def open_private(path: Path, flags: int) -> int:
     """Open a file with `os.open`, and return its descriptor. A new file gets mode 0600.
 
-    Args:
-        flags: flags of `os.open`, such as `os.O_WRONLY | os.O_CREAT`.
-
     Raises:
         OSError: the file cannot be opened, or is a symbolic link, a pipe or a device.
     """
@@ -76,13 +73,13 @@ def open_private(path: Path, flags: int) -> int:
 
 
 def write_synced(path: Path, data: bytes, flags: int) -> None:
-    """Write a file with mode 0600 and sync it to disk.
+    """Write a file and sync it to disk. A new file gets mode 0600.
 
     Args:
-        flags: flags of `os.open` in addition to `O_WRONLY` and `O_CREAT`, such as `O_TRUNC`.
+        flags: further flags of `os.open`, such as `O_TRUNC`.
 
     Raises:
-        OSError: the file cannot be written. A part of the data may have been written.
+        OSError: the file could not be written, or only a part of it.
     """
     with open(open_private(path, os.O_WRONLY | os.O_CREAT | flags), "wb") as file:
         file.write(data)
@@ -94,7 +91,7 @@ def replace_private(path: Path, data: bytes) -> None:
     """Replace a file atomically with a new file of mode 0600, and sync it to disk.
 
     Raises:
-        OSError: the new file cannot be written. In this case, the existing file stays unchanged.
+        OSError: the new file cannot be written. The existing file is unchanged.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -107,9 +104,9 @@ def replace_private(path: Path, data: bytes) -> None:
 
 @contextmanager
 def owner_only() -> Iterator[None]:
-    """Context manager: inside it, new files can be read and written only by their owner.
+    """Inside the `with` block, new files can be read and written only by their owner.
 
-    This also holds for files that other threads create, and for subprocesses that are started inside it.
+    This includes the files of other threads and of new subprocesses.
     """
     before = os.umask(0o077)
     try:

@@ -33,10 +33,7 @@ BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule re
 
 
 def isolate_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Hide the AWS settings of this machine, and prevent requests to the EC2 metadata service.
-
-    AWS settings are then read only from the files `config` and `credentials` in `folder`.
-    """
+    """Read AWS settings only from the files `config` and `credentials` in `folder`, and send no requests to AWS."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN"):
@@ -52,9 +49,9 @@ def isolate_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 @contextmanager
 def sts_server() -> Iterator[tuple[str, list[tuple[str, dict[str, list[str]]]]]]:
-    """Run a server on this machine that responds like AWS STS.
+    """Run a local server that responds like AWS STS. Yield its URL and the list of requests.
 
-    Yield its URL, and a list to which it appends the header `Authorization` and the form fields of each request.
+    A request is `(Authorization header, form fields)`.
     """
     received: list[tuple[str, dict[str, list[str]]]] = []
 

@@ -23,18 +23,17 @@ if TYPE_CHECKING:
 def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> PartitionVerdict:
     """Return Burrow's verdict on one partition. The first rule that applies decides:
 
-    1. The window has no commits, or the number of its commits divided by `intervals` is below `minimum_complete`: OK.
-    2. The current lag is not above `allowed_lag`, or is unknown because the log end is unknown: OK.
-    3. The group has stopped committing, and its last commit is below all log end offsets in the window: STOP.
-    4. The committed offset has decreased, and has not reached its earlier value again: REWIND.
-    5. The lag of every commit was above `allowed_lag`, and the committed offset has never changed: STALL.
-    6. The lag of every commit was above `allowed_lag`, and the lag has never decreased: WARN.
+    1. The window has no commits, or fewer than `minimum_complete` times `intervals`: OK.
+    2. The current lag is unknown, or is not above `allowed_lag`: OK.
+    3. The group has stopped committing, below all log end offsets in the window: STOP.
+    4. The committed offset fell, and has not reached the earlier value again: REWIND.
+    5. The lag was always above `allowed_lag`, and the committed offset never changed: STALL.
+    6. The lag was always above `allowed_lag`, and never fell: WARN.
     7. Otherwise: OK.
 
     Args:
-        window: the most recent commits of the group for the partition.
-        now: current time, in milliseconds since the Unix epoch.
-        options: the thresholds in these rules.
+        window: the newest commits of the group for the partition.
+        now: current time in milliseconds since the Unix epoch.
     """
     commits, lag = window.commits, window.current_lag
     if not commits:

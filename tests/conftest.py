@@ -29,22 +29,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose Hypothesis's profile, and make sure that programs started by tests react to SIGINT.
-
-    Hypothesis generates the same examples in every run, so that a run fails only because of a change in the code. With
-    `--full`, the examples are random. A shell that starts pytest in the background makes it ignore SIGINT; the programs
-    that tests start would then ignore SIGINT, too.
-    """
+    """Use the same Hypothesis examples in every run (random ones with `--full`), and let programs react to SIGINT."""
     settings.load_profile("random" if config.getoption("--full") else "same")
+    # If a shell starts pytest in the background, pytest and the programs that tests start ignore SIGINT by default.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def chance(pytestconfig: pytest.Config) -> random.Random:
-    """Return a random number generator. It has the same seed in every run, except that `--full` chooses a random seed.
+    """Return a random number generator. Its seed is fixed, but random with `--full`.
 
-    The seed is printed, so that the output of a failed test contains the seed.
+    The seed is printed, so that the output of a failed test contains it.
     """
     seed = random.SystemRandom().randrange(10**6) if pytestconfig.getoption("--full") else 1
     sys.stdout.write(f"seed {seed}\n")
@@ -62,10 +58,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Exclude all modules and collected tests from garbage collection with `gc.freeze`.
-
-    Otherwise, garbage collection would take half of the run time of tests that run the terminal UI.
-    """
+    """Exclude modules and tests from garbage collection, which would take half of the time of terminal UI tests."""
     gc.enable()
     gc.collect()
     gc.freeze()
@@ -73,11 +66,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
-    """After the last test of a module, call `gc.freeze` again if a test in the module has called `gc.unfreeze`.
-
-    The fixtures are torn down first, because some of them check the number of frozen objects.
-    """
-    yield
+    """After each module, call `gc.freeze` again if a test of the module has called `gc.unfreeze`."""
+    yield  # The fixtures are torn down here. Some of them check the number of frozen objects.
     if nextitem is not None and nextitem.path != item.path and gc.get_freeze_count() == 0:
         gc.collect()
         gc.freeze()

@@ -19,11 +19,10 @@ _FACTORS = (1, 6, 36)
 
 
 def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
-    """Return a decorator that repeats a failed test with a longer timeout, in case the machine was too busy.
+    """Return a decorator that repeats a failed test with 6 times, and finally 36 times the timeout.
 
-    The decorator is for tests in which some work must end within a short timeout, but other work must take longer. The
-    test gets the timeout in seconds as its argument `timeout`. The second timeout is 6 times as long as the first, and
-    the third is 36 times as long. The decorated test fails only if it fails with all three timeouts.
+    It is for tests that need a short timeout, and can fail because the machine is busy. The test gets the timeout in
+    seconds as its argument `timeout`.
     """
 
     def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
@@ -47,10 +46,9 @@ def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]],
 
 @asynccontextmanager
 async def counting_waits() -> AsyncIterator[Callable[[], float]]:
-    """Yield a function that returns the time since the beginning of the `with` block, in seconds.
+    """Yield a function that returns the seconds since the beginning of the `with` block.
 
-    The time is counted in completed sleeps of 20 ms. It is never greater than the real time. It is less if the process
-    had to wait for the CPU, because the sleeps then took longer than 20 ms.
+    It counts completed sleeps of 20 ms. On a busy machine, the result is less than the real time.
     """
     steps = 0
 

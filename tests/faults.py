@@ -1,4 +1,4 @@
-"""`FaultyLink`, a TCP proxy on loopback between a client and a server, with which tests simulate network faults.
+"""`FaultyLink`, a TCP proxy on loopback with which tests simulate network faults.
 
 ::
 
@@ -11,7 +11,7 @@
         link.black_hole()     # same as `stall`
         link.slow(0.05)       # delays all data by 50 ms
 
-The proxy runs on the event loop of the test, so that a fault begins exactly when the test calls the method.
+The proxy runs on the event loop of the test, so that a fault begins exactly at the call.
 """
 
 from __future__ import annotations

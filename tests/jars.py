@@ -1,15 +1,12 @@
-"""Paths of the folders with Kafka's own jars, and the Kafka versions that the tests use.
+"""Folders with Kafka's own jars, and the Kafka versions that the tests use.
 
-`tests/run` calls `tests/kafka/fetch.py`, which downloads the jars into the folder that the environment variable
-`KGTUI_TEST_CACHE` names, by default `~/.cache/kgtui-tests`::
+`tests/kafka/fetch.py` downloads the jars into `KGTUI_TEST_CACHE`, by default `~/.cache/kgtui-tests`::
 
-    kafka-4.3.1/*.jar      broker, command line tools, Connect worker and Streams library of that version
-    kafka-3.9.2/*.jar
-    kafka-4.2.0/*.jar …    broker and command line tools of the versions that only `tests/run --full` needs
-    kafka-clients/kafka-clients-4.4.0.jar …    clients only, for the message schemas inside them
-    spark-jars/*.jar       the jars that Spark needs in addition to PySpark (`kgtui.pipeline.requirements`)
-
-`tests/java.py` adds files with which Java programs start faster.
+    kafka-4.3.1/*.jar      broker, command line tools, Connect worker and Streams library
+    kafka-3.9.2/*.jar      the same
+    kafka-4.2.0/*.jar …    broker and command line tools, only for `tests/run --full`
+    kafka-clients/*.jar    only the clients, for the message schemas inside them
+    spark-jars/*.jar       the jars that Spark needs in addition to PySpark
 """
 
 from __future__ import annotations
@@ -57,27 +54,27 @@ def folder(version: str) -> Path:
 
 
 def tools_version(version: str) -> str:
-    """Return the version of Kafka's command line tools that the tests use with a broker of Kafka `version`.
+    """Return the version of Kafka's command line tools for a broker of Kafka `version`.
 
-    It is `version` itself, if Maven Central has the tools of this version.
+    It differs from `version` only if Maven Central lacks the tools of this version.
     """
     return _TOOLS_OF_ANOTHER_VERSION.get(version, version)
 
 
 def clients_version(version: str) -> str:
-    """Return the version of the Java clients that the tests run with a broker of Kafka `version`.
+    """Return the version of the Java clients for a broker of Kafka `version`.
 
-    Only the folders of `BROKER_VERSIONS` contain the jars for a Connect worker and a Streams program. With brokers of
-    other versions, the tests use the newest version in `BROKER_VERSIONS`.
+    It is `version` if it is in `BROKER_VERSIONS`, otherwise the newest one. Only their folders contain the jars for
+    Connect and Streams.
     """
     return version if version in BROKER_VERSIONS else BROKER_VERSIONS[0]
 
 
 def classpath(version: str) -> str:
-    """Return the class path (`java -cp`) with all jars for a broker of Kafka `version`.
+    """Return the class path (`java -cp`) with all jars of Kafka `version`.
 
     Raises:
-        JarsMissingError: the jars for this version have not been downloaded.
+        JarsMissingError: the jars have not been downloaded.
     """
     return f"{folder(version)}/*"
 

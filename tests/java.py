@@ -1,9 +1,9 @@
-"""Start Java programs quickly: each program is compiled only once, and JVMs share an archive of Kafka's classes.
+"""Start Java programs quickly: compile each program once, and share an archive of Kafka's classes between JVMs.
 
-The compiled programs and the class archives are files in the folder for Kafka's jars (`tests.jars.cache`)::
+Both are files in the folder for Kafka's jars (`tests.jars.cache`)::
 
-    programs/Launch-1f0c….jar    a program, compiled with the jars of one class path
-    kafka-4.3.1-90ab….jsa        the classes that a broker of this version loads, in the form that they have in memory
+    programs/Launch-1f0c….jar    a compiled program
+    kafka-4.3.1-90ab….jsa        the classes of a broker, in the form that they have in memory
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ _WRITE_ARCHIVE = "-XX:ArchiveClassesAtExit="
 
 
 def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[str]:
-    """Return the words of a command that runs a Java program. The caller appends the program's arguments.
+    """Return the command that runs a Java program, without the program's arguments.
 
     Args:
         classpath: the jars that the program uses.
-        source: the program, a file with one public class.
+        source: file with one public class.
         options: options of the JVM, in addition to `FAST_START`.
     """
     if any(option.startswith(_WRITE_ARCHIVE) for option in options):
-        # The JVM writes an archive of the classes on its class path, which must contain only the jars that all programs
-        # use. Therefore, this command lets Java's launcher compile the program in memory, instead of adding the
-        # compiled program to the class path.
+        # The class path must contain only the jars that all programs use, because it determines the archive. Therefore,
+        # Java compiles the program in memory.
         return ["java", *FAST_START, *options, "-cp", classpath, str(source)]
     start = ["java", *FAST_START, *_use_archive(classpath), *options]
     return [*start, "-cp", f"{classpath}:{compiled(classpath, source)}", source.stem]
@@ -66,10 +65,9 @@ def compiled(classpath: str, source: Path) -> Path:
 
 
 def archive(version: str) -> Path:
-    """Return the path of the class archive of Kafka `version`. The archive does not necessarily exist.
+    """Return the path of the class archive of Kafka `version`, which may not exist.
 
-    The path depends on the JVM and on the jars, because a JVM ignores an archive that was written by a different JVM or
-    with different jars.
+    The path depends on the JVM and the jars, because a JVM ignores archives of different JVMs or jars.
     """
     found = sorted(jars.folder(version).glob("*.jar"))
     state = [_jvm(), *(f"{jar} {jar.stat().st_size} {jar.stat().st_mtime_ns}" for jar in found)]
@@ -78,9 +76,9 @@ def archive(version: str) -> Path:
 
 
 def write_archive(version: str) -> None:
-    """Write the class archive of Kafka `version`, unless it exists, and delete older archives of this version.
+    """Write the class archive of Kafka `version` if it does not exist, and delete older ones.
 
-    The function starts a broker, whose JVM writes the archive when it exits.
+    The JVM of a broker writes the archive when it exits.
     """
     target = archive(version)
     if target.is_file():

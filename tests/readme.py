@@ -20,10 +20,10 @@ def table(mark: str) -> str:
 
 
 def between(text: str, mark: str) -> str:
-    """Return the text between the comments `<!-- mark -->` and `<!-- /mark -->`.
+    """Return the text between the lines `<!-- mark -->` and `<!-- /mark -->`.
 
     Raises:
-        ValueError: the two comments do not occur exactly once, each on its own line.
+        ValueError: the two lines do not occur exactly once.
     """
     found = re.findall(f"^<!-- {mark} -->\n(.*?)^<!-- /{mark} -->$", text, re.DOTALL | re.MULTILINE)
     if len(found) != 1:

@@ -1,8 +1,7 @@
-"""Repeat the tests that failed in the last run, one after the other: `python -m tests.repeat_failed [PYTEST OPTIONS]`.
+"""Repeat the failed tests of the last run, one after the other: `python -m tests.repeat_failed [PYTEST OPTIONS]`.
 
-Tests that drive terminals, brokers and Spark in parallel can exceed a time limit because the machine is too busy. Such
-a test passes when it runs alone, and is reported as a warning. A test that has found a fault in kgtui fails again. If
-more than `MOST_FAILURES` tests failed, none is repeated.
+A test that failed only because the machine was busy passes now, and is reported as a warning. If more than
+`MOST_FAILURES` tests failed, none is repeated.
 """
 
 from __future__ import annotations

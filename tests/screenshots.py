@@ -1,6 +1,6 @@
-"""Create `screenshots/*.svg` with the terminal UI on a simulated cluster whose clock does not advance.
+"""Create `screenshots/*.svg` from the terminal UI on a simulated cluster: `python -m tests.screenshots`.
 
-Run `python -m tests.screenshots` after each visible change to the terminal UI.
+Run it after each visible change to the terminal UI.
 """
 
 from __future__ import annotations

@@ -39,29 +39,25 @@ def member(name: str = "m-1", **changes: object) -> Member:
 
 @dataclass
 class ScriptedAdmin:
-    """A `GroupAdmin` whose methods return the values of its attributes, which a test sets.
+    """A `GroupAdmin` whose methods return what a test has set in the attributes.
 
     Attributes:
-        groups: group id → result of `list_groups` for the group.
-        descriptions: group id → result of `describe_groups` for the group.
-        commits: group id → committed offsets of the group.
-        shares: id of a share group → start offsets of the group.
+        groups: group id → row in the list of groups.
+        descriptions: group id → description.
+        commits: group id → committed offsets.
+        shares: id of a share group → start offsets.
         bounds: (topic, partition) → log start and log end offset.
-        configs: group id → configs of the group.
-        times: (topic, partition) → result of `record_times`. The result is left out if a test requests the time of a
-            different offset.
+        configs: group id → configs.
+        times: (topic, partition) → result of `record_times` for requests with the same offset.
         topic_retention: result of `retention`.
         user_access: result of `access`.
-        hidden: group id → topics that `committed_offsets` and `share_offsets` report in `Answer.hidden`, as if the user
-            lacked DESCRIBE on them. The results nevertheless contain the offsets in these topics.
+        hidden: group id → topics in `Answer.hidden`. Their offsets are returned nevertheless.
         brokers: node id → broker.
-        broken: node id or group id → `Fault` in every result for this broker or group. If the value is a `ClientError`,
-            the results contain the fault NO_ANSWER, and `ScriptedFeed.poll` raises the error.
-        delete_outcomes: group id → outcome of the deletion of the group. Without an entry, an Empty group is deleted,
-            and the outcome for any other group is the error that brokers return.
-        calls: `(method, ids)` of each call, in the order of the calls.
-        gate: event for which each call waits; None if calls do not wait.
-        closed: whether `close` was called.
+        broken: node id or group id → `Fault` in every result. A `ClientError` becomes the fault NO_ANSWER; only
+            `ScriptedFeed.poll` raises it.
+        delete_outcomes: group id → outcome of the deletion. By default, only Empty groups are deleted.
+        calls: `(method, ids)` of each call, in order.
+        gate: event for which each call waits; None for no wait.
     """
 
     groups: dict[str, Listing] = field(default_factory=dict)
@@ -93,10 +89,10 @@ class ScriptedAdmin:
         lag: int | None = None,
         **describe: object,
     ) -> None:
-        """Add a group and its `GroupDescription`. `describe` are further fields of the description.
+        """Add a group and its `GroupDescription`, with further fields from `describe`.
 
-        If `lag` is not None, the group has the committed offset 1000 in partition 0 of the topic `t-<group>`, and the
-        log end offset is 1000 + `lag`. For a share group, 1000 is the start offset instead.
+        With `lag=5`, the group has committed offset 1000 in partition 0 of topic `t-<group>`, and the log end offset is
+        1005. For a share group, 1000 is the start offset.
         """
         protocol = (type if type != "classic" else "consumer") if protocol is None else protocol
         self.groups[group] = Listing(type, protocol, state, coordinator)
@@ -189,11 +185,9 @@ class ScriptedAdmin:
         return replace(answer, hidden=self._hidden_of(answer.rows))
 
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return the value of `Answer.hidden` for an answer about `groups`: group id → topics with hidden offsets.
+        """Return `Answer.hidden`: group id → topics with hidden offsets; an empty tuple if the topics are not known.
 
-        If `user_access` says that the user lacks DESCRIBE on some topics, the result contains all of `groups`. For a
-        group without an entry in the attribute `hidden`, the tuple is then empty, because brokers do not say which
-        topics are hidden. Otherwise, the result contains only groups that have an entry.
+        All `groups` are included if the user lacks DESCRIBE on some topics.
         """
         hides = self.user_access.hides_topics
         return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}

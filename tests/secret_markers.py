@@ -27,18 +27,15 @@ UNUSED = {
     "producer.sasl.jaas.config": ("password of a producer", 'a.B required password="{}";'),
     "our.own.password": ("unknown property", "{}"),
 }
-"""Client properties that contain a secret: name → (kind of secret, value in which `{}` stands for the secret).
-
-`add_unused` adds the ones that a login does not use to the properties of the login.
-"""
+"""Client properties with a secret: name → (kind of secret, value with `{}` in place of the secret)."""
 
 
 def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
-    """Add the properties in `UNUSED` to `properties`, except those that would change the login.
+    """Add the properties in `UNUSED` that do not change the login, and add their secrets to `secrets`.
 
     Args:
         properties: client properties with a login.
-        secrets: kind of secret → secret. The function adds the secrets of the new properties.
+        secrets: kind of secret → secret.
     """
     protocol, mechanism = properties["security.protocol"], properties.get("sasl.mechanism")
     for name, (kind, value) in UNUSED.items():
@@ -50,13 +47,9 @@ def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
 
 
 def encodings(secret: str | bytes) -> Iterator[bytes]:
-    """Yield all forms in which programs write a secret.
+    """Yield a secret in every form in which programs write it: plain, escaped, in UTF-16, hexadecimal or base64.
 
-    Text is yielded unchanged, escaped for Python, JSON and URLs, and in UTF-16. Bytes are yielded unchanged, and as
-    Python shows them. Both are also yielded in hexadecimal digits and in base64.
-
-    The base64 text of the secret depends on how many bytes precede the secret. All three variants are yielded, without
-    the characters that also depend on neighboring bytes.
+    The base64 text depends on the position of the secret, so three variants are yielded.
     """
     plain = secret if isinstance(secret, bytes) else secret.encode()
     yield plain
@@ -70,6 +63,7 @@ def encodings(secret: str | bytes) -> Iterator[bytes]:
         yield quote(secret, safe="").encode()
         yield quote_plus(secret).encode()
         yield secret.encode("utf-16-le")
+    # Leave out the base64 characters that also depend on neighboring bytes.
     for before in range(3):
         end = (before + len(plain)) // 3 * 4
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
@@ -104,7 +98,7 @@ class Markers:
     def check_files(self, folder: Path) -> int:
         """Assert that no file in `folder` has a secret in its content or path; return the number of files.
 
-        The rows of Parquet files are searched, too, because these files are compressed.
+        Parquet files are compressed, so their rows are searched, too.
         """
         files = [path for path in folder.rglob("*") if path.is_file()]
         for path in files:

@@ -1,6 +1,6 @@
 """Sign JSON Web Tokens as an identity provider does, and verify signatures with the formulas in the standards.
 
-The verification uses only integer arithmetic and SHA-256. It shares no code with the part of kgtui that signs tokens.
+The verification shares no code with kgtui.
 """
 
 from __future__ import annotations
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 _SHA256_PREFIX = bytes.fromhex("3031300d060960864801650304020105000420")
-"""The bytes of the DER-encoded DigestInfo that precede a SHA-256 digest in an RSA signature (RFC 8017, section 9.2).
-
-They contain the identifier of the hash algorithm and the length of the digest.
-"""
+"""The bytes before a SHA-256 digest in an RSA signature: hash algorithm and length (RFC 8017, section 9.2)."""
 
 # The curve P-256 (FIPS 186-4, section D.1.2.3): y² = x³ - 3x + B modulo P, with the base point G of order N.
 _P = 0xFFFFFFFF00000001000000000000000000000000FFFFFFFFFFFFFFFFFFFFFFFF

@@ -37,21 +37,18 @@ def unsigned_token(**claims: Any) -> str:
 
 @dataclass
 class TokenServer:
-    """A token endpoint. Tests set its attributes, which determine its next responses.
+    """A token endpoint. Tests set its next responses.
 
     Attributes:
-        url: URL of the endpoint.
         status: HTTP status of the response.
-        body: body of the response; None for a JSON object that contains a token with `claims`.
-        headers: header fields of the response.
+        body: body of the response; None for a token with `claims`.
         claims: claims in the next tokens.
         lifetime: lifetime of the next tokens in seconds, unless `claims` contains `exp`.
-        accepts: function that takes the form fields of a request, and returns whether the client is authenticated. If
-            it returns False, the response is the error `invalid_grant`.
-        signed_with: private key and key id for signing tokens; None for tokens without a signature.
-        pause: delay before the response, in seconds.
-        drip: which bytes of the response are sent one by one with pauses of 20 ms: all bytes (`status`, because the
-            status line comes first), only the body (`body`), or none (None).
+        accepts: function from form fields to whether the client is authenticated. False causes the error
+            `invalid_grant`.
+        signed_with: private key and key id; None for tokens without a signature.
+        pause: delay before the response in seconds.
+        drip: what is sent byte by byte, one per 20 ms: everything (`status`), the body (`body`) or nothing (None).
         received: header fields and form fields of each request.
     """
 

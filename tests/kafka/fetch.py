@@ -1,8 +1,6 @@
 """Download pinned versions of Kafka's jars into the cache of the tests: `python -m tests.kafka.fetch [--full]`.
 
-Maven downloads the jars if it is installed. Otherwise, the Ivy jar in PySpark's source archive downloads them from
-Ivy's default repositories. Each folder gets its final name only when it is complete, so that an interrupted run leaves
-no incomplete folder.
+Without Maven, the Ivy jar in PySpark's source archive downloads them. An interrupted run leaves no incomplete folder.
 """
 
 from __future__ import annotations
@@ -46,10 +44,9 @@ Its arguments are the coordinates of the jars, the folder, and whether to downlo
 
 
 def broker_coordinates(version: str) -> list[Coordinate]:
-    """Return the coordinates of the jars for a broker of Kafka `version`.
+    """Return the coordinates of the jars for a Kafka broker, and for the tools if they exist in this version.
 
-    If Maven Central has Kafka's tools of this version, the jar of the tools is included. For a version in
-    `jars.BROKER_VERSIONS`, the jars for a Connect worker and a Streams program are included, too.
+    For a version in `jars.BROKER_VERSIONS`, jars for a Connect worker and a Streams program are included.
     """
     tools = ("kafka-tools",) if jars.tools_version(version) == version else ()
     clients = CLIENT_ARTIFACTS if version in jars.BROKER_VERSIONS else ()
@@ -78,10 +75,7 @@ def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]
 
 
 def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """Return the text of a Maven project file (`pom.xml`) that depends on the jars in `coordinates`.
-
-    `transitive` says whether Maven also downloads the dependencies of the jars.
-    """
+    """Return a Maven project file (`pom.xml`) for these jars and, if `transitive`, for their dependencies."""
     others = "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>"
     exclusions = "" if transitive else f"<exclusions>{others}</exclusions>"
     dependencies = "".join(
@@ -159,11 +153,7 @@ def ivy_jar() -> Path:
 
 
 def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, transitive: bool) -> None:
-    """Download the jars that are missing from the folder `target`.
-
-    The files are first written to a temporary folder, and moved when they are complete, so that `target` never contains
-    incomplete files.
-    """
+    """Download the jars that are missing in the folder `target`. An interrupted download leaves no files in it."""
     lacking = missing(target, coordinates)
     if not lacking:
         return
@@ -192,10 +182,9 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
 
 
 def main() -> None:
-    """Download missing jars, and write missing archives of Kafka's classes, which let JVMs start faster (`tests.java`).
+    """Download missing jars, and write missing archives of Kafka's classes (see `tests.java`).
 
-    The option `--full` adds the jars for `tests/run --full`. With the option `--with ivy`, Ivy is used even if Maven is
-    installed.
+    With `--with ivy`, Ivy is used even if Maven is installed.
     """
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
     parser.add_argument("--with", dest="resolver", choices=("auto", "maven", "ivy"), default="auto")
@@ -217,7 +206,7 @@ def download(targets: Iterable[tuple[Path, list[Coordinate], bool]], chosen: str
     """Download the missing jars of several folders.
 
     Args:
-        targets: tuples of a folder, its jars, and whether to download the jars' dependencies, too.
+        targets: `(folder, its jars, whether to download the jars' dependencies)`.
         chosen: `maven`, `ivy`, or `auto` for Maven if it is installed.
     """
     maven = chosen == "maven" or (chosen == "auto" and shutil.which("mvn") is not None)

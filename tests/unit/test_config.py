@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty configuration folder, to which `KGTUI_CONFIG_DIR` refers.
-
-    All other environment variables whose names begin with `KGTUI_` are unset during the test.
-    """
+    """Set `KGTUI_CONFIG_DIR` to an empty folder, and return it. All other `KGTUI_` variables are unset."""
     for name in list(os.environ):
         if name.startswith("KGTUI_"):
             monkeypatch.delenv(name)
@@ -48,9 +45,7 @@ def write(folder: Path, text: str) -> None:
     ],
     ids=["nested", "digits", "default", "command_config", "bootstrap"],
 )
-def test_extreme_or_empty_values_in_the_configuration_file_are_refused_with_a_reason(
-    folder: Path, text: str, message: str
-) -> None:
+def test_extreme_or_empty_configuration_values_are_refused(folder: Path, text: str, message: str) -> None:
     assert load_error(folder, text).startswith(message)
 
 
@@ -204,13 +199,10 @@ CLUSTERS = """
 """
 
 
-def test_the_cluster_is_chosen_by_option_variable_default_or_localhost_in_this_order(
+def test_cluster_is_chosen_by_option_variable_default_or_localhost(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sources are, in this order: option, environment variable, default in the configuration file, localhost.
-
-    The first of these sources that is set chooses the cluster. `Target.source` names this source.
-    """
+    """The first of these sources that is set chooses the cluster. `Target.source` names this source."""
     assert config.resolve(config.load()) == config.Target("localhost:9092", ("localhost:9092",), source=ASSUMED)
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\nsecurity.protocol=SSL\n", encoding="latin-1")
@@ -258,7 +250,7 @@ def test_options_and_variables_can_make_a_cluster_read_only_but_never_writable(
     assert config.resolve(settings).read_only
 
 
-def test_the_address_of_a_configured_cluster_selects_the_settings_of_that_cluster(folder: Path) -> None:
+def test_address_of_a_configured_cluster_selects_the_settings(folder: Path) -> None:
     write(folder, CLUSTERS)
     target = config.resolve(config.load(), Namespace(bootstrap_server="prod-2:9092"))
     assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")

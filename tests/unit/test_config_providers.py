@@ -1,6 +1,6 @@
-"""Tests of references to values of Kafka's config providers, such as `${file:PATH:KEY}`, in Java properties.
+"""Tests of references to Kafka's config providers in Java properties, such as `${file:PATH:KEY}`.
 
-The tests in `tests/contract` check that kgtui and Kafka replace such references in the same way.
+`tests/contract` compares the results with Kafka's results.
 """
 
 from __future__ import annotations
@@ -60,14 +60,11 @@ def value(folder: Path, text: str, **more: str) -> str:
 def test_references_to_declared_config_providers_are_replaced_with_values(
     folder: Path, text: str, expected: str
 ) -> None:
-    """As in Kafka, references to undeclared providers are left unchanged.
-
-    If any provider is declared, kgtui's own references `${NAME}` and `file:PATH` are left unchanged, too.
-    """
+    """As in Kafka, references to undeclared providers stay. kgtui's own `${NAME}` and `file:PATH` stay, too."""
     assert value(folder, text) == expected
 
 
-def test_references_to_config_providers_are_left_unchanged_if_no_provider_is_declared(folder: Path) -> None:
+def test_references_stay_if_no_config_provider_is_declared(folder: Path) -> None:
     """kgtui's own reference `${NAME}` to an environment variable is replaced."""
     assert filled_in({"a": "${env:PASS}", "b": "${PASS}"}, "x", folder) == {"a": "${env:PASS}", "b": "hunter2"}
 
@@ -87,9 +84,7 @@ def test_references_to_config_providers_are_left_unchanged_if_no_provider_is_dec
         ("${dir:.:../word}", "'../word' is not the name of a file in ."),
     ],
 )
-def test_the_error_about_an_invalid_reference_names_the_property_and_the_problem(
-    folder: Path, text: str, says: str
-) -> None:
+def test_invalid_reference_error_names_property_and_problem(folder: Path, text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         value(folder, text)
     assert str(caught.value).startswith("client.properties: client.id: ")
@@ -97,7 +92,7 @@ def test_the_error_about_an_invalid_reference_names_the_property_and_the_problem
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_parameters_of_a_config_provider_limit_what_files_and_variables_it_can_read(folder: Path) -> None:
+def test_parameters_limit_what_a_config_provider_can_read(folder: Path) -> None:
     allowed = {"config_providers_env_param_allowlist_pattern": "PA.*", "config_providers_file_param_allowed_paths": "."}
     allowed = {key.replace("allowlist_pattern", "allowlist.pattern"): text for key, text in allowed.items()}
     assert value(folder, "${env:PASS}${file:secrets.properties:other}", **allowed) == "hunter2x"

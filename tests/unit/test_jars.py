@@ -21,14 +21,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_error_about_missing_kafka_jars_names_the_command_that_downloads_them() -> None:
+def test_missing_jars_error_names_the_download_command() -> None:
     with pytest.raises(jars.JarsMissingError, match="run tests/run"):
         jars.classpath("4.3.1")
     with pytest.raises(jars.JarsMissingError, match=r"known versions are 2\.4\.1"):
         jars.clients_jar("1.0.0")
 
 
-def test_the_class_path_of_a_kafka_version_has_every_jar_in_the_folder_of_this_version(cache: Path) -> None:
+def test_class_path_has_all_jars_of_a_kafka_version(cache: Path) -> None:
     (cache / "kafka-4.3.1").mkdir()
     assert jars.classpath("4.3.1") == f"{cache}/kafka-4.3.1/*"
 
@@ -85,10 +85,7 @@ def test_the_error_of_a_failed_download_names_the_jar_that_does_not_exist(output
 
 
 def test_full_test_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full run tests brokers of six Kafka versions; a normal run tests brokers of two versions.
-
-    Maven Central lacks the command-line tools of Kafka 4.4.0, so only the broker of this version is fetched.
-    """
+    """Maven Central lacks the command line tools of Kafka 4.4.0."""
 
     archives: list[str] = []
 

@@ -1,6 +1,6 @@
-"""Tests of imports: which modules a new process loads, and that modules do not import each other in cycles.
+"""Tests of imports: which modules a new process loads, and that there are no import cycles.
 
-Which packages are allowed to import which other packages is checked by `[tool.importlinter]` in `pyproject.toml`.
+`[tool.importlinter]` in `pyproject.toml` checks which packages may import which others.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import pytest
 
 import kgtui
 
-# All tests of this module run in one xdist worker, because they use the same cache of the results of `loaded_by`. Each
-# call without a cached result starts a process.
+# These tests run in one xdist worker, so that they share the cached results of `loaded_by`, which starts processes.
 pytestmark = pytest.mark.xdist_group("layers")
 
 HEAVY = {
@@ -132,10 +131,7 @@ def test_only_the_pipeline_loads_packages_that_are_optional_extras() -> None:
 
 
 def test_the_pipeline_loads_only_packages_that_spark_executors_have() -> None:
-    """Spark executors get kgtui's packages `pipeline`, `lake`, `protocol` and `model`, and two modules.
-
-    The only third-party packages that executors have are PySpark and PyArrow.
-    """
+    """Executors have four packages and two modules of kgtui, and as third-party packages only PySpark and PyArrow."""
     loaded = loaded_by_package("pipeline")
     assert "pyspark" in loaded
     assert not loaded & {"aiokafka", "deltalake", "javaproperties", "msgspec", "platformdirs", "re2", "rich", "textual"}

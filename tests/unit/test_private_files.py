@@ -26,9 +26,7 @@ def test_replacing_a_file_gives_it_mode_0600_and_leaves_no_temporary_file(tmp_pa
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_failed_replacement_of_a_file_keeps_the_file_and_leaves_no_temporary_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_replacement_keeps_the_file_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "page.html"
     path.write_text("old")
 

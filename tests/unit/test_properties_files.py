@@ -15,10 +15,7 @@ from kgtui.private_files import LARGEST_INPUT
 
 
 def test_properties_files_are_read_in_the_same_way_as_by_kafka(tmp_path: Path) -> None:
-    """There is one exception: a key that cannot be the name of a property is replaced with the number of its line.
-
-    The error about a file that cannot be read says what is wrong with the file.
-    """
+    """One exception: a key that cannot be the name of a property is replaced with the number of its line."""
     file = tmp_path / "client.properties"
     file.write_bytes(
         b"# comment\n! also\nclient.id : kgtui\\\n    -two\nssl.key.password=\xe4\\u00df \nempty=\n"
@@ -49,9 +46,7 @@ PEM = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIE+h/N\nabcdefghijklmnopqr
 @pytest.mark.parametrize(
     ("text", "line"), [(PEM, 1), (f"acks=1\n\n{PEM}", 3), (f"security.protocol=SSL\nssl.keystore.key={PEM}", 3)]
 )
-def test_a_pem_file_instead_of_properties_is_rejected_without_showing_the_content(
-    tmp_path: Path, text: str, line: int
-) -> None:
+def test_rejected_pem_file_is_not_shown_in_the_error(tmp_path: Path, text: str, line: int) -> None:
     file = tmp_path / "client.properties"
     file.write_text(text)
     with pytest.raises(ConfigError) as caught:
@@ -100,10 +95,7 @@ def test_properties_are_read_only_from_regular_files_and_shell_pipes(tmp_path: P
 
 
 def test_an_invalid_property_name_is_replaced_with_the_line_number(tmp_path: Path) -> None:
-    """Warnings show the names of unknown properties. A key that cannot be a property name could be part of a secret.
-
-    Such a key is therefore replaced with the number of its line.
-    """
+    """Warnings show the names of unknown properties. A key that cannot be a name could be part of a secret."""
     file = tmp_path / "client.properties"
     lines = (
         "# comment", "client.id=a\\", "  b", "MC4CAQAwBQYDK2VwBCIE", "custom.Name=1",
@@ -132,9 +124,9 @@ def test_secrets_in_properties_are_read_from_environment_variables_and_files(
 
 
 def test_the_url_of_a_token_file_is_not_replaced_with_the_token(tmp_path: Path) -> None:
-    """In `sasl.oauthbearer.token.endpoint.url`, Kafka itself expects a URL that begins with `file:`.
+    """Kafka itself expects a `file:` URL in this property.
 
-    In a property whose name does not end with `.url`, kgtui replaces `file:PATH` with the content of the file.
+    In properties that do not end with `.url`, kgtui replaces `file:PATH` with the content of the file.
     """
     token = tmp_path / "token"
     token.write_text("S3cret")

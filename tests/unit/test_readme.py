@@ -141,10 +141,7 @@ def test_configuration_examples_in_the_readme_are_valid(tmp_path: Path, monkeypa
 
 
 def test_the_readme_names_every_configuration_key_and_variable() -> None:
-    """The configuration example must contain all keys. Any part of the README can contain the environment variables.
-
-    Keys with a dot are names of Java properties, and are not compared.
-    """
+    """The configuration example must contain all keys, except keys with a dot, which are Java properties."""
     keys, config = fenced(TEXT, "toml")
     example = tomllib.loads(config + keys)
     clusters = {key for cluster in example["clusters"].values() for key in cluster if "." not in key}

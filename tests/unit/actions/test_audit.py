@@ -61,9 +61,7 @@ def killed(folder: StateFolder) -> StateFolder:
     return folder
 
 
-async def test_next_start_of_kgtui_logs_that_a_deletion_interrupted_by_a_crash_was_successful(
-    killed: StateFolder, admin: ScriptedAdmin
-) -> None:
+async def test_next_start_logs_a_deletion_that_a_crash_interrupted(killed: StateFolder, admin: ScriptedAdmin) -> None:
     """If the group no longer exists, kgtui logs a successful outcome once, with the field `found_later`."""
     ((entry,), _) = read_entries(killed.audit)
     assert entry.outcome is None
@@ -122,9 +120,7 @@ async def test_start_of_kgtui_ignores_deletions_that_another_process_is_executin
     assert len(await unfinished(admin, killed)) == 1
 
 
-async def test_kgtui_started_without_an_audit_log_sends_no_request_and_creates_no_folder(
-    folder: StateFolder, admin: ScriptedAdmin
-) -> None:
+async def test_start_without_an_audit_log_does_nothing(folder: StateFolder, admin: ScriptedAdmin) -> None:
     assert await unfinished(admin, folder) == ()
     assert admin.calls == []
     assert not folder.path.exists()
@@ -139,9 +135,7 @@ async def test_start_of_kgtui_removes_incomplete_backups_even_without_an_audit_l
     assert list(folder.backups.iterdir()) == []
 
 
-async def test_audit_log_says_which_process_deletes_which_group_and_which_data_is_lost(
-    folder: StateFolder, admin: ScriptedAdmin
-) -> None:
+async def test_audit_log_has_the_intent_and_outcome_of_a_deletion(folder: StateFolder, admin: ScriptedAdmin) -> None:
     """The intent and the outcome have the same id, and only the owner can read the log."""
     admin.add("g", "share", state="Empty", lag=5)
     await execute(admin, await plan(admin, ["g"]), folder, command="kgtui delete g")

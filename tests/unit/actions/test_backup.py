@@ -39,7 +39,7 @@ BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): PartitionBounds(Non
 def consumer(group: str = "g") -> GroupData:
     """Return the data of a consumer group with one config.
 
-    The group has a committed offset, a partition without a committed offset, and an offset in a deleted topic.
+    Of three partitions, one has no committed offset, and one is in a deleted topic.
     """
     described = GroupDescription(
         group, "consumer", "consumer", "Empty", 1, "uniform", 4, 4, operations=frozenset({"READ", "DELETE"})
@@ -89,7 +89,7 @@ def test_backup_of_a_share_group_contains_start_offsets(folder: StateFolder) -> 
     assert backup.csv.read_text() == "t,0,5\n"
 
 
-def test_csv_file_of_a_backup_has_the_format_that_kafka_scripts_use_to_reset_offsets(folder: StateFolder) -> None:
+def test_csv_backup_has_the_format_of_kafka_scripts(folder: StateFolder) -> None:
     """The CSV file omits partitions without a committed offset and partitions of deleted topics."""
     assert read_backup(write_a_backup(folder, consumer())).csv.read_text() == "orders,0,7\n"
 

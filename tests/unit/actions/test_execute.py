@@ -34,14 +34,7 @@ def delete_requests(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
 
 
 def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: int = 1) -> None:
-    """Call `act` at the start of the `nth` call of a method of `admin`.
-
-    Args:
-        admin: the cluster.
-        call: name of the method.
-        act: function that changes the cluster.
-        nth: number of the call at which `act` is called, counted from 1.
-    """
+    """Call `act` when the method named `call` is called for the `nth` time, counted from 1."""
     record_call = admin._record_call
     seen = 0
 
@@ -242,9 +235,7 @@ async def test_deletion_whose_request_gets_no_response_succeeds_if_the_group_is_
     assert len(delete_requests(admin)) == 1
 
 
-async def test_outcome_of_a_deletion_is_uncertain_if_the_response_is_lost_and_the_group_still_exists(
-    admin: ScriptedAdmin, folder: StateFolder
-) -> None:
+async def test_deletion_is_uncertain_if_the_response_is_lost(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """The broker could still execute the request, so kgtui keeps the backup and logs no outcome."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
@@ -290,9 +281,10 @@ async def test_outcome_of_a_deletion_is_uncertain_if_its_request_is_canceled(
 async def test_deletion_on_old_brokers_is_verified_only_by_a_complete_group_list(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """DescribeGroups on old brokers returns the state Dead for deleted groups and for some existing groups.
+    """On old brokers, DescribeGroups returns Dead for deleted groups, but also for some existing groups.
 
-    kgtui therefore lists all groups after the deletion. If a broker does not respond, the deletion is not verified.
+    kgtui therefore lists all groups after the deletion. The second deletion is not verified, because a broker is
+    silent.
     """
     describe = admin.describe_groups
 
@@ -420,9 +412,7 @@ async def test_deletion_of_many_groups_gives_exactly_one_result_per_group(
     assert len(list_backups(folder)[0]) == len(names) - 1
 
 
-async def test_slow_coordinator_delays_only_the_deletion_of_groups_that_it_coordinates(
-    admin: ScriptedAdmin, folder: StateFolder
-) -> None:
+async def test_slow_coordinator_does_not_delay_a_fast_coordinator(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """Broker 1 deletes its group while the request to broker 2 is pending."""
     admin.add("fast", state="Empty", coordinator=1)
     admin.add("slow", state="Empty", coordinator=2)
@@ -458,9 +448,7 @@ UNUSUAL_IDS = ["[/red]", "a\nb", "../../etc/passwd", "\x1b[31mred", "x" * 32_000
 
 
 @pytest.mark.parametrize("name", UNUSUAL_IDS, ids=lambda name: ascii(name)[:20])
-async def test_groups_whose_ids_look_like_paths_or_have_control_characters_are_deleted(
-    admin: ScriptedAdmin, folder: StateFolder, name: str
-) -> None:
+async def test_groups_with_unusual_ids_are_deleted(admin: ScriptedAdmin, folder: StateFolder, name: str) -> None:
     """The backup is inside the backup folder. The backup and the audit log contain the exact group id."""
     admin.add(name, state="Empty")
     result = (await delete(admin, folder, name)).by_group[name]

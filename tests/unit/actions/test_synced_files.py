@@ -1,7 +1,4 @@
-"""Tests that files in the state folder are safe from other users of the machine.
-
-Other users cannot read the files, and cannot make kgtui write to other files by creating symbolic links.
-"""
+"""Tests that other users cannot read files in the state folder, or redirect them with symbolic links."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""A `Pool` without connections, in which Python functions respond to requests instead of brokers.
+"""A `Pool` without connections, in which Python functions respond to requests.
 
-Requests and responses are encoded and decoded with kgtui's real message definitions. Therefore, a test cannot use a
-response that a real broker could not send.
+Messages are encoded with kgtui's real definitions, so that a test cannot use an impossible response.
 """
 
 from __future__ import annotations
@@ -42,21 +41,19 @@ class FakePool(Pool):
     """A `Pool` that calls functions of the test instead of brokers.
 
     Attributes:
-        answers: API name → function, which may be asynchronous. It gets a request, and returns the fields or the bytes
-            of the response, or an exception that `call` raises.
-        versions: API name, or `(API name, node id)` → highest supported version; None if the API is not supported.
-        coordinators: group id → node id of its coordinator (1 by default), or the error of its lookup.
-        leaders: `(topic, partition)` → node id of its leader (1 by default), or a negative error code. If a key is
-            only a topic, its value is a negative error code that applies to all partitions of the topic.
-        partitions: topic → number of its partitions.
+        answers: API name → function from a request to the fields or bytes of the response, or to an exception to raise.
+        versions: API name or `(API name, node id)` → highest version; None if the API is not supported.
+        coordinators: group id → node id (by default 1), or the error of the lookup.
+        leaders: `(topic, partition)` → node id (by default 1), or a negative error code. For all partitions: topic →
+            error code.
+        partitions: topic → number of partitions.
         nodes: node ids of the brokers.
-        sent: all requests, in the order in which they were sent.
-        looked_up: for each coordinator lookup, the requested groups whose coordinators were not cached.
-        leaders_looked_up: `(topics, refresh)` of each leader lookup. If `refresh` is true, cached leaders are ignored.
-        unreachable: exceptions. Each following lookup of coordinators or leaders removes the last one and raises it.
-        learned: cache of coordinators: group id → node id.
-        recently_failed: node ids of the leaders whose last request failed. As in the real pool, `leader_failed` returns
-            True only for the first failure of a leader.
+        sent: all requests, in order.
+        looked_up: for each coordinator lookup, the requested groups that were not cached.
+        leaders_looked_up: `(topics, refresh)` of each leader lookup.
+        unreachable: exceptions that the next lookups raise, beginning with the last one.
+        learned: cached coordinators: group id → node id.
+        recently_failed: node ids of the leaders whose last request failed.
     """
 
     answers: dict[str, Callable[[Sent], Any]] = field(default_factory=dict)

@@ -26,9 +26,9 @@ def metadata(code: int, operations: int, denied: tuple[str, ...] = ()) -> Callab
     """Return a function that responds to Metadata requests.
 
     Args:
-        code: error code of the requested topics.
-        operations: bit set of the operations that the user is allowed to perform on the cluster.
-        denied: topic names, or patterns with `*`. The error code of matching topics is `FORBIDDEN`, not `code`.
+        code: error code of the topics.
+        operations: bit set of the operations that the user may perform on the cluster.
+        denied: names or `*` patterns of topics with the error `FORBIDDEN` instead of `code`.
     """
 
     def answer(sent: Sent) -> dict[str, Any]:
@@ -51,8 +51,8 @@ def acls(*, deny: dict[str, str] | None = None, allow: str = "READ", code: int =
     """Return a function that responds to DescribeAcls requests.
 
     Args:
-        deny: topic, or prefix of topics that ends with `*` → operation that an ACL denies.
-        allow: operation that an ACL allows for all topics; empty if there is no such ACL.
+        deny: topic, or prefix that ends with `*` → denied operation.
+        allow: operation that is allowed for all topics; empty for no ACL.
         code: error code of the response.
     """
 
@@ -119,10 +119,9 @@ async def test_reading_permissions_takes_one_request_and_creates_no_topic() -> N
 async def test_topics_that_acls_deny_to_the_user_are_found(
     answer: Callable[[Sent], dict[str, Any]], denied: tuple[str, ...], found: set[str] | None
 ) -> None:
-    """kgtui reads the DENY ACLs of all users, because it does not know the user's own principal.
+    """kgtui does not know the user's own principal, so it reads the DENY ACLs of all users.
 
-    Then it requests the metadata of the topics in these ACLs. The response has an authorization error for each topic
-    that is denied to the user.
+    The metadata of the topics in these ACLs shows which topics are denied to the user.
     """
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, DESCRIBE, denied), "DescribeAcls": answer})
     access = await KafkaGroupAdmin(pool).access()
@@ -132,20 +131,14 @@ async def test_topics_that_acls_deny_to_the_user_are_found(
 
 @pytest.mark.parametrize(("code", "operations"), [(NO_TOPIC, EVERY_OPERATION), (FORBIDDEN, DESCRIBE), (NO_TOPIC, 0)])
 async def test_acls_are_not_read_if_they_are_unnecessary_or_unreadable(code: int, operations: int) -> None:
-    """Three cases: the user has all permissions, lacks DESCRIBE on some topics, or lacks DESCRIBE on the cluster.
-
-    In the first case, the ACLs are not needed. In the last case, the user is not allowed to read them.
-    """
+    """The user has all permissions, lacks DESCRIBE on topics, or lacks DESCRIBE on the cluster (needed for ACLs)."""
     pool = FakePool(answers={"Metadata": metadata(code, operations)})
     await KafkaGroupAdmin(pool).access()
     assert [sent.api for sent in pool.sent] == ["Metadata"]
 
 
 async def test_a_denied_topic_is_reported_if_the_broker_omits_its_offsets() -> None:
-    """The broker omits the offsets of two topics: one was deleted, and an ACL denies the other one to the user.
-
-    `Answer.hidden` contains only the denied topic, and only as long as the ACL exists.
-    """
+    """The broker omits the offsets of a deleted topic and of a denied topic. Only the denied topic is hidden."""
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0), "OffsetFetch": offsets(topics=("deleted", "orders"))})
     admin = KafkaGroupAdmin(pool)
     await admin.access()
@@ -227,10 +220,7 @@ def log_ends(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
 
 
 async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: Callable[[Sent], Any]) -> int:
-    """Send a request for `api`, to which the brokers respond with `answer`, and then read the permissions.
-
-    Return the number of requests that reading the permissions sends; 0 if they are still cached.
-    """
+    """Send a request for `api`. Return how many requests the next read of the permissions sends (0 if cached)."""
     pool.answers[api] = answer
     if api == "OffsetFetch":
         await admin.committed_offsets(["pay"])
@@ -242,13 +232,10 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 
 
 @pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
-async def test_offsets_are_marked_as_incomplete_if_topics_were_forbidden_before_or_during_the_read(
-    before: int, during: int
-) -> None:
-    """`before` and `during` are the error codes of topics in two reads of the permissions.
+async def test_offsets_read_with_forbidden_topics_are_marked_incomplete(before: int, during: int) -> None:
+    """Brokers omit offsets in forbidden topics, so kgtui reads the permissions before and during the request.
 
-    kgtui reads the permissions before it requests the offsets, and again while it waits for the response. Brokers omit
-    offsets in forbidden topics. `Answer.hidden` contains the groups whose offsets could be incomplete for this reason.
+    `before` and `during` are the error codes of topics in these two reads.
     """
     pool = FakePool(answers={"Metadata": metadata(before, 0)})
     admin = KafkaGroupAdmin(pool)

@@ -53,7 +53,7 @@ async def test_a_group_listed_by_two_brokers_appears_once_in_the_result() -> Non
 
 
 @pytest.mark.parametrize("honest", [True, False], ids=["filtered by the broker", "filtered here"])
-async def test_list_groups_sends_the_filters_to_brokers_and_also_filters_their_responses(honest: bool) -> None:
+async def test_list_groups_filters_on_brokers_and_in_kgtui(honest: bool) -> None:
     rows = [row("a", "Empty", "consumer"), row("b"), row("c", "Empty", "share", "share"), row("d", "Odd", "swarm", "x")]
 
     def answer(sent: Sent) -> Any:
@@ -193,7 +193,7 @@ async def test_only_topics_that_delete_records_only_by_age_have_retention_times(
     assert len(pool.sent) == 4
 
 
-async def test_retention_times_that_were_already_read_are_kept_if_a_later_request_fails(
+async def test_retention_times_are_kept_if_a_later_request_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 1)
@@ -220,7 +220,7 @@ async def test_a_silent_broker_does_not_delay_reading_group_configs(monkeypatch:
     assert list((await KafkaGroupAdmin(pool).group_configs(["g"], timeout=60)).rows) == ["g"]
 
 
-async def test_unsupported_and_forbidden_group_configs_are_reported_as_different_faults() -> None:
+async def test_unsupported_and_forbidden_configs_are_different_faults() -> None:
     codes = {"old": NOT_KNOWN, "forbidden": FORBIDDEN, "": NOT_KNOWN}
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, codes)})
     answered = await KafkaGroupAdmin(pool).group_configs(["old", "forbidden", "", "fine"])

@@ -27,7 +27,6 @@ def classic(protocol: str, *members: tuple[bytes, bytes], state: str = "Stable")
     Args:
         protocol: protocol type of the group.
         members: encoded metadata and encoded assignment of each member.
-        state: state of the group.
     """
     rows = [
         {
@@ -44,12 +43,12 @@ def classic(protocol: str, *members: tuple[bytes, bytes], state: str = "Stable")
 
 
 def worker(url: str, allocation: connect.Assignment | None, assigned: connect.Assignment | None) -> tuple[bytes, bytes]:
-    """Return the encoded metadata and the encoded assignment of a Connect worker.
+    """Return the encoded metadata and assignment of a Connect worker.
 
     Args:
         url: REST address of the worker.
-        allocation: the worker's previous assignment, which is part of its metadata.
-        assigned: the worker's new assignment; None if it has not received one yet.
+        allocation: the previous assignment, which is part of the metadata.
+        assigned: the new assignment; None if the worker has none yet.
     """
     metadata = connect.encode_subscription(connect.Subscription(2, url, 5, allocation))
     return metadata, b"" if assigned is None else connect.encode_assignment(assigned)

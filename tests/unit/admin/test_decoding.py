@@ -31,9 +31,7 @@ def decode_row(group_type: str, row: dict[str, Any], version: int | None = None)
     """Encode and decode a describe response with one group, and return the group's description.
 
     Args:
-        group_type: type of the group, which selects the API.
-        row: fields of the group.
-        version: version of the API; None for the newest version.
+        version: version of the API; None for the newest.
     """
     api, newest = APIS[group_type]
     used = newest if version is None else version

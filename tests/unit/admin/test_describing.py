@@ -34,8 +34,8 @@ class Cluster:
     """Brokers that respond to ListGroups and the four describe RPCs as Kafka's brokers do.
 
     Args:
-        groups: group id → (type, state). A group whose type does not exist in Kafka is listed, but no RPC describes it.
-        disabled: names of the RPCs that return error 35 (UNSUPPORTED_VERSION) because the feature is disabled.
+        groups: group id → (type, state). A group of an unknown type is listed, but not described.
+        disabled: names of the RPCs that return error 35 (UNSUPPORTED_VERSION).
         pool: keyword arguments for the `FakePool`.
     """
 
@@ -139,10 +139,7 @@ async def test_describing_a_deleted_group_sends_no_list_request() -> None:
 async def test_describing_a_deleted_group_without_a_cached_type_lists_the_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui caches the types of the most recently deleted groups, in this test of only one group.
-
-    If the type of a deleted group is not cached, `describe_groups` requests the list of groups.
-    """
+    """Here, kgtui remembers the type of only one deleted group, `s`. For `k`, it requests the list of groups."""
     monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
     feed = cluster.admin.listing_feed(1)
@@ -215,9 +212,9 @@ async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(
 
 
 async def test_group_that_an_old_broker_describes_as_dead_exists_if_it_is_listed() -> None:
-    """DescribeGroups before version 6 returns Dead for missing groups, so kgtui also requests the list of groups.
+    """DescribeGroups before version 6 returns Dead for missing groups, so kgtui also checks the list of groups.
 
-    The description of a listed group is built from the list, and is marked as not authoritative.
+    The description of a listed group is not authoritative.
     """
     versions: dict[str, int | None] = {"DescribeGroups": 5, "ListGroups": 4, "ConsumerGroupDescribe": None}
     versions |= dict.fromkeys(["ShareGroupDescribe", "StreamsGroupDescribe"])
@@ -239,9 +236,9 @@ async def test_groups_with_unusual_ids_are_described_or_reported_as_not_found(ve
 
 
 async def test_a_group_with_an_empty_id_is_described_as_classic() -> None:
-    """kgtui sends an empty group id only in DescribeGroups requests.
+    """kgtui sends the empty id only in DescribeGroups requests.
 
-    In Kafka 3.9, ConsumerGroupDescribe fails for all groups in a request if one of their ids is empty.
+    In Kafka 3.9, it would make ConsumerGroupDescribe fail for all groups in the request.
     """
     cluster = Cluster({"": ("classic", "Empty"), "c": ("consumer", "Stable")})
     assert list((await cluster.admin.describe_groups(["", "c"])).rows) == ["", "c"]

@@ -32,9 +32,9 @@ class Brokers:
 
     Attributes:
         groups: node id → group id → (protocol type, state, type).
-        throttle: throttle time in the responses, in milliseconds.
+        throttle: throttle time in milliseconds.
         error: error code in the responses, or an exception that the pool raises.
-        tags: encoded tagged fields that are added to each group in the responses.
+        tags: encoded tagged fields that each group gets.
     """
 
     groups: dict[int, dict[str, Group]]
@@ -110,7 +110,7 @@ async def test_an_unchanged_list_of_groups_is_not_decoded(monkeypatch: pytest.Mo
     assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_polling_a_group_list_returns_no_change_if_only_the_order_of_groups_changes() -> None:
+async def test_polled_group_list_ignores_the_order_of_groups() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -119,9 +119,7 @@ async def test_polling_a_group_list_returns_no_change_if_only_the_order_of_group
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
-async def test_polling_a_group_list_returns_every_group_if_the_listgroups_version_changes(
-    before: int, after: int
-) -> None:
+async def test_poll_returns_every_group_if_the_listgroups_version_changes(before: int, after: int) -> None:
     """Encoded groups of two ListGroups versions cannot be compared, so all groups are returned as updated."""
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
     brokers.set_version(before)
@@ -138,10 +136,9 @@ async def test_polling_a_group_list_returns_every_group_if_the_listgroups_versio
 
 
 async def test_groups_with_the_consumer_protocol_have_no_type_in_listgroups_v4() -> None:
-    """ListGroups version 4 returns protocol types, but no group types.
+    """ListGroups version 4 returns no group types.
 
-    A group with the protocol type `consumer` can have the type classic or consumer. A Connect group always has the type
-    classic.
+    A group with the protocol type `consumer` can be classic or consumer. A Connect group is always classic.
     """
     brokers = Brokers({1: {"a": STABLE, "c": ("connect", "Stable", "classic")}})
     brokers.pool.versions = {"ListGroups": 4, "ConsumerGroupDescribe": 0}
@@ -175,7 +172,7 @@ async def test_polling_group_lists_returns_the_new_coordinator_of_a_moved_group(
         assert brokers.pool.learned["moves"] == 2
 
 
-async def test_poll_after_a_failed_poll_returns_changes_since_the_last_successful_poll() -> None:
+async def test_failed_polls_cause_no_changes_in_the_next_poll() -> None:
     brokers = Brokers({1: {"a": STABLE}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -259,10 +256,7 @@ async def test_polling_a_group_list_returns_the_right_changes_in_any_group_order
 
 
 async def test_polling_a_group_list_hides_no_group_if_an_id_contains_encoded_rows() -> None:
-    """A poll decodes only groups whose encoded bytes were not in the previous response.
-
-    In this test, the bytes of encoded groups are part of a group id. They must not be mistaken for a group.
-    """
+    """A poll decodes only groups whose bytes are new. One group id contains the bytes of encoded groups."""
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)

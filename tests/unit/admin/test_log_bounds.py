@@ -28,9 +28,9 @@ class Logs:
     """Brokers that respond to ListOffsets. A partition is requested from the broker that `pool.leaders` names.
 
     Attributes:
-        codes: error codes in the responses. The key `(topic, partition)` stands for both offsets of a partition. The
-            key `(topic, partition, timestamp)` stands for its log start (timestamp -2) or its log end (timestamp -1).
-        led_by: `(topic, partition)` → node id of the real leader, if `pool.leaders` contains an outdated leader.
+        codes: `(topic, partition)` → error code of both offsets. With -2 or -1 as third item, only of the log start or
+            end.
+        led_by: `(topic, partition)` → real leader, if the one in `pool.leaders` is outdated.
     """
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ async def test_log_bounds_of_a_forbidden_topic_have_the_authorization_error_code
     assert len(logs.pool.leaders_looked_up) == 1
 
 
-async def test_log_bounds_of_a_partition_without_leader_have_an_error_after_several_lookups() -> None:
+async def test_partition_without_leader_has_an_error_after_several_lookups() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): -LEADERLESS}
     answer = await logs.read(("a", 0), ("a", 1))

@@ -80,7 +80,7 @@ async def test_offsets_of_up_to_200_small_groups_are_read_with_one_request() -> 
     assert (len(pool.sent), list(batch.rows)) == (1, NAMES)
 
 
-async def test_number_of_groups_in_an_offset_request_depends_on_the_number_of_partitions(
+async def test_requests_for_offsets_are_limited_by_partitions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """kgtui measures the mean number of partitions per group, and limits a request to about 20,000 partitions.
@@ -166,9 +166,9 @@ class OneByOne:
     """A broker before Kafka 3.0, which accepts only one group per OffsetFetch request.
 
     Attributes:
-        under_way: current number of requests without a response.
+        under_way: number of requests without a response.
         most: highest value that `under_way` has had.
-        broken: id of a group. A request for this group closes the connection. If empty, no request closes it.
+        broken: group id; a request for it closes the connection. Empty for no group.
     """
 
     def __init__(self, broken: str = "") -> None:
@@ -240,7 +240,7 @@ async def test_missing_start_offset_or_lag_of_a_share_group_is_decoded_as_none(v
 
 
 @pytest.mark.parametrize("how", ["switched off", "too old"])
-async def test_share_offsets_are_unsupported_on_brokers_without_describesharegroupoffsets(how: str) -> None:
+async def test_share_offsets_are_unsupported_without_describesharegroupoffsets(how: str) -> None:
     pool = FakePool(answers={"DescribeShareGroupOffsets": lambda _: {"Groups": [share("s", error=35)]}})
     if how == "too old":
         pool.versions["DescribeShareGroupOffsets"] = None

@@ -90,7 +90,7 @@ async def test_offsets_of_each_group_are_read_with_the_request_for_the_group_typ
     assert read.faults == []
 
 
-async def test_log_bounds_are_also_read_for_assigned_partitions_without_a_committed_offset() -> None:
+async def test_log_bounds_are_read_for_assigned_partitions_without_commits() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)), ("gone", (0,)))),), lag=5)
     admin.bounds["t-c", 1] = PartitionBounds(3, 9)
@@ -188,7 +188,7 @@ async def test_lag_does_not_depend_on_whether_log_starts_are_read() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_option_committed_ends_reads_log_ends_only_for_partitions_with_a_committed_offset() -> None:
+async def test_option_committed_ends_skips_partitions_without_a_commit() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -220,7 +220,7 @@ async def test_read_groups_returns_errors_as_faults_only_with_the_option_separat
     assert read.why_missing("c", OFFSETS).name == "NO_ANSWER"
 
 
-async def test_groups_of_other_coordinators_are_read_if_one_coordinator_does_not_respond() -> None:
+async def test_silent_coordinator_does_not_stop_reads_from_healthy_coordinators() -> None:
     """After the first failed batch of groups, kgtui requests no second batch from the same coordinator."""
     admin = ScriptedAdmin()
     for number in range(4):
@@ -239,7 +239,7 @@ async def test_groups_of_other_coordinators_are_read_if_one_coordinator_does_not
     assert {step for step, _ in read.faults} == {OFFSETS}
 
 
-def test_remaining_time_until_the_deadline_is_divided_equally_among_remaining_steps(
+def test_remaining_time_is_divided_equally_among_the_remaining_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 100.0
@@ -287,7 +287,7 @@ async def test_topic_permissions_are_checked_only_for_topics_without_offsets() -
     assert dict(admin.calls)["partition_bounds"] == ("t-c-0",)
 
 
-async def test_lag_total_of_a_group_counts_owned_partitions_without_a_committed_offset() -> None:
+async def test_lag_total_counts_owned_partitions_without_a_commit() -> None:
     """`LagTotal.partitions` includes partitions that members own but for which no offset is committed.
 
     These partitions add no lag.
@@ -308,7 +308,7 @@ async def test_lag_total_of_a_group_counts_owned_partitions_without_a_committed_
     assert read.total_of("unknown") is None
 
 
-async def test_record_times_of_an_offset_that_several_groups_committed_are_searched_once() -> None:
+async def test_offset_that_two_groups_committed_is_searched_once() -> None:
     admin = ScriptedAdmin()
     admin.times = {("t", part): RecordTime(5, TimeRange(100.0, 100.0)) for part in range(2)}
     rows = {

@@ -24,7 +24,7 @@ class Log:
     """A synthetic partition that responds like ListOffsets.
 
     Args:
-        records: offset, and timestamp in milliseconds since the Unix epoch, of each record, sorted by offset.
+        records: `(offset, timestamp in milliseconds)` of each record, sorted by offset.
         end: log end offset.
     """
 
@@ -80,11 +80,7 @@ SHAPES = {
     "hourly": (hourly, 15),
     "stale": (stale, 7),
 }
-"""Traffic pattern → (function that returns the timestamps of the records, limit for the median number of rounds).
-
-A search consists of rounds; one round is one request to the broker. The rounds that search the last consumed record are
-counted, too.
-"""
+"""Traffic pattern → (function that returns the timestamps, limit for the median number of requests per search)."""
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -108,7 +104,7 @@ def test_record_search_finds_timestamps_for_every_traffic_pattern(shape: str) ->
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_record_search_finds_a_range_that_is_as_narrow_as_the_precision_requires(shape: str) -> None:
+def test_record_search_is_as_exact_as_the_precision_requires(shape: str) -> None:
     """The precision 0.01 requires a range of at most 1 % of the record's age, or 1 s if this is more."""
     random = Random(shape)
     log = dense(SHAPES[shape][0](random))
@@ -147,9 +143,7 @@ def test_record_search_in_a_log_without_gaps_finds_a_range_around_the_timestamp(
 
 
 @given(times=TIMES, data=st.data())
-def test_record_search_in_a_log_with_gaps_finds_times_between_neighboring_records(
-    times: list[int], data: st.DataObject
-) -> None:
+def test_record_search_finds_times_in_a_log_with_gaps(times: list[int], data: st.DataObject) -> None:
     """Compaction and aborted transactions leave gaps: offsets that have no record."""
     steps = data.draw(st.lists(st.integers(1, 5), min_size=len(times), max_size=len(times)))
     log = Log(list(zip(accumulate(steps), times, strict=True)), sum(steps) + data.draw(st.integers(1, 5)))
@@ -163,9 +157,7 @@ def test_record_search_in_a_log_with_gaps_finds_times_between_neighboring_record
 
 
 @given(times=st.lists(st.integers(NOW - 10**9, NOW), min_size=2, max_size=80), data=st.data())
-def test_record_search_needs_no_more_rounds_than_its_limit_if_timestamps_decrease(
-    times: list[int], data: st.DataObject
-) -> None:
+def test_record_search_with_decreasing_timestamps_has_limited_rounds(times: list[int], data: st.DataObject) -> None:
     offset = data.draw(st.integers(0, len(times) - 1))
     search = RecordSearch(LogPosition(offset, 0, len(times)), NOW)
     while (asked := search.next_time()) is not None:

@@ -35,11 +35,11 @@ FOUND = TimeRange((FIRST + 400_000) / 1000, (FIRST + 400_000) / 1000)
 
 
 class Logs:
-    """Brokers whose partitions have 1,000 records, one per second. The last record was written one second before `NOW`.
+    """Brokers whose partitions have 1,000 records, one per second. The last one was written one second before `NOW`.
 
     Attributes:
-        codes: `(topic, partition)` → error code of the partition in each response.
-        led_by: `(topic, partition)` → node id of the real leader, if `pool.leaders` contains an outdated leader.
+        codes: `(topic, partition)` → error code.
+        led_by: `(topic, partition)` → real leader, if the one in `pool.leaders` is outdated.
         local_start: topic → first offset on the disk of the leader. Earlier records are in tiered storage.
         empty: topics whose records have no timestamps.
     """
@@ -96,7 +96,7 @@ async def test_searching_record_times_takes_one_request_per_leader_and_search_ro
     ("code", "reason"),
     [(29, FORBIDDEN_TOPIC), (43, OLD_FORMAT), (3, "This server does not host this topic-partition.")],
 )
-async def test_searching_record_times_returns_the_reason_for_a_partition_with_an_error(code: int, reason: str) -> None:
+async def test_record_times_of_a_failed_partition_have_a_reason(code: int, reason: str) -> None:
     logs = Logs()
     logs.codes = {("a", 0): code}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -104,13 +104,13 @@ async def test_searching_record_times_returns_the_reason_for_a_partition_with_an
     assert answer.rows["a", 1].unread == FOUND
 
 
-async def test_searching_record_times_names_the_permission_missing_for_a_forbidden_topic() -> None:
+async def test_record_times_of_a_forbidden_topic_name_the_permission() -> None:
     logs = Logs()
     logs.pool.leaders = {"secret": -29}
     assert (await logs.read(("secret", 0))).rows == {("secret", 0): RecordTime(400, reason=FORBIDDEN_TOPIC)}
 
 
-async def test_searching_record_times_takes_one_request_for_records_without_timestamps() -> None:
+async def test_records_without_timestamps_take_one_request() -> None:
     logs = Logs()
     logs.empty = {"a"}
     assert (await logs.read(("a", 0))).rows == {("a", 0): RecordTime(400, reason=NO_TIMESTAMPS, rounds=1)}
@@ -125,13 +125,10 @@ async def test_searching_record_times_sends_no_request_for_compacted_topics() ->
 
 @pytest.mark.parametrize("version", [8, 9])
 @pytest.mark.parametrize("readable", [True, False])
-async def test_searching_record_times_skips_topics_with_tiered_storage_on_kafka_3_4_to_3_9(
-    version: int, readable: bool
-) -> None:
+async def test_tiered_topics_are_skipped_on_kafka_3_4_to_3_9(version: int, readable: bool) -> None:
     """These releases have the ListOffsets versions 8 and 9. If `readable` is false, the user cannot read topic configs.
 
-    Without the configs, kgtui detects tiered storage, because the local log start offset (300) is higher than the log
-    start offset (0).
+    A local log start (300) above the log start (0) then shows that the topic has tiered storage.
     """
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
@@ -147,7 +144,7 @@ async def test_searching_record_times_skips_topics_with_tiered_storage_on_kafka_
 
 
 @pytest.mark.parametrize("version", [7, 10])
-async def test_record_times_in_tiered_storage_are_searched_on_kafka_4_and_before_kafka_3_4(version: int) -> None:
+async def test_tiered_topics_are_searched_on_kafka_3_3_and_4_0(version: int) -> None:
     """Brokers before Kafka 3.4 support ListOffsets up to version 7.
 
     Brokers since Kafka 4.0 support at least version 10.
@@ -158,7 +155,7 @@ async def test_record_times_in_tiered_storage_are_searched_on_kafka_4_and_before
     assert answer.rows["remote", 0].unread == FOUND
 
 
-async def test_searching_record_times_continues_at_the_new_leader_after_a_leader_change() -> None:
+async def test_record_times_are_read_from_the_new_leader() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 2}
     honest = logs.answer
@@ -185,5 +182,5 @@ async def test_record_times_from_other_leaders_are_returned_if_one_leader_fails(
     assert sorted(fault.broker for fault in answer.faults) == [2, 3]
 
 
-async def test_searching_record_times_with_a_timeout_of_zero_reports_that_no_broker_responded() -> None:
+async def test_record_times_with_timeout_zero_report_no_answer() -> None:
     assert (await Logs().read(("a", 0), timeout=0)).rows == {("a", 0): RecordTime(400, reason=NO_ANSWER)}

@@ -1,7 +1,4 @@
-"""Tests of `Router`, which sends requests for batches of groups to the coordinators of the groups.
-
-`Router` repeats a failed request if the repetition cannot do harm.
-"""
+"""Tests of `Router`, which sends requests to the coordinators of groups, and repeats them if this is safe."""
 
 from __future__ import annotations
 
@@ -49,8 +46,8 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 class Script:
     """A `send` function for `Router.run` that returns predefined results.
 
-    `scripts` maps each group id to the results of successive requests. A result is an error code, an exception, or None
-    if the response does not contain the group. The last result is repeated.
+    `scripts` maps each group to the results of its requests: an error code, an exception, or None for no row. The last
+    one is repeated.
     """
 
     def __init__(self, scripts: dict[str, list[int | KgtuiError | None]]) -> None:
@@ -87,7 +84,7 @@ async def run(
     )
 
 
-async def test_router_sends_each_coordinator_batches_of_the_groups_that_it_coordinates() -> None:
+async def test_router_sends_groups_to_coordinators_in_batches() -> None:
     names = [f"g{number:02}" for number in range(25)]
     pool = FakePool(coordinators={name: number % 2 + 1 for number, name in enumerate(names)})
     script = Script({name: [OK] for name in names})
@@ -138,7 +135,7 @@ async def test_router_returns_a_fault_if_a_coordinator_is_loading_until_the_dead
     assert (list(answer.rows), script.times("b")) == (["b"], 1)
 
 
-async def test_router_does_not_repeat_requests_after_non_retriable_or_unrecognized_errors() -> None:
+async def test_router_does_not_repeat_after_final_or_unknown_errors() -> None:
     script = Script({"forbidden": [FORBIDDEN], "newer": [NEWER], "fine": [OK]})
     answer = await run(FakePool(), script)
     assert [(fault.group, fault.name) for fault in answer.faults] == [

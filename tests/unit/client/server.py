@@ -35,10 +35,9 @@ Handler: TypeAlias = "Callable[[Request], Response | Awaitable[Response]]"
 
 
 class FakeBroker:
-    """A fake broker that listens on the loopback interface.
+    """A fake broker on the loopback interface.
 
-    `on` maps an API key to the function that creates the response to a request. For an API without a function, the
-    broker sends a response in which every field has its default value.
+    `on` maps an API key to the function that creates the response. By default, all fields have default values.
     """
 
     def __init__(self, node: int, cluster: FakeCluster) -> None:
@@ -224,9 +223,9 @@ class FakeCluster:
         self._news.set()
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Wait until `condition` is true, and raise TimeoutError after 60 s.
+        """Wait until `condition` is true; raise TimeoutError after 60 s.
 
-        The condition is checked again whenever a broker has received a request or lost a connection.
+        The condition is checked when a broker has received a request or lost a connection.
         """
         async with asyncio.timeout(60):
             while not condition():

@@ -101,10 +101,7 @@ async def test_the_token_endpoint_accepts_a_signed_assertion(
 async def test_assertion_template_adds_header_fields_and_overrides_claims(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
-    """As in Kafka's LayeredAssertionJwtTemplate, the template overrides all claims except the times.
-
-    For example, the claim `exp` of the template has no effect, because kgtui sets the expiry time itself.
-    """
+    """As in Kafka's LayeredAssertionJwtTemplate, the template overrides all claims except times such as `exp`."""
     template = tmp_path / "template.json"
     template.write_text('{"header": {"kid": "k1", "alg": "none"}, "payload": {"sub": "b", "roles": ["r"], "exp": 1}}')
     properties = properties_of(

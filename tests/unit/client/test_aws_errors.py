@@ -54,10 +54,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def sso_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Write `SSO` to the AWS configuration file. Return the folder from which botocore reads SSO tokens.
-
-    Requests to AWS SSO go to a closed port, so that no test connects to AWS.
-    """
+    """Configure AWS SSO with a closed port, and return the folder from which botocore reads SSO tokens."""
     (tmp_path / "config").write_text(SSO)
     for provider in (botocore.credentials.SSOProvider, botocore.tokens.SSOTokenProvider):
         monkeypatch.setattr(provider, "_SSO_TOKEN_CACHE_DIR", str(tmp_path))
@@ -124,9 +121,9 @@ def test_error_for_a_refused_aws_request_has_advice_that_fits_the_request(
 async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """kgtui uses changed credentials only when it signs a new token, near the end of the current token's lifetime.
+    """kgtui signs a new token near the end of the current token's lifetime.
 
-    If a broker has refused the current token, kgtui already signs a new one after ten seconds.
+    If a broker has refused the token, kgtui already signs a new one ten seconds after the last one.
     """
     now = time.time()
     clock = [now]
@@ -152,11 +149,7 @@ async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
 async def test_after_a_refused_login_a_new_token_is_signed_only_after_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The test deletes the AWS credentials after the broker refused the token.
-
-    `prepare` succeeds while it returns the refused token, and fails when it signs a new token, because the credentials
-    are missing.
-    """
+    """The AWS credentials are deleted after the refusal, so `prepare` fails only when it signs a new token."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     login, address = Login(from_properties(properties_of())), Address(BROKER, 9098)

@@ -1,7 +1,4 @@
-"""Tests of `Backoff` (growing pauses between attempts), and of `first_success` and `all_of`.
-
-`first_success` and `all_of` run asynchronous functions concurrently.
-"""
+"""Tests of `Backoff` (growing pauses between attempts), and of the concurrent `first_success` and `all_of`."""
 
 from __future__ import annotations
 
@@ -43,10 +40,9 @@ def test_backoff_pause_does_not_overflow_after_two_thousand_failures() -> None:
 
 
 class Runners:
-    """Asynchronous functions that a test passes to `first_success`. Each call gets a different number as argument.
+    """Functions for `first_success`: `answer` returns its number, `fail` raises an error, and `hang` never returns.
 
-    `answer` returns the number, `fail` raises an error, and `hang` never returns. `started` and `cancelled` contain
-    the numbers of the calls that were started or cancelled.
+    `started` and `cancelled` contain the numbers of the calls.
     """
 
     def __init__(self) -> None:
@@ -71,7 +67,7 @@ class Runners:
         raise AssertionError
 
 
-async def test_function_first_success_starts_the_next_function_after_a_failure_or_delay() -> None:
+async def test_first_success_continues_after_a_failure_or_delay() -> None:
     """The first function fails. The second one hangs, so the third one is started `head_start` seconds later."""
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
@@ -79,7 +75,7 @@ async def test_function_first_success_starts_the_next_function_after_a_failure_o
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
 
 
-async def test_function_first_success_without_a_delay_starts_all_functions_at_the_same_time() -> None:
+async def test_first_success_without_a_delay_starts_all_functions() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3
@@ -96,7 +92,7 @@ async def test_function_first_success_lists_errors_in_order_if_all_functions_fai
         await first_success(list[partial[asyncio.Future[int]]](), head_start=0, expected=(ConnectError,))
 
 
-async def test_function_first_success_immediately_raises_an_error_of_an_unexpected_type() -> None:
+async def test_first_success_raises_an_unexpected_error_immediately() -> None:
     asked = Runners()
     with pytest.raises(ConnectError):
         await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, expected=(DecodeError,))
@@ -111,7 +107,7 @@ async def test_function_first_success_passes_further_results_to_the_discard_call
     assert sorted([first, *left]) == [1, 2]
 
 
-async def test_cancelling_the_function_first_success_cancels_the_functions_that_it_runs() -> None:
+async def test_cancelling_first_success_cancels_all_functions() -> None:
     asked = Runners()
     runners = [partial(asked.hang, number) for number in (1, 2)]
     task = asyncio.create_task(first_success(runners, head_start=0, expected=(KgtuiError,)))

@@ -1,7 +1,4 @@
-"""Tests of brokers that hang, which means that they stop responding.
-
-A hanging broker does not delay calls to other brokers, and can be called again after it has recovered.
-"""
+"""Tests of a broker that stops responding: it does not delay calls to healthy brokers, and it can recover."""
 
 from __future__ import annotations
 
@@ -20,17 +17,13 @@ from tests.unit.client.server import cluster
 FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
 """Options with a connection timeout of 600 s.
 
-Calls to healthy brokers have a timeout of only 60 s. Therefore, a call fails if it waits for the connection to a
-hanging broker.
+Calls to healthy brokers time out after 60 s. A call that waits for the hanging connection fails.
 """
 
 
 @pytest.mark.parametrize("met_before", [True, False])
 async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before: bool) -> None:
-    """If `met_before` is true, kgtui calls broker 1 on each lane before the broker stops responding.
-
-    The calls to the other brokers succeed while later calls to broker 1 are still waiting.
-    """
+    """If `met_before` is true, broker 1 stops responding only after kgtui has connected to it."""
     async with cluster(3) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         fake.hosts[1] = ("127.0.0.1", hole.port)
         fake.topics = {"topic": {0: 2, 1: 3}}
@@ -68,10 +61,7 @@ async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before:
 
 
 async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) -> None:
-    """Disturb the connections through a random link for at most 20 ms; repeat this twelve times.
-
-    A link is a TCP proxy in front of one broker. It stalls, cuts, refuses or slows down the connections to this broker.
-    """
+    """Twelve times, disturb the connections through a random link for at most 20 ms."""
     for _ in range(12):
         link = chance.choice(links)
         match chance.randrange(5):
@@ -90,10 +80,7 @@ async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) ->
 
 
 async def call_at_random(pool: Pool, chance: random.Random) -> None:
-    """Make 25 calls, each to a random broker, on one of kgtui's two connections (lanes) to this broker.
-
-    Every call must return the correct response or raise an error of a documented type.
-    """
+    """Make 25 calls to random brokers. Each call returns the correct response or raises a documented error."""
     for _ in range(25):
         node, lane = chance.choice((1, 2)), chance.choice(list(Lane))
         with suppress(ClientError, UnreachableError):
@@ -113,10 +100,7 @@ async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_the_pool_recovers_from_random_connection_failures(seed: int) -> None:
-    """While connections fail, calls raise only errors of documented types.
-
-    After the last failure, each broker can be called again. After the pool is closed, none of its asyncio tasks runs.
-    """
+    """After the failures, each broker can be called. After the pool is closed, no asyncio task is left."""
     chance = random.Random(seed)
     options = PoolOptions(connect_timeout=60, backoff=0.001, backoff_max=0.01, head_start=0.01, stall=0.02)
     async with (

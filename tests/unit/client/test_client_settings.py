@@ -240,7 +240,7 @@ def test_the_options_in_sasl_jaas_config_are_parsed_as_in_java(option: str, valu
         (PLAIN + PLAIN, "there should be one login module"),
     ],
 )
-def test_sasl_jaas_config_errors_explain_the_mistake_without_showing_the_password(text: str, says: str) -> None:
+def test_sasl_jaas_config_errors_explain_mistakes_without_the_password(text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_jaas(text)
     assert str(caught.value).startswith("sasl.jaas.config: ")
@@ -262,7 +262,7 @@ def test_printed_client_settings_contain_no_secrets() -> None:
 
 @pytest.fixture(scope="module")
 def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with PEM files: a certificate, its private key, and key stores that contain both.
+    """Return a folder with PEM files: a certificate, its private key, and key stores with both.
 
     In `locked.pem` and `locked-store.pem`, the private key is encrypted with a password.
     """

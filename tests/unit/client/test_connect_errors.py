@@ -77,10 +77,9 @@ async def reason(
     *,
     probe_timeout: float = 60,
 ) -> str:
-    """Assert that a `Pool` cannot connect to `address`, and return the reason from the UnreachableError.
+    """Assert that a `Pool` cannot connect to `address`, and return the reason.
 
-    After the failure, kgtui connects to the port a second time to find out what kind of server listens there. This
-    second attempt takes at most `probe_timeout` seconds; it takes so long only if the server never answers.
+    kgtui connects once more to find out what listens there. `probe_timeout` limits this attempt, in seconds.
     """
     with patch.object(connect_errors, "PROBE_TIMEOUT", probe_timeout):
         return await _reason(address, settings, options)
@@ -162,10 +161,7 @@ async def test_the_connection_error_says_what_listens_on_the_port_instead_of_kaf
 
 
 async def test_the_connection_error_says_that_the_port_possibly_requires_tls() -> None:
-    """The server closes a connection on which the client sends plain text, and never answers a TLS handshake.
-
-    Therefore, kgtui cannot find out whether the server uses TLS.
-    """
+    """The server closes plain-text connections, and does not answer TLS. It could require TLS or not."""
 
     async def slow_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Close a connection if the client sends plain text. Never answer a TLS client hello."""
@@ -275,7 +271,7 @@ async def test_the_connection_error_says_that_the_broker_certificate_is_not_vali
 def write_self_signed(file: Path, first: int, last: int) -> None:
     """Write a private key and a self-signed certificate to `file`.
 
-    The certificate is valid from `first` to `last` days after today. Negative numbers are days before today.
+    The certificate is valid from day `first` to day `last`, relative to today: -1 is yesterday.
     """
     now = datetime.now(UTC)
     key = ec.generate_private_key(ec.SECP256R1())
@@ -389,13 +385,13 @@ async def test_closing_the_pool_does_not_wait_for_a_silent_tls_broker(
 def sasl(
     *, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: int = 0, keys: tuple[int, ...] = (17, 36)
 ) -> Talk:
-    """Return a connection handler that plays the broker in a SASL login (SaslHandshake v1, SaslAuthenticate v0-1).
+    """Return a connection handler that plays the broker in a SASL login.
 
     Args:
-        offered: SASL mechanisms in the response to SaslHandshake.
+        offered: mechanisms in the response to SaslHandshake.
         code: error code in the response to SaslHandshake.
         login_code: error code in the response to SaslAuthenticate.
-        keys: keys of the APIs that the broker supports, in addition to ApiVersions.
+        keys: supported API keys, in addition to ApiVersions.
     """
 
     def text(word: str) -> bytes:

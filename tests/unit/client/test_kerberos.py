@@ -170,10 +170,7 @@ def test_error_for_a_missing_kerberos_library_says_how_to_install_it(monkeypatch
     ],
 )
 def test_missing_ticket_error_gives_advice_for_each_kerberos_error_code(code: int, advice: str) -> None:
-    """The message for a missing ticket contains advice that depends on the Kerberos error code.
-
-    More error codes are tested in `tests/contract/test_kerberos.py`, with a real KDC.
-    """
+    """`tests/contract/test_kerberos.py` tests more error codes, with a real KDC."""
     failure = Failure(0xD0000, FIRST_CODE + code, "major; minor")
     text = explain_failure(failure, Kerberos("kafka", "ada@R", use_cache=True), "kafka/b")
     assert text.startswith("there is no Kerberos ticket for kafka/b as ada@R, from the default ticket cache: ")
@@ -188,7 +185,7 @@ def test_keytab_error_says_that_the_realm_of_the_principal_is_missing() -> None:
     )
 
 
-def test_gssapi_failure_has_the_messages_for_the_major_and_the_minor_status_code() -> None:
+def test_gssapi_failure_has_the_major_and_the_minor_message() -> None:
     texts = {True: ["Unspecified GSS failure.  Minor code may help"], False: ["Clock skew too great"]}
     error = SimpleNamespace(
         maj_code=0xD0000, min_code=2**32 + FIRST_CODE + 37, get_all_statuses=lambda _, major: texts[major]
@@ -197,7 +194,7 @@ def test_gssapi_failure_has_the_messages_for_the_major_and_the_minor_status_code
     assert failure_of(error) == expected
 
 
-async def test_error_says_that_the_gssapi_library_cannot_read_keytab_and_ticket_cache_files(
+async def test_error_says_that_gssapi_cannot_read_keytabs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The GSSAPI library of macOS lacks the functions that read keytab files and ticket cache files."""

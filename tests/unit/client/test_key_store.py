@@ -34,9 +34,9 @@ def stores(certificates: Certificates) -> Path:
 
 
 def load(properties: dict[str, str]) -> tuple[int, str]:
-    """Build the TLS context for these properties. Return `(number of trusted CA certificates, error message)`.
+    """Build the TLS context. Return `(number of trusted CA certificates, error message)`.
 
-    The number is 0 if the context cannot be built. The message is empty if the context can be built.
+    The number is 0 after an error. The message is empty after a success.
     """
     tls = from_properties({"security.protocol": "SSL", **properties}).tls
     assert tls is not None

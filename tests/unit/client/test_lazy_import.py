@@ -1,8 +1,4 @@
-"""Tests of `lazy_package` and `without_package`.
-
-`lazy_package` makes a package importable without executing its `__init__`. `without_package` hides a package from
-imports.
-"""
+"""Tests of `lazy_package` (skips the `__init__` of a package) and `without_package` (hides a package)."""
 
 from __future__ import annotations
 
@@ -41,7 +37,7 @@ def test_names_of_a_lazily_imported_package_can_be_imported_later(code: str) -> 
     assert run(code) == "aiokafka.consumer.consumer\n"
 
 
-def test_importing_the_whole_package_later_keeps_modules_that_were_already_loaded() -> None:
+def test_later_import_of_the_package_keeps_loaded_modules() -> None:
     code = "import aiokafka\nprint(aiokafka.__version__ > '', aiokafka.conn.create_conn is create_conn)"
     assert run(code) == "True True\n"
 
@@ -81,7 +77,7 @@ print(wave.open.__name__)
     assert run(code) == "wave\nopen\n"
 
 
-def test_function_without_package_does_not_hide_a_package_that_is_already_loaded() -> None:
+def test_without_package_does_not_hide_a_loaded_package() -> None:
     with without_package("pytest"):
         assert sys.modules["pytest"] is pytest
     assert sys.modules["pytest"] is pytest

@@ -28,10 +28,10 @@ TOKEN_LOGIN = ClientSettings("SASL_SSL", "OAUTHBEARER", oauth=OAuth(claims={"sub
 
 
 class FakeConnection:
-    """A substitute for a connection of aiokafka. It responds to a login with OAUTHBEARER as a broker does.
+    """A fake aiokafka connection, which responds to an OAUTHBEARER login as a broker does.
 
     Attributes:
-        answers: fields of the next responses to SaslAuthenticate. The last response is repeated.
+        answers: fields of the next responses to SaslAuthenticate; the last one is repeated.
         sent: `(API name with version, encoded body)` of each request.
         gate: SaslAuthenticate is answered only while this event is set.
     """
@@ -154,7 +154,7 @@ async def test_connection_is_closed_if_the_broker_refuses_a_repeated_login(
     assert raw.closed
 
 
-async def test_connection_stays_open_until_its_sasl_session_ends_if_the_token_cannot_be_refreshed(
+async def test_connection_without_a_new_token_closes_at_session_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     raw = FakeConnection({"SessionLifetimeMs": 100_000})

@@ -28,9 +28,9 @@ SASL = {
 
 
 async def steps_of(address: str, **properties: str) -> dict[str, tuple[bool | None, str]]:
-    """Check the connection to `address`, and return a dict that maps each step name to `(result, detail)`.
+    """Check the connection to `address`. Return step name → `(result, detail)`.
 
-    The result is True if the step succeeded, False if it failed, and None if it was not executed.
+    The result is None if the step was not executed.
     """
     async with Pool([address], from_properties(properties)) as pool:
         (steps,) = (await pool.login_steps(timeout=60)).values()

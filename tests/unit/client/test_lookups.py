@@ -50,7 +50,7 @@ async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_coordinators(["group-24"], timeout=60, refresh=True)).nodes == {"group-24": 3}
 
 
-async def test_no_lookup_is_sent_for_coordinators_stored_with_the_method_learn_coordinators() -> None:
+async def test_learned_coordinators_need_no_lookup() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
         found = await pool.find_coordinators(["g1", "g999"], timeout=60)
@@ -158,13 +158,12 @@ async def test_partition_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=60, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_topics_led_by_a_failing_broker_are_removed_from_the_cache_after_growing_pauses(
+async def test_failing_leader_clears_cached_topics_with_growing_pauses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Only topics in which the failing broker leads a partition are removed from the cache of partition leaders.
+    """Only the topics of the failing leader are removed from the cache. The next removal must wait for a pause.
 
-    After such a removal, there is a pause in which further failures of the same broker remove nothing. The pause is
-    longer after each removal. A response from the broker ends the pause and makes the next pause short again.
+    Each pause is longer than the previous one. A response from the broker resets the pause.
     """
     now = 1_000.0
     monkeypatch.setattr(lookups_module, "Backoff", partial(Backoff, clock=lambda: now))

@@ -68,7 +68,7 @@ def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, l
 def signature_of(url: str, secret: str) -> str:
     """Compute the signature of a URL as Amazon documents it (Signature Version 4, in query parameters).
 
-    The signature does not cover the parameter User-Agent, because Amazon's signers add it after they signed the URL.
+    It does not cover User-Agent, which Amazon's signers add after signing.
     """
     parts = urlsplit(url)
     unsigned = {"X-Amz-Signature", "User-Agent"}
@@ -208,7 +208,7 @@ def test_msk_login_error_names_the_invalid_property_or_option(properties: dict[s
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
-def test_msk_login_error_gives_the_install_command_if_the_signer_package_is_missing(
+def test_msk_error_names_the_command_that_installs_the_signer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(msk_iam, "find_spec", lambda _: None)
@@ -248,13 +248,10 @@ async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_a_late_token_for_a_different_region_does_not_replace_the_cached_msk_token(
+async def test_late_token_for_a_different_region_is_not_cached(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first token, for the region in AWS_REGION, is ready only after the second token.
-
-    The second token is for the region in the broker's host name, and stays in the cache.
-    """
+    """The token for the region in AWS_REGION is ready only after the token for the broker's region."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     done, read = threading.Event(), msk_iam._credentials
 

@@ -61,7 +61,7 @@ async def test_client_credentials_and_scope_are_sent_to_the_oauth_token_endpoint
     assert form == {"grant_type": ["client_credentials"], "scope": ["kafka read"]}
 
 
-async def test_oauth_options_of_sasl_jaas_config_are_used_if_newer_properties_are_unset(endpoint: TokenServer) -> None:
+async def test_oauth_options_are_read_from_sasl_jaas_config(endpoint: TokenServer) -> None:
     """Kafka's clients before 4.1 read client id, secret and scope only from `sasl.jaas.config` (KIP-768)."""
     properties = endpoint.properties(**{"sasl.oauthbearer.header.urlencode": "true"})
     for name in ("id", "secret"):
@@ -209,10 +209,7 @@ async def test_the_token_error_says_that_the_endpoint_is_down_or_silent(endpoint
 async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
     part: Literal["status", "body"], tls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    """The endpoint sends its response byte by byte, and each byte arrives within `sasl.login.read.timeout.ms`.
-
-    Therefore, only the time limit for the whole response ends the request. It is twice the value of this property.
-    """
+    """Each byte arrives in time for `sasl.login.read.timeout.ms`. The limit for the whole response is twice as long."""
     monkeypatch.setenv("no_proxy", "*")
     context, options = None, ""
     if tls:
@@ -235,9 +232,7 @@ async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
 
 
 @longer_if_busy(0.2)
-async def test_error_status_of_a_token_endpoint_is_reported_even_if_the_body_arrives_slowly(
-    endpoint: TokenServer, timeout: float
-) -> None:
+async def test_error_status_is_reported_even_if_the_body_is_slow(endpoint: TokenServer, timeout: float) -> None:
     endpoint.status, endpoint.body, endpoint.drip = 401, '{"error": "invalid_client"}' + " " * 100, "body"
     message = await failure(endpoint.properties(**{"sasl.login.read.timeout.ms": f"{1000 * timeout:.0f}"}))
     assert "refused the client 'team' (HTTP 401): check client id, client secret and scope" in message
@@ -315,10 +310,7 @@ async def test_an_oauth_token_is_used_until_it_expires_if_refreshing_it_fails(
 async def test_token_refresh_corrects_the_expiry_time_for_a_wrong_client_clock(
     endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The token expires 1,000 s from now by the clock of the token endpoint.
-
-    The client's clock is 1,000 s slow, so that the expiry time in the token seems to be 2,000 s away.
-    """
+    """The token expires in 1,000 s, but by the client's slow clock, the time seems to be 2,000 s."""
     now = time.time()
     clock = [now]
     monkeypatch.setattr(tokens_module, "time", SimpleNamespace(time=lambda: clock[0]))

@@ -206,10 +206,10 @@ async def test_connecting_to_a_broker_that_never_responds_times_out() -> None:
         await dialler.close()
 
 
-def test_aiokafka_still_calls_the_code_that_kgtui_replaces_to_limit_the_response_size() -> None:
-    """kgtui's `LimitedProtocol` replaces AIOKafkaProtocol, and limits the sizes in the calls of `readexactly`.
+def test_aiokafka_still_has_the_calls_that_kgtui_replaces() -> None:
+    """kgtui replaces AIOKafkaProtocol, and limits the sizes in calls of `readexactly`.
 
-    If a newer aiokafka does not use both names in the same methods, the limit has no effect.
+    If a newer aiokafka does not use these names, the limit has no effect.
     """
     assert "AIOKafkaProtocol" in conn.AIOKafkaConnection.connect.__code__.co_names
     assert "readexactly" in conn.AIOKafkaConnection._read.__code__.co_names
@@ -254,7 +254,7 @@ async def test_the_error_for_a_first_response_above_the_size_limit_contains_the_
             await transport.close()
 
 
-async def test_error_for_an_oversized_response_gives_the_size_that_the_server_announced() -> None:
+async def test_oversized_response_error_gives_the_announced_size() -> None:
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write((200_000_000).to_bytes(4, "big") + bytes(1000))

@@ -1,8 +1,4 @@
-"""Functions for tests that run kgtui commands.
-
-`kgtui` runs a command in a separate process. `runner` runs commands in this process, on the fake cluster
-`ScriptedAdmin`.
-"""
+"""Run kgtui commands in tests: `kgtui` in a separate process, `runner` in this process on a `ScriptedAdmin`."""
 
 from __future__ import annotations
 
@@ -24,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def kgtui(*words: str, timeout: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run `kgtui` in a separate process, and return the completed process.
+    """Run `kgtui` in a separate process.
 
     Args:
-        words: the command line arguments.
-        timeout: maximum duration of the process, in seconds.
-        env: environment variables that are added to the environment of this process.
+        words: command line arguments.
+        timeout: maximum duration in seconds.
+        env: additional environment variables.
     """
     return subprocess.run(
         [sys.executable, "-m", "kgtui", *words],

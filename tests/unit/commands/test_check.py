@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class Script:
-    """A clock whose `sleep_until` advances the time without waiting.
+    """A clock that `sleep_until` advances without waiting.
 
     Attributes:
-        steps: for each call of `sleep_until`, by how many seconds the call advances the time.
-        happens: functions that change the cluster. Call number n of `sleep_until` calls them with n as the argument.
+        steps: by how many seconds each call of `sleep_until` advances the time.
+        happens: functions that change the cluster. Call number n of `sleep_until` calls them with n.
     """
 
     def __init__(self) -> None:
@@ -165,7 +165,7 @@ def test_kgtui_check_shows_exact_record_ages_of_unhealthy_groups(
     assert stuck["partitions"][0]["age"]["exact"] is True
 
 
-def test_kgtui_check_prints_the_reasons_for_unknown_record_ages_and_expiry_times(
+def test_kgtui_check_explains_unknown_record_ages_and_expiry_times(
     admin: ScriptedAdmin, run: Callable[..., Completed]
 ) -> None:
     admin.times = {("t-stuck", 0): RecordTime(1000, reason=FORBIDDEN_TOPIC)}
@@ -252,7 +252,7 @@ def test_kgtui_check_reads_only_groups_that_match_the_filter(
     assert set(watched) == {("stuck",)}
 
 
-def test_kgtui_check_applies_filter_terms_about_verdicts_at_the_end_of_the_watch(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_applies_verdict_filters_after_the_watch(run: Callable[..., Completed]) -> None:
     assert verdicts(run("check", "verdict:stop,ok")) == {"connect": "OK", "fine": "OK", "queue": "OK", "stuck": "STOP"}
     ran = run("check", "verdict:warn")
     assert (ran.code, verdicts(ran)) == (0, {"slow": "WARN"})
@@ -436,7 +436,7 @@ def test_kgtui_check_starts_no_second_read_during_a_slow_read(
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 
-def test_kgtui_check_reports_rebalances_and_members_behind_the_target_assignment(
+def test_kgtui_check_reports_rebalances_and_members_behind(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def rebalance(step: int) -> None:
@@ -468,7 +468,7 @@ def test_kgtui_check_of_a_cluster_without_groups_exits_with_0(
     assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
 
 
-def test_kgtui_check_on_a_terminal_prints_the_watch_duration_and_counts_of_verdicts(
+def test_kgtui_check_on_a_terminal_prints_duration_and_counts(
     run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

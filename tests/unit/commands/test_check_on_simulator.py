@@ -1,6 +1,6 @@
-"""Tests of `kgtui check` on simulated clusters. The tests advance the clock of the cluster.
+"""Tests of `kgtui check` on simulated clusters, whose clock the tests advance.
 
-Most tests call the command in this process. The last two tests run `kgtui check` in a separate process.
+Only the last two tests run the command in a separate process.
 """
 
 from __future__ import annotations
@@ -59,14 +59,12 @@ async def checked(
     interval: float = 5.0,
     timeout: float = 30.0,
 ) -> dict[str, Any]:
-    """Run `kgtui check` with simulated time, and return its JSON output, exit code and messages.
+    """Run `kgtui check` in simulated time.
 
     Args:
-        cluster: the cluster to check.
-        capfd: the fixture that captures stdout and stderr.
         expr: filter terms.
         seconds: duration of the check in simulated seconds.
-        interval: time between two reads in simulated seconds.
+        interval: simulated seconds between two reads.
         timeout: time limit for requests in seconds.
 
     Returns:
@@ -94,7 +92,7 @@ async def company() -> AsyncIterator[Simulator]:
         yield cluster
 
 
-async def test_kgtui_check_gives_no_final_verdict_on_simple_groups_if_all_topics_are_forbidden(
+async def test_kgtui_check_is_undecided_about_simple_groups_without_permissions(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The user lacks DESCRIBE on all topics, so the broker hides all offsets of the groups."""
@@ -109,7 +107,7 @@ async def test_kgtui_check_gives_no_final_verdict_on_simple_groups_if_all_topics
     assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
 
 
-async def test_kgtui_check_gives_no_final_verdict_on_consumer_groups_if_all_topics_are_forbidden(
+async def test_kgtui_check_is_undecided_about_consumer_groups_without_permissions(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The output says that the verdict on each group could be ERR, because the user lacks DESCRIBE on all topics."""
@@ -143,9 +141,9 @@ async def test_kgtui_check_gives_no_final_verdict_if_some_topics_are_forbidden(
 async def test_kgtui_check_notices_permissions_that_change_during_the_watch(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, granted: bool
 ) -> None:
-    """DESCRIBE on all topics is granted or revoked while `kgtui check` watches the groups.
+    """DESCRIBE on the topic `unrelated` is granted or revoked during the watch.
 
-    The filter contains a term for the lag, so the permissions are also read before the watch.
+    The filter term for the lag makes kgtui read the permissions before the watch, too.
     """
     monkeypatch.setattr(group_watch, "ACCESS_MAX_AGE", 0.0)
     sleep_until = SimulatedClock.sleep_until

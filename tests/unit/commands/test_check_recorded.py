@@ -87,7 +87,7 @@ def at(poll: int) -> str:
     return datetime.fromtimestamp(START / 1000 + poll * 10, UTC).isoformat()
 
 
-def test_kgtui_check_of_a_recording_gives_verdicts_for_the_end_of_the_recording_by_default(
+def test_kgtui_check_judges_the_end_of_a_recording_by_default(
     check: Callable[..., Completed],
 ) -> None:
     ran = check()
@@ -130,7 +130,7 @@ def test_kgtui_check_of_30_recorded_seconds_says_that_verdicts_are_not_final(che
         (("--interval", "5s"), 2),
     ],
 )
-def test_exit_code_of_kgtui_check_of_a_recording_depends_on_verdicts_and_options(
+def test_kgtui_check_of_a_recording_has_the_right_exit_code(
     check: Callable[..., Completed], words: tuple[str, ...], code: int
 ) -> None:
     assert check(*words).code == code
@@ -156,7 +156,7 @@ def test_kgtui_check_reports_that_only_a_part_of_the_period_was_recorded(check: 
     assert (ran.code, ran.err) == (0, "kgtui: only 5 min of the requested 1 h were recorded\n")
 
 
-def test_kgtui_check_predicts_the_expiry_of_records_from_recorded_retention_times(
+def test_kgtui_check_predicts_expiry_from_recorded_retention_times(
     check: Callable[..., Completed], tmp_path: Path
 ) -> None:
     (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]

@@ -244,7 +244,7 @@ WAITING = (
 )
 
 
-def test_kgtui_events_exits_with_0_after_the_duration_and_with_3_if_no_broker_responds(
+def test_kgtui_events_exits_after_the_duration_or_without_brokers(
     cluster: SimulatorProcess,
 ) -> None:
     done = kgtui("events", "nobody", "--for", "1s", "--bootstrap-server", cluster.bootstrap)
@@ -254,13 +254,8 @@ def test_kgtui_events_exits_with_0_after_the_duration_and_with_3_if_no_broker_re
 
 
 @pytest.mark.parametrize("close", [False, True], ids=["Ctrl-C", "closed pipe"])
-def test_kgtui_events_ends_silently_on_ctrl_c_and_when_its_output_pipe_is_closed(
-    cluster: SimulatorProcess, close: bool
-) -> None:
-    """If `close` is true, the reader of the command's stdout closes the pipe. Otherwise, the user presses Ctrl-C.
-
-    No group matches, so the command writes nothing to stdout. It must notice the closed pipe nevertheless.
-    """
+def test_kgtui_events_ends_silently_on_ctrl_c_or_closed_pipe(cluster: SimulatorProcess, close: bool) -> None:
+    """No group matches, so the command writes nothing to stdout. It must notice the closed pipe nevertheless."""
     words = ["events", "nobody", "--bootstrap-server", cluster.bootstrap]
     with subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE

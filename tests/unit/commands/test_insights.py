@@ -27,9 +27,7 @@ def lake(tmp_path: Path) -> Path:
     return write(tmp_path / "lake", rows_with_problems())
 
 
-def test_kgtui_insights_prints_findings_with_advice_beginning_with_the_most_urgent(
-    lake: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_kgtui_insights_prints_the_most_urgent_finding_first(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "--lake", str(lake)]) == 0
     out = capfd.readouterr().out
     first = out.splitlines()[:4]
@@ -46,9 +44,7 @@ def test_kgtui_insights_prints_findings_with_advice_beginning_with_the_most_urge
     assert " ago; the tables were computed " in out.splitlines()[-1]
 
 
-def test_kgtui_insights_with_the_option_since_prints_past_problems_and_what_ended_them(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_option_since_of_kgtui_insights_prints_past_problems(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     began = NOW - 6 * HOUR
     times = {"window_start": NOW - 3 * HOUR, "covered_to": NOW - 3 * HOUR}
     rows = [
@@ -95,9 +91,7 @@ def test_kgtui_insights_exits_with_1_if_stdout_is_on_a_full_disk(
     assert capfd.readouterr().err == "kgtui: cannot write the output: No space left on device\n"
 
 
-def test_kgtui_insights_with_the_option_evidence_prints_the_evidence_of_findings(
-    lake: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_option_evidence_of_kgtui_insights_prints_the_evidence(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "pay", "--lake", str(lake), "--evidence"]) == 0
     out = capfd.readouterr().out
     assert "    TOPIC  PARTITION  STATUS  LAG  POSITION" in out
@@ -122,7 +116,7 @@ def test_kgtui_insights_json_has_every_finding_and_every_gold_table(
     }
 
 
-def test_kgtui_insights_reads_the_path_of_the_lake_from_the_environment_variable(
+def test_kgtui_insights_uses_the_lake_in_the_environment_variable(
     lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights"]) == 2

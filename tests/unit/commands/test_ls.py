@@ -56,14 +56,13 @@ def test_kgtui_ls_without_options_sends_only_list_requests(run: Callable[..., Co
     assert set(calls(admin)) == {"list_groups", "cluster"}
 
 
-def test_kgtui_ls_with_the_option_lag_reads_log_start_offsets_only_of_empty_groups(
+def test_kgtui_ls_lag_reads_log_starts_only_of_empty_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     ran = run("ls", "--lag")
     assert [line.split()[-1] for line in ran.out.splitlines()] == ["LAG", "–", "5", "1500", "7"]
     asked = calls(admin)
-    # Committed offsets are not requested for the Connect group, which has none. They are also not requested for the
-    # share group `queue`, because brokers report the lag of share groups.
+    # The Connect group has no committed offsets. For the share group `queue`, brokers report the lag.
     assert asked["committed_offsets"] == ("idle", "pay")
     assert asked["share_offsets"] == ("queue",)
     bounds = [sorted(ids) for method, ids in admin.calls if method == "partition_bounds"]
@@ -199,9 +198,7 @@ def test_kgtui_ls_reports_a_partial_result_if_a_broker_does_not_respond(
     assert found["faults"][0]["broker"] == 2
 
 
-def test_kgtui_ls_shows_no_lag_for_a_group_that_the_user_is_not_allowed_to_describe(
-    run: Callable[..., Completed], admin: ScriptedAdmin
-) -> None:
+def test_kgtui_ls_shows_no_lag_for_a_forbidden_group(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.broken["pay"] = Fault(
         "GROUP_AUTHORIZATION_FAILED", "may not be described", 30, group="pay", advice="ask for DESCRIBE on the group"
     )
@@ -281,9 +278,9 @@ def test_kgtui_ls_json_and_wide_format_show_that_offsets_are_possibly_hidden(
 def test_lag_filter_of_ls_selects_a_group_only_if_every_possible_lag_matches(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The user lacks DESCRIBE on some topics, so the real lag of each group can be larger than the lag that is read.
+    """The user lacks DESCRIBE on some topics, so the lag 5 of `idle` is only a lower bound.
 
-    Therefore, `lag:..10` does not select the group `idle`, although 5 is read as its lag.
+    Therefore, `lag:..10` does not select `idle`.
     """
     admin.user_access = RESTRICTED
     ran = run("ls", "idle", "lag:..10")
@@ -308,7 +305,7 @@ def test_kgtui_ls_names_a_forbidden_topic_to_which_a_member_subscribes(
     assert run("ls", "--lag", "--members", "pay").err == ""
 
 
-def test_kgtui_ls_reports_no_hidden_offsets_if_the_user_is_allowed_to_describe_every_topic(
+def test_kgtui_ls_with_all_permissions_reports_no_hidden_offsets(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")
@@ -326,7 +323,7 @@ def test_kgtui_ls_reads_permissions_only_if_it_needs_the_lag(
     assert [call for call, _ in admin.calls].count("access") == 1
 
 
-def test_kgtui_ls_shows_unknown_lag_for_groups_without_offsets_if_permissions_are_unknown(
+def test_kgtui_ls_shows_unknown_lag_if_permissions_are_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(*, max_age: float, timeout: float) -> Access:
@@ -402,10 +399,7 @@ def test_kgtui_ls_without_watch_gives_verdicts_only_on_groups_without_members(ru
 def test_kgtui_ls_applies_filters_about_empty_and_unused_groups_to_all_groups(
     run: Callable[..., Completed], verdict: str, found: list[str]
 ) -> None:
-    """Without `--watch`, groups with members have no verdict. The filter can nevertheless be applied to them.
-
-    Only groups in the state Empty can have the verdicts `empty`, `unused` and `abandoned`.
-    """
+    """These verdicts require the state Empty. Groups with members have no verdict here, but surely do not match."""
     ran = run("ls", f"verdict:{verdict}")
     assert groups(ran) == found
     assert "could not be applied" not in ran.err

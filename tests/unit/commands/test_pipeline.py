@@ -162,11 +162,11 @@ def test_pipeline_commands_reject_invalid_options(capsys: pytest.CaptureFixture[
 
 
 class FakeAdmin:
-    """A substitute for an admin client, for a cluster that has only the topic `__consumer_offsets`.
+    """A fake admin client for a cluster that has only the topic `__consumer_offsets`.
 
     Args:
         leaders: result of every leader lookup.
-        bounds: partition number → log start offset and log end offset.
+        bounds: partition → log start and log end offset.
         faults: faults that `partition_bounds` returns.
     """
 

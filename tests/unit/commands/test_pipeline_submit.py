@@ -32,7 +32,7 @@ def printed(capsys: pytest.CaptureFixture[str], words: Sequence[str]) -> tuple[l
     """Run `kgtui pipeline submit --print`, and parse the `spark-submit` command that it prints.
 
     Returns:
-        The options except `--conf`, a dict from configuration key to value, and the program with its arguments.
+        The options without `--conf`, the configuration, and the program with its arguments.
     """
     assert main(["pipeline", "submit", "--print", *words]) == 0
     command, *rest = shlex.split(capsys.readouterr().out)
@@ -85,7 +85,7 @@ def test_spark_submit_command_for_yarn_sends_environment_jars_and_properties(
     ]
 
 
-def test_spark_submit_command_for_kubernetes_names_the_image_and_jars_from_maven(
+def test_spark_submit_for_kubernetes_has_image_and_maven_jars(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     options, conf, program = printed(

@@ -1,7 +1,6 @@
-"""Tests of screening in `kgtui ls --watch`.
+"""Tests of `kgtui ls --watch`, which finds problems by comparing successive reads (screening).
 
-Screening finds problems by comparing the offsets of each group in successive lists. Therefore, the first list has no
-verdicts of screening.
+Therefore, the first list has no such problems.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ async def test_repeated_screening_keeps_data_of_groups_whose_coordinator_is_repl
 ) -> None:
     """The coordinator is killed, and for some time, no broker lists its groups.
 
-    Then the new coordinator lists the group `simple`. kgtui still knows when it has first seen this group.
+    When the new coordinator lists the group `simple`, kgtui still knows when the group was first seen.
     """
     clock = {"now": 1_700_000_000.0}
     admin = ScriptedAdmin()
@@ -155,7 +154,7 @@ async def test_repeated_screening_finds_lost_records_and_unused_groups(monkeypat
     assert judgments["late"].reason == "4 records expired before they were read"
 
 
-async def test_repeated_screening_reports_a_rebalance_that_began_before_the_first_list(
+async def test_screening_reports_a_rebalance_older_than_the_first_list(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = {"now": 1_700_000_000.0}

@@ -120,7 +120,7 @@ def test_kgtui_show_says_that_a_group_has_no_visible_offsets(
     assert next(line.split()[1] for line in ran.out.splitlines() if "lag  " in line) == ("–" if any_topic else "?")
 
 
-def test_kgtui_show_does_not_mention_permissions_if_the_user_is_allowed_to_see_all_offsets(
+def test_kgtui_show_with_all_permissions_does_not_mention_them(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")
@@ -129,9 +129,7 @@ def test_kgtui_show_does_not_mention_permissions_if_the_user_is_allowed_to_see_a
     assert "may see" not in ran.out
 
 
-def test_kgtui_show_names_an_assigned_topic_that_the_user_is_not_allowed_to_describe(
-    run: Callable[..., Completed], admin: ScriptedAdmin
-) -> None:
+def test_kgtui_show_names_a_forbidden_assigned_topic(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("old", "classic", members=(member("m", assignment=(("t-old", (0,)), ("secret", (0,)))),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     ran = run("show", "old")
@@ -160,9 +158,7 @@ def test_kgtui_show_says_that_offsets_in_forbidden_topics_are_not_listed(
     assert "not listed" not in ran.out
 
 
-def test_kgtui_show_names_a_subscribed_topic_that_the_user_is_not_allowed_to_describe(
-    run: Callable[..., Completed], admin: ScriptedAdmin
-) -> None:
+def test_kgtui_show_names_a_forbidden_subscribed_topic(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     ran = run("show", "old")

@@ -1,7 +1,4 @@
-"""Tests of the start of the terminal UI: which cluster it opens, and which settings it uses.
-
-They also test that the simulated cluster of `kgtui demo` stops when the terminal UI closes.
-"""
+"""Tests of the start of the terminal UI: the cluster, the settings, and the simulated cluster of `kgtui demo`."""
 
 from __future__ import annotations
 
@@ -48,7 +45,7 @@ async def test_ui_session_for_a_bootstrap_server_opens_without_waiting_for_broke
         assert (session.filter, session.read_only, session.failed_attempts) == ("lag:1k+", True, ())
 
 
-async def test_ui_session_without_a_reachable_cluster_lists_failed_connection_attempts(
+async def test_ui_without_a_cluster_lists_failed_connection_attempts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def silent(_target: object) -> tuple[tuple[str, str], ...]:
@@ -177,13 +174,10 @@ async def test_user_can_switch_to_a_configured_cluster_even_if_no_broker_respond
         assert (again.read_only, again.target.command_config) == (True, "prod.properties")
 
 
-async def test_file_given_with_the_option_command_config_is_not_used_for_other_clusters(
+async def test_option_command_config_applies_only_to_the_first_cluster(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file can contain passwords for the cluster that was opened first. They must not be sent to other clusters.
-
-    In contrast, the option `--read-only` applies to all clusters.
-    """
+    """The file can contain passwords, which other clusters must not get. `--read-only` applies to all clusters."""
     (folder / "config.toml").write_text(CLUSTERS)
     secret = folder / "secret.properties"
     secret.write_text("sasl.no.such.key=1\n")

@@ -69,9 +69,9 @@ WRONG = {
 def run(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], tuple[int, str]]:
-    """Return a function that runs `kgtui ls` with a properties file, and returns the exit code and the text on stderr.
+    """Return a function that runs `kgtui ls` with these client properties, and returns exit code and stderr.
 
-    The function asserts that the output and all files that kgtui has written contain no part of the secret.
+    It asserts that the output and all files of kgtui contain no part of the secret.
     """
     inputs, home = tmp_path / "inputs", tmp_path / "home"
     inputs.mkdir()

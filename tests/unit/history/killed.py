@@ -1,6 +1,6 @@
-"""Program that records a cluster until it is killed: `python -m tests.unit.history.killed HOST:PORT LAKE`.
+"""Record a cluster until this program is killed: `python -m tests.unit.history.killed HOST:PORT LAKE`.
 
-The recorder writes a keyframe and compacts its files every second, so that the kill can interrupt a compaction.
+The recorder compacts its files every second, so that the kill can interrupt a compaction.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ CLUSTER = ClusterInfo("hand-made", brokers(2), 1, {"share.version": 1}, ("127.0.
 
 
 class RecordingBuilder:
-    """Writes polls into a new or existing lake. The first poll that a builder writes is always a keyframe.
+    """Writes polls into a lake.
 
-    A keyframe stores the complete state of all groups; other polls store only changes.
+    The first poll of a builder is a keyframe, which stores all groups. Other polls store only changes.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -36,13 +36,12 @@ class RecordingBuilder:
         self.keyframe: int | None = None
 
     def poll(self, result: PollResult, at: int, *, keyframe: bool = False, gap: str = "") -> int:
-        """Add a poll, and return how many rows it has in all tables except `polls`.
+        """Add a poll, and return how many rows it has, without the table `polls`.
 
         Args:
-            result: the data that the poll has read from the cluster.
             at: time of the poll in milliseconds since the Unix epoch.
-            keyframe: True to store the poll as a keyframe. The first poll is always a keyframe.
-            gap: reason why there are no polls in the time before this poll; an empty string if there is no such gap.
+            keyframe: True to store all groups instead of changes.
+            gap: why there are no polls before this one; empty for no gap.
         """
         rows = new_rows()
         self.changes.add(result, result.listings, at, rows)

@@ -80,7 +80,7 @@ def at(poll: int) -> float:
     return (START + poll * 10_000) / 1000
 
 
-def test_group_timeline_has_lag_write_rate_read_rate_and_member_count_at_each_poll(tmp_path: Path) -> None:
+def test_group_timeline_has_lag_rates_and_member_count_per_poll(tmp_path: Path) -> None:
     """The two rates are the numbers of records that were written and read per second since the previous poll.
 
     The first poll has no rates.
@@ -98,7 +98,7 @@ def test_group_timeline_has_lag_write_rate_read_rate_and_member_count_at_each_po
     ]  # fmt: skip
 
 
-def test_group_timeline_has_a_gap_between_polls_and_no_rates_at_the_poll_after_the_gap(tmp_path: Path) -> None:
+def test_group_timeline_has_no_rates_after_a_gap(tmp_path: Path) -> None:
     """The recorder did not run between the second and the third poll, so the rates at the third poll are unknown."""
     recording = RecordingBuilder(tmp_path)
     recording.poll(poll_of(100), START, gap="the recording begins")
@@ -147,9 +147,9 @@ MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
 def test_group_timeline_has_no_rates_after_a_poll_that_could_not_read_offsets(tmp_path: Path) -> None:
-    """A rate needs the offsets of two consecutive polls, so a failed poll and the following poll have no rates.
+    """A rate needs the offsets of two consecutive polls.
 
-    Faults of brokers that are not the coordinator of the group do not affect the rates.
+    Only faults of the group's coordinator matter, not those of the second broker.
     """
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
@@ -183,9 +183,7 @@ def test_group_timeline_and_next_change_accept_special_characters_in_ids(tmp_pat
     assert recording.next_change(group, recording.first) == recording.polls()[1]
 
 
-def test_kgtui_show_prints_when_a_recorded_group_was_first_seen_and_when_its_state_began(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_kgtui_show_prints_the_times_of_a_recorded_group(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """In the recording, the last rebalance ends at poll 92, and the group `late` appears at poll 60."""
     sample_history.record(tmp_path)
     assert main(["show", "--lake", str(tmp_path), "--format", "json", sample_history.GROUP, "late"]) == 0
@@ -197,7 +195,7 @@ def test_kgtui_show_prints_when_a_recorded_group_was_first_seen_and_when_its_sta
     assert f"last progress     {last}" in capfd.readouterr().out
 
 
-def test_start_time_of_a_state_is_unknown_if_the_group_has_had_it_since_the_first_poll(tmp_path: Path) -> None:
+def test_start_of_a_state_before_the_recording_is_unknown(tmp_path: Path) -> None:
     write(tmp_path, *[poll_of(groups=("pay",))] * 3)
     lake = RecordingReader(tmp_path)
     times = lake.group_timeline("pay", lake.first.at, lake.last.at).observed_times

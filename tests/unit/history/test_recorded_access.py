@@ -91,7 +91,7 @@ async def test_recorder_reads_permissions_again_if_the_first_read_failed(tmp_pat
     assert load_access(folder) == ONLY_GROUPS
 
 
-def test_commands_say_that_a_recording_possibly_lacks_offsets_of_forbidden_topics(
+def test_commands_say_that_a_recording_may_lack_forbidden_offsets(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     asyncio.run(record(tmp_path / "lake", ONLY_GROUPS))

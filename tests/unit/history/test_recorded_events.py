@@ -47,7 +47,6 @@ def poll(
         listing: row of `pay` in the list of groups; None if `pay` does not exist.
         members: members of `pay`.
         commits: partition of the topic `t` → committed offset of `pay`.
-        faults: faults of brokers.
     """
     listings = {"other": STABLE} | ({} if listing is None else {"pay": listing})
     described = {"other": GroupDescription("other", "consumer", "consumer", "Stable", 1, members=(owner("o"),))}
@@ -87,16 +86,13 @@ EXPECTED = [
     ["group deleted or expired; it was Empty"],
     ["group appeared: consumer, Stable, broker 1", "m-3 at /127.0.0.1 joined", "t-0 assigned to m-3"],
 ]  # fmt: skip
-"""Texts of the expected events, one list per poll in `LIFE` except the first poll.
-
-An event is a difference between a poll and the previous poll, so the first poll has no events.
-"""
+"""Texts of the expected events, one list per poll in `LIFE` except the first poll, which has no events."""
 
 
 def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
-    """Return one list per poll in `LIFE` except the first poll, with the texts of the events that were found at it.
+    """Return the event texts, one list per poll in `LIFE` except the first poll.
 
-    Fail if an event has the time of the first poll, or a time at which there was no poll.
+    Fail if an event has a different time than these polls.
     """
     times = [(START + number * 10_000) / 1000 for number in range(1, len(LIFE))]
     assert {event.at for event in events} <= set(times)
@@ -143,18 +139,17 @@ def test_search_for_events_of_one_group_finds_no_events_of_other_groups(tmp_path
     assert list(recorded_events(reader, groups=["other"])) == list(recorded_events(reader, groups=["nobody"])) == []
 
 
-def test_smaller_offset_of_a_group_that_was_deleted_and_recreated_causes_no_offset_event(tmp_path: Path) -> None:
+def test_recreated_group_causes_no_offset_event(tmp_path: Path) -> None:
     """The group is deleted at the second poll and created again at the third poll, so its offset did not go back."""
     write(tmp_path, LIFE[1], LIFE[0], poll(STABLE, commits={0: 1}), keyframes=(1,))
     kinds = [event.kind for event in recorded_events(RecordingReader(tmp_path))]
     assert kinds == [EventKind.DISAPPEARED, EventKind.APPEARED]
 
 
-def test_events_after_a_keyframe_with_unknown_members_do_not_depend_on_earlier_polls(tmp_path: Path) -> None:
-    """At the keyframe (a poll that was recorded with all rows), the members of the group `pay` are unknown.
+def test_events_after_a_keyframe_do_not_depend_on_earlier_polls(tmp_path: Path) -> None:
+    """At the keyframe (a poll that stores all groups), the members of the group `pay` are unknown.
 
-    A search that begins at the keyframe cannot know the members from the poll before it. A search that begins earlier
-    must forget these members, because both searches must find the same events after the keyframe.
+    A search from an earlier poll and a search from the keyframe must find the same events after the keyframe.
     """
     without = poll(STABLE)
     pay = replace(without.descriptions["pay"], members=None)
@@ -177,7 +172,7 @@ def test_events_after_a_keyframe_with_unknown_members_do_not_depend_on_earlier_p
     since=st.integers(0, 6),
     until=st.integers(0, 6),
 )
-def test_search_for_events_in_a_time_range_finds_all_recorded_events_within_this_range(
+def test_event_search_finds_all_events_in_the_time_range(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]], since: int, until: int
 ) -> None:
     path = tmp_path_factory.mktemp("lake")

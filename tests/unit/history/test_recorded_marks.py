@@ -36,7 +36,7 @@ async def marked_groups(lake: Path, poll: int) -> set[str]:
     return set((await replay.committed_offsets(["pay", "ship"])).hidden)
 
 
-async def test_replay_marks_offsets_as_incomplete_if_topics_were_forbidden_at_the_poll(tmp_path: Path) -> None:
+async def test_replay_marks_offsets_of_polls_with_forbidden_topics(tmp_path: Path) -> None:
     polls = [poll_of(groups=("pay", "ship"), hidden=hidden) for hidden in (VISIBLE, HIDDEN, HIDDEN, VISIBLE, None)]
     write(tmp_path, *polls, keyframes=(2,))
     assert [await marked_groups(tmp_path, poll) for poll in range(5)] == [set(), {"pay"}, {"pay"}, set(), set()]
@@ -52,9 +52,7 @@ async def test_mark_for_incomplete_offsets_is_kept_at_a_poll_that_cannot_read_of
 
 
 @pytest.mark.parametrize("cause", ["owned partition", "withheld members"])
-async def test_recorded_offsets_are_marked_as_incomplete_if_the_topic_of_a_member_is_forbidden(
-    tmp_path: Path, cause: str
-) -> None:
+async def test_forbidden_topic_of_a_member_makes_offsets_incomplete(tmp_path: Path, cause: str) -> None:
     poll = replace(poll_of(hidden=VISIBLE), committed={"pay": ()})
     if cause == "owned partition":
         poll = replace(poll, bounds={("t", 0): PartitionBounds(None, None, 29)})
@@ -67,13 +65,10 @@ async def test_recorded_offsets_are_marked_as_incomplete_if_the_topic_of_a_membe
 
 @pytest.mark.parametrize(("hidden", "hides"), [(HIDDEN, True), (VISIBLE, False)])
 @pytest.mark.parametrize("any_topic", ["true", "false"])
-async def test_replay_derives_the_permission_on_topics_from_the_marks_for_incomplete_offsets(
+async def test_replay_derives_topic_permissions_from_incomplete_offsets(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
-    """The lake stores only the newest permissions of the user, which can differ from the permissions at the poll.
-
-    Therefore, the mark of the group decides whether `any_topic` is true in the replay.
-    """
+    """The lake stores only the newest permissions (`any_topic`), which can differ from those at the poll."""
     write(tmp_path, poll_of(hidden=hidden))
     stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'
     (LakeFolder.of(tmp_path).local_path / "access.json").write_text(stored, encoding="utf-8")
@@ -117,7 +112,7 @@ def test_commands_mark_the_lag_of_a_recorded_group_with_incomplete_offsets(
     assert "OK?" in capfd.readouterr().out
 
 
-async def test_replay_uses_the_stored_permissions_if_polls_have_no_marks_for_incomplete_offsets(tmp_path: Path) -> None:
+async def test_replay_without_marks_uses_the_stored_permissions(tmp_path: Path) -> None:
     """The first poll has no mark, because the table `groups` lacks the column for marks. The second poll has a mark."""
     write(tmp_path, poll_of(hidden=HIDDEN))
     table = str(LakeFolder.of(tmp_path).table(GROUPS.name))

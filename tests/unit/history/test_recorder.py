@@ -66,12 +66,11 @@ def scripted() -> ScriptedAdmin:
 async def recording(
     path: Path | str, admin: ScriptedAdmin | None = None, options: RecorderOptions = FAST, **changes: object
 ) -> AsyncIterator[tuple[Recorder, list[str]]]:
-    """Run a recorder until the end of the context. Yield the recorder, and the growing list of its messages.
+    """Run a recorder until the end of the context. Yield the recorder and the growing list of its messages.
 
     Args:
         path: path or URI of the lake.
         admin: the cluster; None for the result of `scripted`.
-        options: options of the recorder.
         changes: further arguments of `Recorder`.
     """
     messages: list[str] = []
@@ -101,7 +100,7 @@ async def wait_for_new_poll(recorder: Recorder) -> None:
 def check_polls(path: Path | str) -> set[int]:
     """Assert that each poll in the table `polls` has all its rows in the other tables.
 
-    Return the times of polls whose flush was interrupted. These polls have rows in other tables, but not in `polls`.
+    Return the times of polls that are missing in `polls`, because their flush was interrupted.
     """
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()
@@ -158,7 +157,7 @@ async def test_recording_a_second_cluster_into_a_lake_is_refused(tmp_path: Path)
         await other.run()
 
 
-async def test_canceled_recorder_writes_all_polls_in_memory_to_the_lake_before_it_ends(tmp_path: Path) -> None:
+async def test_canceled_recorder_first_writes_all_polls(tmp_path: Path) -> None:
     admin = scripted()
     recorder = Recorder(ScriptedMonitor(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
     task = asyncio.create_task(recorder.run())
@@ -175,8 +174,8 @@ class Disk:
     """A disk that can be full for the writes to one table.
 
     Attributes:
-        full: name of the table for which appends fail; an empty string if no append fails.
-        late: True if a failing append writes its rows before it raises the error.
+        full: name of the table; empty if no append fails.
+        late: True if a failing append writes its rows before it fails.
         refused: number of failed appends.
     """
 
@@ -220,7 +219,7 @@ async def test_recorder_reports_a_full_disk_and_continues_later(
     assert {poll.gap for poll in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
-async def test_recorder_drops_unwritten_rows_and_records_a_gap_if_there_are_too_many_rows(
+async def test_recorder_records_a_gap_after_too_many_unwritten_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the disk is full, the recorder keeps unwritten rows in memory, but no more than `MAX_WAITING_ROWS`."""
@@ -257,7 +256,7 @@ async def test_recorder_reports_that_rows_of_the_previous_recorder_were_not_writ
     assert "recorder killed" in [poll.gap for poll in RecordingReader(tmp_path / "lake").polls()]
 
 
-async def test_recorder_keeps_the_previous_lag_of_a_group_if_its_offsets_cannot_be_read(tmp_path: Path) -> None:
+async def test_recorder_keeps_the_lag_if_offsets_cannot_be_read(tmp_path: Path) -> None:
     """The recording contains the error as a fault of the group `pay`. The group `ship` is not affected."""
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):

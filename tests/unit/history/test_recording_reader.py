@@ -118,8 +118,7 @@ def poll_of(
         end: log end offset of the partition.
         owner: id of the member.
         groups: ids of the groups.
-        more: further attributes of `PollResult`, and optionally `listing`, the row of each group in the list of groups
-            (`STABLE` by default).
+        more: attributes of `PollResult`, and `listing`, the row of each group in the list (by default `STABLE`).
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(
@@ -132,13 +131,11 @@ def poll_of(
 
 
 def write(path: Path, *polls: PollResult, every: int = 10_000, keyframes: tuple[int, ...] = ()) -> RecordingBuilder:
-    """Write polls to the lake at `path`, with one flush per poll, and return the builder.
+    """Write polls to the lake at `path`, with one flush per poll.
 
     Args:
-        path: folder of the lake.
-        polls: the polls.
         every: time between two polls in milliseconds.
-        keyframes: indices of polls that are written as keyframes. The first poll is always a keyframe.
+        keyframes: indices of polls to store with all groups, in addition to the first poll.
     """
     recording = RecordingBuilder(path)
     for number, poll in enumerate(polls):
@@ -166,7 +163,7 @@ def test_group_that_a_poll_could_not_read_has_the_values_of_the_previous_poll(tm
     assert state.description("pay") is not None
 
 
-def test_recording_reader_returns_a_fault_at_each_poll_that_recorded_it_but_not_afterwards(tmp_path: Path) -> None:
+def test_reader_returns_faults_only_at_polls_that_recorded_them(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)
@@ -215,7 +212,7 @@ def test_compacting_a_recording_merges_the_files_between_two_keyframes(tmp_path:
     assert '"dataChange":true' not in log
 
 
-def test_maintenance_of_a_recording_deletes_polls_older_than_a_given_number_of_days(tmp_path: Path) -> None:
+def test_maintenance_of_a_recording_deletes_old_polls(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(), poll_of(101), poll_of(102), every=DAY, keyframes=(1, 2))
     assert recording.keyframe is not None
     recording.writer.maintain(recording.keyframe, 1, (START + 2 * DAY) / 1000)

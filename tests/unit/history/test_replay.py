@@ -45,9 +45,8 @@ async def running_monitor(
     """Run a monitor until the end of the context.
 
     Args:
-        admin: the cluster or the replay that the monitor reads.
-        recorded_at: function that returns the time of the replayed poll in seconds since the Unix epoch; None if a
-            test does not need the recorded time.
+        admin: a cluster or a replay.
+        recorded_at: function that returns the time of the replayed poll in seconds; None if it is not needed.
         options: attributes of `MonitorOptions`.
     """
     monitor = Monitor(admin, MonitorOptions(interval=0.5, **options), recorded_at=recorded_at)
@@ -67,10 +66,7 @@ def by_member_id(description: GroupDescription) -> GroupDescription:
 
 
 async def test_replay_returns_the_same_values_as_the_recorded_cluster(tmp_path: Path) -> None:
-    """The recorded cluster is a simulator with groups of every type, some with invalid UTF-8 in their ids.
-
-    The clock of the simulator does not advance, so that the values in the cluster stay the same after the recording.
-    """
+    """The cluster has groups of every type, some with invalid UTF-8 in their ids. Its clock does not advance."""
     async with (
         Simulator(seed=3, scenario="company", clock=ManualClock()) as cluster,
         connect(cluster.bootstrap.split(",")) as live,
@@ -137,10 +133,7 @@ async def test_replay_returns_the_recorded_faults(tmp_path: Path) -> None:
 
 
 async def test_monitor_of_a_replay_shows_the_new_poll_after_each_step_and_seek(tmp_path: Path) -> None:
-    """A step moves the replay to the next poll, and a seek moves it to a given time.
-
-    The terminal UI uses the same class `Monitor` for a replay and for a running cluster.
-    """
+    """A step moves the replay to the next poll, and a seek moves it to a given time."""
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, poll_of(100), poll_of(120, groups=("pay", "new")), poll_of(140, listing=empty))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
@@ -186,7 +179,7 @@ async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_pa
     assert found.lag.lag == 50
 
 
-async def test_replay_reports_groups_that_were_updated_or_removed_by_a_seek_to_a_different_poll(tmp_path: Path) -> None:
+async def test_replay_reports_changed_groups_after_a_seek(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

@@ -34,8 +34,8 @@ def test_lake_stores_the_newest_retention_time_of_each_topic(folder: LakeFolder)
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
     assert load_retention(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
-    # The retention times of the topics `a` and `b` were requested. The cluster returned no time for `a`, so the stored
-    # time of `a` is removed. The cluster also returned no time for committed offsets, but their stored time is kept.
+    # The cluster returned no retention time for the topic `a`, so the stored time is removed. It returned none for
+    # committed offsets either, but this stored time is kept.
     update_retention(folder, Retention({"b": HOUR}), {"a", "b"})
     assert load_retention(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
     assert (folder.local_path / "retention.json").stat().st_mode & 0o077 == 0
@@ -63,7 +63,7 @@ async def test_retention_times_are_read_from_the_cluster_again_after_ten_minutes
     assert refresher.due(601.0)
 
 
-async def test_stored_retention_times_are_kept_if_the_cluster_does_not_return_new_times(folder: LakeFolder) -> None:
+async def test_retention_times_are_kept_if_reading_them_fails(folder: LakeFolder) -> None:
     update_retention(folder, Retention({"a": HOUR}, DAY), {"a"})
 
     class Refused(ScriptedAdmin):

@@ -51,9 +51,7 @@ def test_replay_and_group_timeline_agree_on_the_start_time_of_each_group_state(
             assert found.since.get(group) == expected, group
 
 
-def test_start_times_of_states_are_searched_only_in_the_newest_part_of_a_long_recording(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_state_starts_are_searched_only_in_the_newest_polls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state_times, "MOST_ROWS", 2)
     write(tmp_path, poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY), keyframes=(1, 2))
     lake = RecordingReader(tmp_path)
@@ -61,7 +59,7 @@ def test_start_times_of_states_are_searched_only_in_the_newest_part_of_a_long_re
     assert found == ({}, (lake.first.at + 10, False))
 
 
-async def test_replay_judges_an_empty_group_by_the_recorded_time_at_which_it_became_empty(tmp_path: Path) -> None:
+async def test_replay_judges_an_empty_group_by_recorded_times(tmp_path: Path) -> None:
     """The group is Empty at the first poll, Stable at the second, and Empty at the last two polls."""
     write(tmp_path, poll_of(listing=EMPTY), poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))
     lake = RecordingReader(tmp_path)
@@ -79,9 +77,7 @@ async def test_replay_judges_an_empty_group_by_the_recorded_time_at_which_it_bec
         task.cancel()
 
 
-def test_kgtui_ls_and_kgtui_show_print_the_time_at_which_a_recorded_group_became_empty(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_print_when_a_recorded_group_became_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))
     for command in (["ls", "--lag"], ["show", "pay"]):
         main([*command, "--lake", str(tmp_path), "--format", "json"])

@@ -1,6 +1,6 @@
-"""Functions that build the rows of gold tables for tests from a few given values.
+"""Build the rows of gold tables for tests from a few values.
 
-Columns without a given value are null, or have a fixed value if they are not nullable.
+A column without a given value is null, or has a fixed value if null is not allowed.
 """
 
 from __future__ import annotations
@@ -59,10 +59,9 @@ def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) 
     """Return rows of the table `lag` for one group: one row per minute, the last one at `NOW`.
 
     Args:
-        group: id of the group.
         minutes: number of rows.
-        lag: lag of the group at `NOW` in records. In earlier rows, it is smaller by one record per minute.
-        values: values of other columns, which are the same in all rows.
+        lag: lag at `NOW`. It grows by one record per minute.
+        values: values of other columns.
     """
     return [
         row(

@@ -44,7 +44,7 @@ def test_findings_of_all_kinds_are_sorted_by_their_urgency(tmp_path: Path) -> No
     assert all(age.written is not None for age in found.tables)
 
 
-def test_finding_about_an_unhealthy_group_lists_the_stopped_partitions_as_evidence(tmp_path: Path) -> None:
+def test_unhealthy_finding_has_stopped_partitions_as_evidence(tmp_path: Path) -> None:
     finding = read_insights(write(tmp_path, rows_with_problems())).findings[0]
     assert finding.what == "stopped committing on 2 partitions; 1,000 unread records"
     assert finding.since == (NOW - 4 * HOUR).timestamp()
@@ -85,13 +85,13 @@ def test_unused_groups_have_only_findings_of_kind_unused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("hidden", [True, False, None])
-def test_finding_about_an_unused_group_with_hidden_offsets_says_that_it_is_possibly_in_use(hidden: bool | None) -> None:
+def test_unused_group_with_hidden_offsets_may_be_in_use(hidden: bool | None) -> None:
     rows = [row(CLEANUP, kind="group", name="tmp", groups=1, quiet_since=NOW, offsets_may_be_hidden=hidden)]
     (finding,) = unused(rows)
     assert ("it may be in use" in finding.what) is (hidden is True)
 
 
-def test_command_that_deletes_many_unused_groups_selects_them_by_their_common_prefix() -> None:
+def test_command_selects_many_unused_groups_by_common_prefix() -> None:
     rows = [row(CLEANUP, kind="family", name="a.b.*", groups=20, quiet_since=NOW)]
     rows += [row(CLEANUP, kind="group", name=f"a.b.{i}", family="a.b.*", groups=1, quiet_since=NOW) for i in range(20)]
     (finding,) = unused(rows)
@@ -114,25 +114,21 @@ def test_command_that_deletes_many_unused_groups_selects_them_by_their_common_pr
         ({"lost": 0, "at_risk": True}, "unread records expire, before they are read"),
     ],
 )
-def test_text_about_expiring_records_has_the_number_of_lost_records_and_the_remaining_time(
-    values: dict[str, Any], what: str
-) -> None:
+def test_expiry_finding_names_lost_records_and_remaining_time(values: dict[str, Any], what: str) -> None:
     (finding,) = at_risk([row(FORECAST, group="g", hour=NOW, lag=1, **values)])
     assert finding.what == what
     assert finding.severity is Severity.ERROR
 
 
 @pytest.mark.parametrize(("hours", "severity"), [(1, Severity.ERROR), (48, Severity.WARN), (160, Severity.NOTE)])
-def test_finding_about_expiring_records_is_more_severe_the_sooner_the_records_expire(
-    hours: int, severity: Severity
-) -> None:
+def test_expiry_finding_is_more_severe_if_expiry_is_near(hours: int, severity: Severity) -> None:
     (finding,) = at_risk(
         [row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=True, loss_seconds=hours * 3_600.0)]
     )
     assert finding.severity is severity
 
 
-def test_lag_forecast_without_a_trend_is_replaced_by_the_forecast_one_hour_earlier(tmp_path: Path) -> None:
+def test_older_forecast_replaces_a_forecast_without_a_trend(tmp_path: Path) -> None:
     """If there is no forecast of the hour before, the forecast without a trend is used.
 
     A group without a forecast in the newest hour has no finding.
@@ -161,7 +157,7 @@ def test_lag_forecast_without_expiring_records_gives_no_finding() -> None:
     assert at_risk([row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=risk) for risk in (False, None)]) == []
 
 
-def test_finding_about_lost_records_is_more_urgent_than_findings_about_records_that_expire_soon() -> None:
+def test_lost_records_are_more_urgent_than_expiring_records() -> None:
     rows = [
         row(FORECAST, group=name, hour=NOW, lag=1, lost=lost, at_risk=True, loss_seconds=seconds)
         for name, lost, seconds in (("later", 0, 900.0), ("lost", 1, 900.0), ("soon", 0, 9.0))
@@ -181,10 +177,10 @@ def test_growing_lag_of_a_group_without_other_findings_is_reported() -> None:
 
 
 def churn_hours(bursts: dict[float, float]) -> list[dict[str, Any]]:
-    """Return rows of table `churn` for group `g`, with one row for each hour of a burst of rebalances.
+    """Return rows of table `churn` for group `g`: one row per hour of a burst of rebalances.
 
     Args:
-        bursts: start of each burst → end of the burst, both in hours before `NOW`.
+        bursts: start → end of each burst, in hours before `NOW`.
     """
     return [
         row(CHURN, group="g", hour=NOW - back * HOUR, rebalances=9, per_hour=9.0, flapping=True,
@@ -195,14 +191,14 @@ def churn_hours(bursts: dict[float, float]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_start_of_a_finding_about_frequent_rebalances_is_the_first_rebalance_of_the_burst() -> None:
+def test_rebalance_finding_begins_at_the_start_of_the_burst() -> None:
     (now,) = flapping(churn_hours({9: 8.1, 2.4: 0.1}), NOW.timestamp())
     assert (now.severity, now.since, now.until) == (Severity.WARN, (NOW - 2.4 * HOUR).timestamp(), None)
     assert now.what == "rebalanced up to 9 times per hour; 3 min were spent rebalancing"
     assert flapping([{**one, "flapping": False} for one in churn_hours({2: 0})], NOW.timestamp()) == []
 
 
-def test_lake_with_rows_only_in_the_gold_table_churn_has_only_findings_about_rebalances(tmp_path: Path) -> None:
+def test_lake_with_only_churn_has_only_rebalance_findings(tmp_path: Path) -> None:
     rows = [{**one, "source": "silver", "covered_to": one["last_rebalance"]} for one in churn_hours({2.4: 0.1})]
     found = read_insights(write(tmp_path, {CHURN: rows}))
     assert found.as_of == (NOW - 0.1 * HOUR).timestamp()
@@ -251,7 +247,7 @@ def test_past_problem_is_reported_with_the_reason_why_the_problem_ended(tmp_path
         ("STALL", 2, None, "it is not known what ended the problem"),
     ],
 )
-def test_text_about_the_end_of_a_problem_depends_on_the_health_status_and_on_new_members(
+def test_past_problem_says_what_ended_it(
     tmp_path: Path, worst: str, members: int, after: dict[str, Any] | None, ended: str
 ) -> None:
     times = {"window_start": NOW - 2 * HOUR, "covered_to": NOW - 2 * HOUR}
@@ -264,7 +260,7 @@ def test_text_about_the_end_of_a_problem_depends_on_the_health_status_and_on_new
     assert past.ended.startswith(ended)
 
 
-def test_two_unhealthy_periods_separated_by_a_short_healthy_period_are_one_past_problem(tmp_path: Path) -> None:
+def test_short_healthy_period_does_not_split_a_past_problem(tmp_path: Path) -> None:
     def bad(back: float, began: float) -> dict[str, Any]:
         time = NOW - back * HOUR
         return row(HEALTH, group="g", window_start=time, covered_to=time, status="WARN", worst="WARN",
@@ -297,7 +293,7 @@ def test_problem_is_not_listed_as_past_if_the_group_still_has_the_same_backlog(t
     assert [finding.subject for finding in found.past] == ["again"]
 
 
-def test_finding_about_a_shrinking_backlog_says_when_the_backlog_began_and_will_end() -> None:
+def test_backlog_finding_says_when_the_backlog_began_and_ends() -> None:
     values = {"group": "g", "hour": NOW, "lag": 9, "drain_seconds": 7_200.0, "trend": -1.0, "at_risk": False}
     times = {"behind_since": NOW - 5 * HOUR, "behind_since_at_least": True}
 
@@ -313,7 +309,7 @@ def test_finding_about_a_shrinking_backlog_says_when_the_backlog_began_and_will_
     assert what(3_600.0, None) == f"{text} (at least 1 h)"
 
 
-def test_start_of_a_finding_about_an_unusual_rate_is_the_first_unusual_hour_or_minute() -> None:
+def test_unusual_rate_finding_begins_at_the_first_unusual_time() -> None:
     def hour(back: int) -> dict[str, Any]:
         return row(BASELINE, group="g", hour=NOW - back * HOUR, basis="hour of week", rate_in=50.0, rate_in_normal=10.0,
                    rate_in_deviation=20.0)  # fmt: skip
@@ -355,7 +351,7 @@ def test_only_rates_and_lags_far_from_the_baseline_are_reported_as_unusual(
     )
 
 
-def test_no_finding_about_unusual_lag_is_added_for_a_group_that_already_has_a_finding() -> None:
+def test_group_with_a_finding_gets_none_about_unusual_lag() -> None:
     told = {"lag": 900.0, "lag_normal": 1.0, "lag_deviation": 50.0}
     assert unusual([row(BASELINE, group="g", hour=NOW, **told)], {"g"}) == []
 
@@ -371,7 +367,7 @@ def test_findings_contain_group_ids_with_special_characters_unchanged(tmp_path: 
         assert Gold(path).lag_histories([name])[name].lag[-1] == 1_000
 
 
-def test_error_for_missing_gold_tables_names_the_command_that_creates_the_tables(tmp_path: Path) -> None:
+def test_missing_gold_tables_error_names_kgtui_pipeline_run(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path).prepare()
     with pytest.raises(LakeError, match="kgtui pipeline run"):
         read_insights(tmp_path)
@@ -391,7 +387,7 @@ def test_error_for_an_unreadable_gold_table_says_why_the_table_cannot_be_read(tm
         read_insights(tmp_path)
 
 
-def test_compaction_of_the_gold_table_churn_does_not_change_the_age_of_the_table(tmp_path: Path) -> None:
+def test_compaction_does_not_change_the_age_of_a_table(tmp_path: Path) -> None:
     """In table `gold/churn`, files are merged even if their rows belong to different hours, unlike in `gold/lag`."""
     write(write(tmp_path, rows_with_problems()), rows_with_problems())
     made = Gold(tmp_path).age(CHURN).written

@@ -79,9 +79,7 @@ def test_findings_are_computed_without_reading_files_of_earlier_days(tmp_path: P
     assert read_insights(lake).findings == found
 
 
-def test_newest_times_of_gold_tables_are_read_from_delta_statistics_without_reading_rows(
-    tmp_path: Path, rows_read: list[int]
-) -> None:
+def test_newest_times_are_read_from_delta_statistics(tmp_path: Path, rows_read: list[int]) -> None:
     lake = write(tmp_path, rows_with_problems())
     gold = Gold(lake)
     ages = gold.ages()
@@ -90,9 +88,7 @@ def test_newest_times_of_gold_tables_are_read_from_delta_statistics_without_read
     assert rows_read == []
 
 
-def test_newest_time_of_a_gold_table_is_read_from_one_row_if_delta_statistics_are_missing(
-    tmp_path: Path, rows_read: list[int]
-) -> None:
+def test_newest_time_without_delta_statistics_is_read_from_one_row(tmp_path: Path, rows_read: list[int]) -> None:
     lake = write(tmp_path, rows_with_problems())
     for log in lake.glob("gold/health/_delta_log/*.json"):
         lines = log.read_text().split("\n")

@@ -219,7 +219,7 @@ def test_isolated_points_of_a_plot_are_drawn_as_bars() -> None:
     assert sum(path.count("L") for path in drawn) == 3, "two single points as bars, and one line of two points"
 
 
-def test_plot_with_fewer_points_than_samples_keeps_the_largest_and_the_last_sample() -> None:
+def test_thinned_plot_keeps_the_largest_and_last_sample() -> None:
     values = [0.0] * 10_000
     values[1_234], values[-1] = 99.0, 7.0
     points = list(thin_out(list(range(10_000)), values))
@@ -259,7 +259,7 @@ def many_findings(number: int, kinds: list[Kind]) -> list[Finding]:
     ]  # fmt: skip
 
 
-def test_report_of_100_000_findings_has_less_than_one_megabyte_and_counts_what_it_leaves_out(report: Report) -> None:
+def test_report_of_100_000_findings_is_below_one_megabyte(report: Report) -> None:
     """The page may have at most five megabytes. Its plots can need four, so all texts must fit into one megabyte."""
     past = tuple(
         replace(one, until=NOW.timestamp(), ended="the group committed again")

@@ -31,11 +31,10 @@ COLUMNS = ("poll", "group", "number", "text", "state")
 
 
 def with_added_columns(table: Table, position: int | None = None) -> Table:
-    """Return a copy of the definition `table` with two additional columns, `number` and `text`.
+    """Return a copy of `table` with two more columns, `number` and `text`.
 
     Args:
-        table: definition of a table.
-        position: index of the first additional column; None to append both columns.
+        position: index of the first new column; None for the end.
     """
     columns = list(table.columns)
     position = len(columns) if position is None else position
@@ -47,10 +46,9 @@ def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTab
     """Append one row for the Kafka group `pay` to the table in folder `path`, and return the table.
 
     Args:
-        path: folder of the table.
-        table: definition of the table. The stored table can lack some of the columns in it.
-        poll: time of the poll in milliseconds since the Unix epoch. The keyframe of the row is `START`.
-        values: values of other columns of the row.
+        table: definition of the table. The stored table can lack some columns.
+        poll: time of the poll in milliseconds since the Unix epoch.
+        values: values of other columns.
     """
     values |= {"day": DAY, "keyframe": START, "poll": poll, "group": "pay", "gone": False, "state": "Stable"}
     recorded = RecordedTable(path, table)

@@ -216,7 +216,7 @@ def test_optimize_skips_the_recorded_tables_while_a_recorder_runs(lake: Path) ->
     assert maintenance.status(lake).recorder is None
 
 
-def test_next_recorder_reports_the_crash_of_the_previous_recorder_even_after_optimize(lake: Path) -> None:
+def test_recorder_crash_is_reported_even_after_optimize(lake: Path) -> None:
     path = LakeFolder.of(lake).local_path / LOCK
     killed = {"host": socket.gethostname(), "pid": dead_pid(), "since": 1.0}
     path.write_text(json.dumps(killed))
@@ -251,11 +251,7 @@ def test_prune_deletes_rows_of_days_older_than_the_keep_rule_allows(lake: Path) 
 
 
 def test_prune_deletes_recorded_polls_before_the_rows_of_other_tables(lake: Path) -> None:
-    """The table `recorded/polls` has one row per poll. Pruning deletes old rows of this table before all others.
-
-    If pruning is then interrupted, old rows remain in the other tables. Readers ignore these rows, because
-    `recorded/polls` no longer contains the polls to which they belong.
-    """
+    """If pruning is interrupted, readers ignore the rows that remain, because `recorded/polls` lacks their polls."""
     assert next(maintenance.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 
 

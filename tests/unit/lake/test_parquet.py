@@ -1,6 +1,6 @@
-"""Tests of `CompactedFile`, which reads the rows of a Kafka group from one block of a Parquet file.
+"""Tests of `CompactedFile`, which reads a Kafka group from one block of a Parquet file.
 
-A block consists of one or more Parquet row groups that follow each other.
+A block consists of one or more consecutive Parquet row groups.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ def test_compacted_file_has_no_block_for_a_group_without_rows(tmp_path: Path, mo
 def test_compacted_file_has_one_block_if_the_statistics_lack_a_long_group_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Parquet stores no smallest and largest group id of a row group if one of its ids exceeds 4,096 bytes.
+    """If a group id exceeds 4,096 bytes, Parquet stores no smallest and largest id of the row group.
 
-    The reader then cannot know which row groups contain a Kafka group. Therefore, the whole file is one block.
+    The reader cannot know which row groups contain a Kafka group, so the whole file is one block.
     """
     monkeypatch.setattr(parquet, "BLOCK", 1)
     groups = {"a": 1, "x" * 32_000: 2, "z": 1}

@@ -1,8 +1,7 @@
-"""Tests of `pending_days`, which finds the days for which the next run of the pipeline must compute gold rows.
+"""Tests of `pending_days`: the days for which the next run of the pipeline must compute gold rows.
 
-The first such day is the day of the earliest row that was added to the recorded or silver tables since the previous
-run. If polls were added, it is not later than the day of the newest poll that the previous run processed. The same is
-true for commits.
+They begin on the day of the earliest new row. If there are new polls or commits, they begin at the latest on the day of
+the newest one that was already processed.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ def test_new_polls_make_days_pending_from_the_newest_poll_of_the_previous_run(fo
     assert pending_days(folder).days == ()
 
 
-def test_new_commits_make_days_pending_from_the_newest_commit_of_the_previous_run(folder: LakeFolder) -> None:
+def test_pending_days_begin_at_the_newest_processed_commit(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
     found = pending_days(folder)
@@ -134,9 +133,9 @@ def test_days_are_pending_from_the_day_of_a_commit_that_was_added_late(folder: L
 
 
 def test_days_are_pending_from_the_time_in_the_metadata_of_a_delta_commit(folder: LakeFolder) -> None:
-    """The pipeline stores in the metadata of a Delta commit the earliest time of the rows that the commit has changed.
+    """The metadata of a Delta commit contains the earliest time of the changed rows.
 
-    The new files can also contain earlier rows that have not changed. These rows make no day pending.
+    Earlier rows in the new files have not changed, so they make no day pending.
     """
     run_pipeline(folder)
     write(folder, REBALANCES, FIRST, SECOND)
@@ -151,10 +150,9 @@ def test_days_are_pending_from_the_time_in_the_metadata_of_a_delta_commit(folder
 
 
 def test_all_days_are_pending_if_the_delta_log_lacks_the_new_table_versions(folder: LakeFolder) -> None:
-    """The Delta log lacks a version that was written since the previous run, so it does not say which rows are new.
+    """The Delta log lacks a version, so it does not say which rows are new.
 
-    Even then, the next run could find new rows by the time at which table files were written. In this test, the
-    previous run was of an older kgtui version, which did not store this time.
+    An older kgtui version ran before, and did not store when files were written. Otherwise, this time would help.
     """
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)

@@ -50,13 +50,12 @@ def snapshot(
     empty_for: dict[str, float] | None = None,
     faults: dict[str, Fault] | None = None,
 ) -> Snapshot:
-    """Return a snapshot of these groups, taken at `NOW`.
+    """Return a snapshot of these groups, taken at `NOW`. All arguments map group ids.
 
     Args:
-        groups: group id → listing.
-        summaries: group id → summary, as the background reads of all groups create it.
-        empty_for: group id → seconds since the group became Empty.
-        faults: group id → error of the newest read of the group.
+        summaries: summaries, as the background reads create them.
+        empty_for: seconds since the group became Empty.
+        faults: error of the newest read.
     """
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in sorted(groups.items()):

@@ -64,10 +64,9 @@ def test_partition_move_waits_for_the_owner_that_must_give_up_the_partition() ->
 
 
 def test_partition_without_an_owner_waits_for_members_with_an_older_epoch() -> None:
-    """While a member is still giving up a partition, the broker reports no owner of this partition.
+    """While member `slow` is giving up the partition, the broker reports no owner.
 
-    The member has not reached the assignment epoch of the group yet, so kgtui assumes that this member still has the
-    partition.
+    The epoch of `slow` is older than the group's, so kgtui assumes that `slow` still has the partition.
     """
     found = made(
         member("slow", assignment=(("t", (0,)),), target=(("t", (0,)),), epoch=3),
@@ -80,7 +79,7 @@ def test_partition_without_an_owner_waits_for_members_with_an_older_epoch() -> N
     assert [one.member_id for one in found.blockers] == ["slow"]
 
 
-def test_partition_without_an_owner_waits_for_its_target_owner_if_all_epochs_are_current() -> None:
+def test_partition_waits_for_the_target_owner_if_epochs_are_current() -> None:
     found = made(member("new", assignment=(), target=(("t", (0,)),), epoch=4), group_epoch=4, assignment_epoch=4)
     assert found.placements[0].waits_for == ("new",)
 
@@ -96,7 +95,7 @@ def test_partition_waits_for_a_static_member_that_has_left_temporarily() -> None
     assert found.blockers[0].behind is None
 
 
-def test_partition_with_a_committed_offset_but_no_owner_is_unowned_or_unsubscribed() -> None:
+def test_committed_partition_without_owner_is_unowned_or_unsubscribed() -> None:
     """The partition is `UNSUBSCRIBED` if no member subscribes to its topic, otherwise `UNOWNED`."""
     offsets = GroupOffsets((CommittedOffset("t", 4, 1), CommittedOffset("old", 0, 1)))
     found = made(member("a", assignment=(("t", (0, 1, 2, 3)),), topics=("t",)), offsets=offsets, type="classic")
@@ -116,11 +115,8 @@ def test_partition_is_never_unsubscribed_if_a_member_subscribes_by_pattern() -> 
     assert status(found, "x", 0) is PlacementStatus.UNOWNED
 
 
-def test_partition_status_is_unknown_if_the_assignment_of_a_member_is_not_reported() -> None:
-    """Brokers report the assignments of a classic group only while the group is Stable.
-
-    At other times, kgtui does not say that a partition is unowned or that a member is idle.
-    """
+def test_partition_status_is_unknown_without_reported_assignments() -> None:
+    """Brokers report the assignments of a classic group only while the group is Stable."""
     offsets = GroupOffsets((CommittedOffset("t", 0, 1),))
     found = made(member("a", assignment=None, topics=("t",)), offsets=offsets, type="classic")
     assert status(found, "t", 0) is PlacementStatus.UNKNOWN
@@ -143,7 +139,7 @@ def test_huge_partition_number_adds_only_a_limited_number_of_unowned_partitions(
     assert len(found.placements) == MOST_INFERRED + 1
 
 
-def test_partition_of_a_share_group_can_have_several_owners_and_has_no_target_owner() -> None:
+def test_share_partition_can_have_several_owners_but_no_target() -> None:
     found = made(
         member("a", assignment=(("t", (0,)),), epoch=1), member("b", assignment=(("t", (0,)),), epoch=1), type="share"
     )
@@ -157,7 +153,7 @@ def _thread(name: str, now: StreamsAssignment, goal: StreamsAssignment | None = 
     return member(name, streams=StreamsMember("p", 1, assignment=now, target=goal or now), epoch=5)
 
 
-def test_active_and_warmup_role_of_a_streams_task_have_separate_placement_statuses() -> None:
+def test_active_and_warmup_tasks_have_separate_statuses() -> None:
     topology = Topology(
         1, (Subtopology("0", ("in",), changelog_topics=(TopicInfo("store", 3, 1),)), Subtopology("1", ("other",)))
     )
@@ -191,10 +187,10 @@ def test_connector_task_that_a_worker_must_give_up_has_the_status_leaving() -> N
     assert found.idle == ("w2",)
 
 
-def test_skew_by_member_is_the_largest_partition_count_divided_by_the_average_count() -> None:
-    """The skew by host is the number of partitions per member on the busiest host, divided by this number in the group.
+def test_skew_is_the_largest_load_divided_by_the_average() -> None:
+    """Three members with 3, 1 and 0 partitions → skew by member 2.25. Member `d`, which has no report, is ignored.
 
-    A member without a reported assignment (`d`) is ignored.
+    Host h1 with 4 partitions on 2 members, h2 with 0 on 1 → skew by host 1.5.
     """
     found = made(
         member("a", host="h1", rack="r1", assignment=(("t", (0, 1, 2)),)),

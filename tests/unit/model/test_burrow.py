@@ -27,8 +27,8 @@ Event = tuple[str, int, int]
 """An event in the history of a partition: `("commit", offset, ms)` or `("log end", offset, ms)`."""
 
 
-# The two functions `window_by_hand` and `verdict_by_hand` implement Burrow's rules a second time, as literally as
-# possible and without kgtui's code. The tests compare their results with kgtui's results.
+# `window_by_hand` and `verdict_by_hand` implement Burrow's rules literally, without kgtui's code. The tests compare
+# their results with kgtui's results.
 
 
 def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[int, int, int | None]], list[int]]:
@@ -139,7 +139,7 @@ def ring_of(history: list[Event], options: Options) -> CommitRing:
 
 
 @given(histories(), settings, st.integers(0, 60))
-def test_kgtui_and_a_literal_implementation_of_burrow_agree_on_random_commit_histories(
+def test_kgtui_agrees_with_burrow_on_random_commit_histories(
     history: list[Event], options: Options, later: int
 ) -> None:
     now = max((at for _, _, at in history), default=0) + later * 1000
@@ -152,11 +152,8 @@ def test_kgtui_and_a_literal_implementation_of_burrow_agree_on_random_commit_his
     assert verdict.complete == len(commits) / options.intervals
 
 
-def test_kgtui_and_a_literal_implementation_of_burrow_agree_on_small_commit_windows() -> None:
-    """The windows have three commits, with all combinations of a few offsets, lags and log end offsets.
-
-    Together, the windows lead to every status that a partition can have.
-    """
+def test_kgtui_agrees_with_burrow_on_small_commit_windows() -> None:
+    """Three commits have all combinations of a few offsets, lags and log end offsets. They lead to every status."""
     options = Options(intervals=3)
     seen: set[str] = set()
     numbers, lags = (0, 1, 2), (None, 0, 1, 2)
@@ -214,10 +211,9 @@ def test_burrow_options_can_allow_a_lag_and_require_a_minimum_number_of_commits(
 
 
 def test_commits_in_quick_succession_become_one_commit_with_the_earliest_time() -> None:
-    """Commits less than `min_distance` seconds apart become one commit with the newest offset and the earliest time.
+    """Commits less than `min_distance` seconds apart become one, with the newest offset and the earliest time.
 
-    With the newest time, the next commit would again be too close. If a group always commits this often, all its
-    commits would then become a single commit.
+    With the newest time, a group that always commits this often would have only one commit.
     """
     ring = CommitRing(Options(min_distance=5))
     for second in range(12):

@@ -1,7 +1,4 @@
-"""Tests of the command lines for Kafka's scripts that kgtui shows to the user.
-
-Each command line must name the right script and options, and quote ids safely for a shell.
-"""
+"""Tests of Kafka command lines that kgtui shows: right script, right options, and safe quotes around ids."""
 
 from __future__ import annotations
 
@@ -47,7 +44,7 @@ def test_describe_command_uses_the_kafka_script_for_the_kind_of_group(
     assert command_line.describe("g", kind, SEEDS, view=view).text == expected
 
 
-def test_note_of_a_describe_command_says_that_no_tool_can_describe_a_connect_group() -> None:
+def test_note_says_that_connect_groups_cannot_be_described() -> None:
     assert "cannot describe" in command_line.describe("c", "connect", SEEDS).note
     assert command_line.describe("c", "consumer", SEEDS).note == ""
 

@@ -94,7 +94,7 @@ def test_many_members_that_join_at_the_same_time_are_reported_in_one_event() -> 
     assert found.text == "21 members joined: c-00 at /127.0.0.1, c-01 at /127.0.0.1, c-02 at /127.0.0.1 and 18 more"
 
 
-def test_partitions_without_an_owner_during_a_rebalance_are_not_reported_as_moved() -> None:
+def test_partitions_without_an_owner_have_not_moved() -> None:
     last = LastDescription()
     last.update(described(owner("m-1", 0), owner("m-2", 1)), STABLE, 1.0)
     assert last.update(described(member("m-1"), member("m-2")), STABLE, 2.0) == []
@@ -113,7 +113,7 @@ def test_description_of_a_dead_group_or_without_a_member_list_causes_no_event(de
     assert texts(last.update_without_members("g", EMPTY, 3.0)) == ["client at /127.0.0.1 left"]
 
 
-def test_state_changes_are_taken_from_descriptions_only_if_the_group_list_has_no_states() -> None:
+def test_state_changes_come_from_descriptions_on_old_brokers() -> None:
     old_broker = Listing(None, "consumer", None, 1)
     for listing, expected in ((old_broker, ["state Stable → Empty"]), (EMPTY, [])):
         last = LastDescription()
@@ -133,7 +133,7 @@ def test_offsets_that_decrease_cause_an_event_but_progress_does_not() -> None:
     ]
 
 
-def test_offset_that_rises_while_a_group_has_no_members_was_reset_except_in_a_simple_group() -> None:
+def test_offset_that_rises_without_members_was_reset() -> None:
     """In a simple group, offsets are committed without members, so a higher offset is normal progress."""
     before, after = {("orders", 0): 500}, {("orders", 0): 2_500}
     assert texts(offset_events("g", 1.0, EMPTY, before, after, memberless=True)) == [
@@ -143,7 +143,7 @@ def test_offset_that_rises_while_a_group_has_no_members_was_reset_except_in_a_si
     assert [e.kind for e in offset_events("g", 1.0, SIMPLE, after, before, memberless=True)] == [EventKind.REWOUND]
 
 
-def test_changed_group_configs_cause_events_unless_the_broker_hides_their_values() -> None:
+def test_changed_group_configs_cause_events_unless_hidden() -> None:
     def configs(reset: str, secret: str) -> list[GroupConfig]:
         return [
             GroupConfig("share.auto.offset.reset", reset, "DYNAMIC_GROUP_CONFIG"),

@@ -32,7 +32,7 @@ def test_explanation_of_a_common_error_code_has_the_error_name_of_kafka(code: in
     assert "no explanation for this error code" not in found.meaning
 
 
-def test_explanation_of_a_forbidden_group_names_the_acl_operation_and_kafka_acls_script() -> None:
+def test_forbidden_group_explanation_names_the_acl_operation() -> None:
     found = explanation.explain_fault(Fault("GROUP_AUTHORIZATION_FAILED", "no", 30))
     assert "DESCRIBE" in found.check
     assert "kafka-acls.sh" in found.advice
@@ -52,7 +52,7 @@ def test_explanation_of_an_unrecognized_error_has_the_message_of_the_broker() ->
     assert "no explanation for this error code" in found.meaning
 
 
-def test_advice_in_the_explanation_of_a_fault_begins_with_the_advice_in_the_fault() -> None:
+def test_explanation_begins_with_the_advice_of_the_fault() -> None:
     found = explanation.explain_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
     assert found.advice.startswith("Look at broker 4. ")
 

@@ -46,9 +46,7 @@ def test_no_output_contains_the_same_field_twice(output: str) -> None:
 
 @pytest.mark.parametrize("group", ["payments.settle", "old.group"])
 @pytest.mark.parametrize("described", [False, True])
-def test_output_columns_computed_for_all_groups_equal_the_fields_computed_for_each_group(
-    group: str, described: bool
-) -> None:
+def test_columns_of_all_groups_equal_the_fields_per_group(group: str, described: bool) -> None:
     """The listing of `old.group` has no type and no state. Both come from the group's summary or description."""
     snap = mixed_snapshot()
     summaries = {**snap.summaries, "old.group": summary(state="Stable", type="share")}

@@ -27,7 +27,7 @@ def test_kind_of_a_group_depends_on_its_type_and_protocol(group_type: str | None
     assert kind_of(group_type, protocol) == kind
 
 
-def test_names_of_known_states_and_types_are_normalized_and_unknown_names_are_kept() -> None:
+def test_only_known_state_and_type_names_are_normalized() -> None:
     assert canonical_state(" preparingrebalance ") == "PreparingRebalance"
     assert canonical_state("Hibernating") == "Hibernating"
     assert canonical_type("Consumer") == "consumer"

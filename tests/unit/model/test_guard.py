@@ -1,7 +1,4 @@
-"""Tests of the guard, which decides whether kgtui is allowed to delete a group.
-
-A deletion is allowed only if the describe RPC for the type of the group reports the state Empty.
-"""
+"""Tests of the guard, which allows a deletion only if the right describe RPC reports the state Empty."""
 
 from __future__ import annotations
 
@@ -45,7 +42,7 @@ sources = st.builds(str.__add__, st.sampled_from(RPCS), st.sampled_from(["", " v
     members=st.sampled_from([None, (), (member(),)]),
     operations=st.none() | st.frozensets(st.sampled_from(["READ", "DELETE", "DESCRIBE", "ALL"])),
 )
-def test_deletion_is_allowed_only_if_the_describe_rpc_reports_the_group_as_empty(
+def test_deletion_is_allowed_only_for_described_empty_groups(
     type_: str,
     state: str,
     source: str,
@@ -53,9 +50,9 @@ def test_deletion_is_allowed_only_if_the_describe_rpc_reports_the_group_as_empty
     members: tuple[Member, ...] | None,
     operations: frozenset[str] | None,
 ) -> None:
-    """The state must be Empty, and there must be no members. If the user's ACL operations are known, DELETE is needed.
+    """There must be no members, and the ACL operation DELETE must be allowed or unknown.
 
-    The description must come from the describe RPC for the group's type, in a version that distinguishes types.
+    The description must come from the RPC for the group's type, in a version that distinguishes types.
     """
     description = GroupDescription(
         "g", type_, "", state, 1, members=members, operations=operations, source=source, authoritative=authoritative
@@ -120,11 +117,11 @@ def snapshot(
     """Return a snapshot of one group `g`, taken at 100 s.
 
     Args:
-        at: time at which the description was read, in seconds.
-        listing: row of `g` in the list of groups; None for the row that fits `EMPTY_GROUP`.
-        stale: error of a later read of the description; None if no later read failed.
-        faults: group id → error of the newest read of the group.
-        interval: interval between polls of the group's broker, in seconds.
+        at: time of the description in seconds.
+        listing: row in the list of groups; None for the row that fits `EMPTY_GROUP`.
+        stale: error of a later read of the description; None if none failed.
+        faults: group id → error of the newest read.
+        interval: seconds between two polls.
     """
     return Snapshot(
         1,
@@ -161,23 +158,23 @@ def test_user_is_told_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot
 
 
 @pytest.mark.parametrize(("listed", "words"), [("Stable", "Stable with 1 member: stop it first"), ("Dead", "60 s old")])
-def test_refusal_of_a_deletion_names_members_read_long_ago_if_the_state_is_unchanged(listed: str, words: str) -> None:
+def test_refusal_names_old_members_if_the_state_is_unchanged(listed: str, words: str) -> None:
     """If the newest list of groups shows a different state, the refusal says only that the description is old."""
     stable = replace(EMPTY_GROUP, state="Stable", members=(member(),))
     taken = snapshot(stable, at=40.0, listing=Listing("classic", "consumer", listed, 1))
     assert words in (delete_availability(taken, "g") or "")
 
 
-def test_deletion_is_not_offered_in_read_only_mode_or_if_the_group_is_not_listed() -> None:
+def test_deletion_is_not_offered_if_read_only_or_unlisted() -> None:
     assert delete_availability(snapshot(), None) == "no group is selected"
     assert delete_availability(snapshot(), "other") == "the group is no longer listed"
     assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY
 
 
-def test_long_poll_interval_raises_the_allowed_age_of_the_description_before_a_deletion() -> None:
+def test_long_poll_interval_allows_an_older_description() -> None:
     """With 30 s between polls, a description that is 12 s old is accepted.
 
-    With 2 s between polls, a description that is 100 s old is refused, because polling could have been paused.
+    With 2 s between polls, an age of 100 s is refused, because polling could have been paused.
     """
     assert delete_availability(snapshot(at=88.0, interval=30.0), "g") is None
     assert (

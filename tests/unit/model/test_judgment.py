@@ -1,7 +1,6 @@
 """Tests of the judgment on a group: whether something is wrong with it.
 
-The judgment is based on the health verdict if the group is watched. Otherwise, it is based on screening, which checks
-all groups with few reads and can suspect problems that a health verdict later refutes.
+It uses the health verdict of a watched group. For all others, it uses simple rules (screening), which can be wrong.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def test_group_in_which_screening_found_no_problem_is_ok() -> None:
     assert with_group(summaries={"g": row}).judgment("g") == SCREENED_OK
 
 
-def test_empty_group_with_unread_records_is_stopped_only_if_kgtui_saw_it_become_empty() -> None:
+def test_empty_group_is_stopped_only_if_seen_becoming_empty() -> None:
     unseen = with_group(CLASSIC, summaries={"g": summary(lag=5)})
     found = unseen.judgment("g")
     assert (found.status, found.kind, found.since) == (GroupStatus.WARN, Problem.EMPTY, None)
@@ -86,7 +85,7 @@ def test_start_of_a_problem_is_a_time_range_unless_the_start_was_observed() -> N
     assert replace(found, since=None).since_text(lambda at: f"{at:.0f}") == "since after 100"
 
 
-def test_judgment_on_an_unreadable_group_contains_only_the_first_line_of_the_error() -> None:
+def test_judgment_has_only_the_first_line_of_the_error() -> None:
     row = replace(summary(lag=5), screened=True)
     found = with_group(summaries={"g": row}, group_faults={"g": FAULT}).judgment("g")
     assert (found.status, found.kind, found.reason) == (GroupStatus.UNKNOWN, Problem.UNREADABLE, "Not authorized.")
@@ -106,7 +105,7 @@ def test_final_health_verdict_replaces_the_problem_found_by_screening() -> None:
     assert found.basis_text == "observed 55 s"
 
 
-def test_problem_found_by_screening_is_kept_while_the_health_verdict_is_undecided() -> None:
+def test_screened_problem_is_kept_while_health_is_undecided() -> None:
     short = health_of(watch([offsets((100, 200))] * 2))
     assert with_group(health={"g": short}, screened={"g": SUSPECT}).judgment("g") == SUSPECT
     found = with_group(health={"g": short}).judgment("g")
@@ -124,7 +123,7 @@ def test_confirmed_stop_keeps_the_start_time_that_screening_observed() -> None:
 
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED])
-def test_empty_or_unused_group_keeps_the_status_warn_although_its_health_verdict_is_stop(problem: Problem) -> None:
+def test_empty_group_stays_warn_although_health_says_stop(problem: Problem) -> None:
     stopped = replace(health_of(watch([offsets((100, 200))] * 20)), stopped_after=T0 - 900)
     screened = Judgment(GroupStatus.WARN, problem, Basis.SCREENED)
     found = with_group(CLASSIC, health={"g": stopped}, screened={"g": screened}).judgment("g")

@@ -35,7 +35,7 @@ def test_random_ids_are_unchanged_after_encoding_and_decoding_the_member_index(
     assert names(text, "member") == tuple(member for _, _, member in rows)
 
 
-def test_separator_character_in_one_id_does_not_change_other_ids_in_the_member_index() -> None:
+def test_separator_characters_in_ids_are_replaced_in_the_index() -> None:
     text = member_index_of([Member("a\x1fb", "c\x1ed", "h"), Member("m", "z", "h")])
     assert names(text, "member") == ("a?b", "m")
     assert names(text, "client") == ("c?d", "z")

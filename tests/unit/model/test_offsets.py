@@ -1,6 +1,6 @@
 """Tests of lag, lead and lost records of a partition. An unknown value is None, not zero.
 
-The lead is the distance from the log start offset to the committed offset.
+The lead is the distance from the log start to the committed offset.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def test_unknown_lag_of_a_partition_has_a_reason(
     assert row.reason == reason
 
 
-def test_committed_offset_at_the_log_end_has_zero_lag_and_no_reason_for_an_unknown_lag() -> None:
+def test_committed_offset_at_the_log_end_has_zero_lag() -> None:
     row = lag_of_commit(CommittedOffset("t", 0, 100), PartitionBounds(0, 100))
     assert (row.lag, row.reason) == (0, "")
 

@@ -1,6 +1,6 @@
-"""Tests of the filter language: each spelling of a term selects the right groups.
+"""Tests of the filter language.
 
-A group whose value is unknown matches neither a term about this value nor the negation of the term.
+A group with an unknown value matches neither a term about this value nor the negation of this term.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def test_group_whose_topics_are_unknown_matches_no_filter_term_about_topics() ->
     assert parse("not:topic:payments").searched(snap) == (1, 2)
 
 
-def test_filter_uses_state_and_type_from_the_background_read_if_listgroups_lacks_them() -> None:
+def test_filter_takes_missing_states_and_types_from_background_reads() -> None:
     snap = snapshot(
         {"a": Listing(None, "consumer", None, 1), "b": Listing(None, "consumer", None, 1)},
         {"a": summary(state="Empty", type="classic")},
@@ -176,11 +176,10 @@ def test_filter_uses_a_description_that_is_newer_than_the_background_read() -> N
     assert chosen("client:old", snap) == set()
 
 
-def test_search_progress_of_a_filter_does_not_count_groups_excluded_by_id_type_or_state() -> None:
+def test_search_progress_counts_only_groups_that_can_match() -> None:
     snap = mixed_snapshot()
-    # `searched` returns two numbers: how many groups have been searched, because their values are known, and how many
-    # groups the filter can select according to their ids and their rows in ListGroups.
-    # The topics of three of the six groups are known. The other three groups have not been fully read yet.
+    # `searched` returns how many groups have known values, and how many groups could match by id, type and state.
+    # The topics of three of the six groups are known.
     assert parse("topic:payments").searched(snap) == (3, 6)
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
     assert parse("connect topic:payments").searched(snap) == (0, 1)
@@ -332,8 +331,7 @@ def test_filtering_in_steps_with_pauses_gives_the_same_result_as_in_one_step() -
 def test_filter_does_not_read_ids_of_groups_with_an_excluded_type_or_state() -> None:
     """Groups with the same type, protocol, state and coordinator have one common listing.
 
-    A filter term about one of these values is evaluated once per listing. If the term excludes the listing, the ids of
-    its groups are not read.
+    The filter tests the listing once. It does not read the ids of groups with an excluded listing.
     """
 
     class Unread(list[str]):

@@ -115,9 +115,9 @@ def test_group_ids_that_match_a_word_also_match_each_prefix_of_the_word(word: st
 
 
 def test_filter_cache_tests_only_ids_that_matched_before_or_have_changed() -> None:
-    """If a word of the filter becomes longer, it is tested only on the group ids that matched the shorter word.
+    """A longer word is tested only on the ids that matched the shorter word.
 
-    If the word stays the same, it is tested only on the ids in listings that have changed.
+    The same word is tested only on the ids of changed listings.
     """
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})

@@ -50,10 +50,7 @@ def test_expiry_of_a_record_depends_on_the_configs_of_its_topic(
 
 
 def test_record_times_are_looked_up_first_in_the_partitions_with_the_most_lag() -> None:
-    """kgtui searches a partition for the timestamps of the records around the group's offset.
-
-    The partition with the largest lag comes first. Partitions with unknown offsets are not searched.
-    """
+    """The partition with the largest lag comes first. Partitions with unknown offsets are not searched."""
     bounds = {("t", 0): (0, 10), ("t", 1): (0, 99), ("t", 2): (0, 7), ("t", 3): (None, 9), ("t", 4): (0, 9)}
     commits = [CommittedOffset("t", part, None if part == 4 else 7) for part in range(5)]
     offsets = GroupOffsets(tuple(commits), bounds={tp: PartitionBounds(*found) for tp, found in bounds.items()})
@@ -63,7 +60,7 @@ def test_record_times_are_looked_up_first_in_the_partitions_with_the_most_lag() 
     assert searchable(lags(replace(offsets, committed=(), share=shares)), 9) == {("t", 0): LogPosition(7, 0, 10)}
 
 
-def test_record_times_are_exact_only_if_they_were_found_for_the_current_committed_offset() -> None:
+def test_record_times_are_exact_only_for_the_current_offset() -> None:
     times = {("t", 0): FOUND, ("t", 1): FOUND}
     offsets = GroupOffsets(
         (CommittedOffset("t", 0, 5), CommittedOffset("t", 1, 6)),

@@ -1,6 +1,6 @@
-"""Tests of the time series of a group: limited length, lag trends, read and write rates, and change points.
+"""Tests of the time series of a group: limited length, lag trends, rates and change points.
 
-A change point is a read that shows a change of the group, such as a new state or a member that has left.
+A change point is a read that shows a change of the group, such as a new state.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def test_write_and_read_rates_are_computed_from_consecutive_samples() -> None:
     assert rates == [(None, None), (25.0, 10.0), (0.0, None), (None, None), (None, None), (None, None)]
 
 
-def test_last_progress_is_the_time_of_the_newest_read_with_a_higher_committed_offset() -> None:
+def test_last_progress_is_the_last_rise_of_the_committed_offset() -> None:
     series = Series()
     for at, position in ((0.0, 10), (5.0, 10), (10.0, 30)):
         series.add(at, None, 1, offsets=offsets(position, 100))

@@ -1,7 +1,4 @@
-"""Tests of `Trail`, which stores the most important values of the newest reads of a group in a few bytes.
-
-From the trail, kgtui can see progress, rewinds and rebalances of the group.
-"""
+"""Tests of `Trail`, a history of a group in a few bytes, which shows progress, rewinds and rebalances."""
 
 from __future__ import annotations
 
@@ -40,10 +37,7 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
 
 
 def test_trail_of_a_group_with_ten_partitions_takes_at_most_300_bytes() -> None:
-    """The 300 bytes include 8 bytes for the reference to the trail in the group's summary.
-
-    The size of the trail is rounded up to a multiple of 16 bytes, because Python allocates memory in such units.
-    """
+    """Python allocates multiples of 16 bytes. The reference to the trail takes 8 more bytes."""
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
     assert -(-size // 16) * 16 + 8 <= 300
@@ -59,16 +53,16 @@ def test_trail_accepts_any_offsets_that_a_broker_can_send(
     assert len(lag_samples(trail.encode())) == len(trail.samples)
 
 
-def test_waiting_time_grows_only_while_a_partition_has_unread_records_and_no_progress() -> None:
-    """The waiting time of a partition is the time for which it has had unread records without progress.
+def test_waiting_time_grows_only_without_progress() -> None:
+    """The waiting time is the seconds with unread records and without progress.
 
-    The stored number is the waiting time in seconds plus 1; 0 means that the partition has no unread records.
+    It is stored plus 1; 0 means that the partition has no unread records.
     """
     trail = trail_of(*[rows((5, 9), (5 + n, 9 + n), (9, 9)) for n in range(4)])
     assert list(trail.waited) == [46, 1, 0]
 
 
-def test_waiting_time_of_a_partition_begins_at_the_first_read_with_unread_records() -> None:
+def test_waiting_time_begins_at_the_first_unread_record() -> None:
     trail = trail_of(rows((9, 9)), rows((9, 9)), rows((9, 12)), rows((9, 12)))
     assert list(trail.waited) == [16]
 
@@ -96,10 +90,10 @@ def test_trail_keeps_total_lag_and_offset_sum_of_only_the_newest_reads() -> None
     assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
 
 
-def test_trail_stores_the_time_of_the_last_progress_and_the_time_between_two_reads_with_progress() -> None:
-    """A read shows progress if an offset is higher than in the previous read.
+def test_trail_stores_the_last_progress_and_the_pace() -> None:
+    """A read shows progress if an offset rose. `pace` is the time between two reads with progress, in seconds.
 
-    `pace` is the time between two reads with progress, in seconds. It falls by at most half per read with progress.
+    It falls by at most half per read.
     """
     trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
     assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
@@ -108,7 +102,7 @@ def test_trail_stores_the_time_of_the_last_progress_and_the_time_between_two_rea
 
 
 @pytest.mark.parametrize("later", [[8], [8, 9], [7, 7, 7]])
-def test_trail_stores_the_time_of_a_rewind_until_the_group_reaches_the_offset_before_the_rewind(
+def test_trail_stores_a_rewind_until_the_old_offset_is_reached(
     later: list[int],
 ) -> None:
     """The committed offset goes back from 9 to 5.
@@ -161,7 +155,7 @@ def test_each_observed_change_of_the_group_epoch_counts_as_one_rebalance() -> No
     assert trail.rebalances == 2
 
 
-def test_rebalance_is_counted_once_if_both_the_group_list_and_the_next_description_show_it() -> None:
+def test_rebalance_in_list_and_description_is_counted_once() -> None:
     trail = Trail()
     trail.describe(T0, described(epoch=1))
     trail.add(T0, [])
@@ -170,7 +164,7 @@ def test_rebalance_is_counted_once_if_both_the_group_list_and_the_next_descripti
     assert trail.rebalances == 1
 
 
-def test_trail_counts_consecutive_descriptions_in_which_no_member_has_a_partition() -> None:
+def test_trail_counts_descriptions_without_assigned_partitions() -> None:
     trail = Trail()
     trail.describe(T0, described())
     trail.describe(T0 + 1, described())

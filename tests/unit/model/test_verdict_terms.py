@@ -96,14 +96,12 @@ matches = st.one_of(
 
 
 @given(st.lists(matches, min_size=1, max_size=4).map(tuple), st.booleans())
-def test_filter_term_about_verdicts_written_as_text_and_parsed_again_is_unchanged(
-    any_of: tuple[VerdictMatch, ...], negated: bool
-) -> None:
+def test_verdict_term_as_text_parses_to_the_same_term(any_of: tuple[VerdictMatch, ...], negated: bool) -> None:
     term = VerdictTerm(any_of, negated)
     assert parse(term.spelled()).terms == (term,)
 
 
-def test_group_with_a_time_lag_of_at_least_10_s_does_not_match_timelag_up_to_20_s() -> None:
+def test_lower_bound_of_the_time_lag_matches_no_maximum() -> None:
     """The time lag could be below or above 20 s, so neither `timelag:..20s` nor `not:timelag:..20s` matches."""
     seen = health_of(watch([offsets((900, 1000 + 10 * n)) for n in range(3)], watching=Watching()))
     listing = next(iter(mixed_snapshot().groups.values()))

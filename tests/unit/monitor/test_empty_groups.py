@@ -34,8 +34,8 @@ def searching_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def cluster(ages: dict[str, tuple[float | None, ...]]) -> ScriptedAdmin:
     """Return a cluster with Empty groups.
 
-    `ages` maps each group id to the age of the first unread record in each of its partitions, in days. None stands for
-    an unknown age. A partition with a negative age has no unread record.
+    `ages` maps a group to the age of the first unread record in each partition, in days. None stands for unknown, a
+    negative age for no unread record.
     """
     admin = ScriptedAdmin(topic_retention=Retention(rules={f"t-{group}": TopicRules(9e9) for group in ages}))
     for group, partitions in ages.items():

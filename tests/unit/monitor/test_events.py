@@ -125,7 +125,7 @@ def description(*names: str) -> GroupDescription:
 
 
 def test_a_group_list_older_than_the_last_description_causes_no_event() -> None:
-    """A list shows the group as Empty, but a newer description contains a member, which may have joined after the list.
+    """The list shows the group as Empty, but a newer description contains a member.
 
     Only a list that is newer than the description shows that the member has left.
     """
@@ -139,10 +139,7 @@ def test_a_group_list_older_than_the_last_description_causes_no_event() -> None:
 
 
 def test_the_limit_on_remembered_members_does_not_apply_to_groups_read_in_full() -> None:
-    """To notice members that join or leave, the tracker remembers the members of each group, within a limit.
-
-    Groups that kgtui reads at every poll (`in_full`) are always remembered.
-    """
+    """kgtui remembers members to notice who joins or leaves. It reads groups `in_full` at every poll."""
     log = EventLog(10)
     tracker = EventTracker(log, 4)
     for number in range(5):
@@ -156,7 +153,7 @@ def test_the_limit_on_remembered_members_does_not_apply_to_groups_read_in_full()
     assert log.kept()[-1].group == "g4"
 
 
-async def test_the_event_log_stays_within_its_limit_when_one_list_changes_100_000_groups(
+async def test_event_log_stays_within_the_limit_for_100_000_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The log keeps the last 10,000 events. When all groups are removed, only 10,000 `Event` objects are created."""
@@ -212,7 +209,7 @@ async def test_a_changed_verdict_causes_an_event_with_the_reason() -> None:
     )
 
 
-async def test_the_start_time_of_lost_records_does_not_change_when_more_records_are_lost() -> None:
+async def test_more_lost_records_do_not_change_the_start_time() -> None:
     """The start time is the time at which kgtui first found lost records.
 
     It changes only if the problem ends and kgtui finds lost records again.
@@ -234,7 +231,7 @@ async def test_the_start_time_of_lost_records_does_not_change_when_more_records_
     assert store.snapshot().judgment("g").since_text(str) == "since before 280.0"
 
 
-async def test_the_problem_of_an_unreadable_group_began_after_the_last_successful_read() -> None:
+async def test_unreadable_group_has_a_problem_since_the_last_read() -> None:
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)
@@ -244,7 +241,7 @@ async def test_the_problem_of_an_unreadable_group_began_after_the_last_successfu
 
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED, Problem.ABANDONED])
-async def test_the_verdict_on_a_group_that_was_empty_at_the_first_read_causes_no_event(problem: Problem) -> None:
+async def test_verdict_on_an_initially_empty_group_causes_no_event(problem: Problem) -> None:
     """The group has unread records and no members, possibly since long before kgtui started.
 
     Only a later change to a problem of a different kind causes an event.
@@ -260,10 +257,10 @@ async def test_the_verdict_on_a_group_that_was_empty_at_the_first_read_causes_no
     assert judged(store, tracker, behind) == [f"verdict {problem.value} → falling behind: the lag grew"]
 
 
-async def test_one_call_of_compare_verdicts_compares_the_verdicts_on_at_most_500_groups() -> None:
-    """`compare_verdicts` compares the verdict on each group with its previous verdict, and logs an event for a change.
+async def test_compare_verdicts_compares_at_most_500_groups_per_call() -> None:
+    """`compare_verdicts` logs an event for each changed verdict.
 
-    The verdicts on all 1,200 groups have changed. Comparing all of them in one call would delay key presses.
+    Here, 1,200 verdicts have changed. Comparing all of them in one call would delay key presses.
     """
     tracker = EventTracker(EventLog(2_000), 0)
     store = Store(10, time.time, tracker)

@@ -43,7 +43,7 @@ def collections() -> Iterator[list[int]]:
     gc.callbacks.remove(collected)
 
 
-def test_automatic_garbage_collection_is_off_until_all_nested_paused_blocks_have_ended(tuning: GcTuning) -> None:
+def test_garbage_collection_is_off_until_all_paused_blocks_end(tuning: GcTuning) -> None:
     with tuning.paused():
         with tuning.paused():
             assert not gc.isenabled()
@@ -51,9 +51,7 @@ def test_automatic_garbage_collection_is_off_until_all_nested_paused_blocks_have
     assert gc.isenabled()
 
 
-def test_only_memory_growth_starts_a_garbage_collection_if_there_are_many_groups(
-    tuning: GcTuning, collections: list[int]
-) -> None:
+def test_garbage_collection_of_many_groups_needs_memory_growth(tuning: GcTuning, collections: list[int]) -> None:
     tuning.freeze_once(10_000)
     few = [[number] for number in range(1_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
@@ -82,7 +80,7 @@ def test_objects_that_survive_several_garbage_collections_are_frozen(tuning: GcT
     assert len(kept) == 3
 
 
-def test_objects_that_untrack_excludes_from_garbage_collection_are_freed_when_unused(tuning: GcTuning) -> None:
+def test_untracked_objects_are_freed_when_unused(tuning: GcTuning) -> None:
     """Reference counting frees the objects. The garbage collector then frees a cycle to which they referred."""
     few = [object()]
     assert gc.is_tracked(untrack(few)), "in a small cluster, the collector must still track the data"
@@ -138,7 +136,7 @@ def test_many_new_objects_that_remain_in_use_are_frozen_after_30_calls_of_tidy(
     assert (collections, len(groups)) == ([], 60_000)
 
 
-def test_the_next_paused_block_turns_garbage_collection_off_again_after_gc_enable(tuning: GcTuning) -> None:
+def test_next_paused_block_turns_collection_off_after_gc_enable(tuning: GcTuning) -> None:
     """kgtui calls `gc.enable` shortly after its start, when `GcTuning` can already have turned off the collection."""
     gc.disable()
     tuning.freeze_once(10_000)
@@ -177,7 +175,7 @@ class Cycle:
         self.itself = self
 
 
-def test_cycles_that_survived_a_garbage_collection_are_freed_while_the_user_is_away(tuning: GcTuning) -> None:
+def test_old_cycles_are_freed_while_the_user_is_away(tuning: GcTuning) -> None:
     tuning.freeze_once(10_000)
     cycle = Cycle()
     reference, kept = weakref.ref(cycle), [[number] for number in range(8_000)]

@@ -64,12 +64,12 @@ class HealthSetup:
         self.tier.take(ReadResult(group, self.now, description, offsets, fault=False))
 
     async def watch(self, seconds: float, *, rate: int = 10, position: int | None = None, group: str = "g") -> None:
-        """Simulate reads of a group every 2 s, while records are written.
+        """Simulate a read of a group every 2 s.
 
         Args:
             seconds: duration of the simulation.
             rate: records written per second.
-            position: committed offset, which does not move; None if the group always reads all records.
+            position: constant committed offset; None if the group always reads all records.
         """
         end = self.now + seconds
         while self.now < end:

@@ -15,12 +15,12 @@ T0 = 1_700_000_000
 
 
 async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int = 1_000) -> list[LogStartCheck | None]:
-    """Compare a group's committed offset in one partition with the log start offset. Return one result per read.
+    """Compare the committed offset of a group with the log start offset. Return one result per read.
 
-    A result is None if kgtui did not read the log start offset at this read of the group.
+    A result is None if the log start offset was not read.
 
     Args:
-        reads: `(seconds since the first read, committed offset)` for each read of the group.
+        reads: `(seconds since the first read, committed offset)`.
     """
     admin, trail, found = ScriptedAdmin(), Trail(), []
     admin.bounds["t", 0] = PartitionBounds(log_start, log_end)
@@ -40,10 +40,7 @@ async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int 
 async def test_an_offset_in_the_older_half_of_the_log_is_near_the_log_start(
     position: int, log_start: int, near: bool | None
 ) -> None:
-    """An unread record near the log start could soon be deleted.
-
-    For a group without unread records, `near` is None, because kgtui does not read the log start offset.
-    """
+    """Without unread records, `near` is None, because kgtui does not read the log start offset."""
     first, second = await checks([(0, position - 1), (15, position)], log_start)
     assert first is None
     assert second == (None if near is None else LogStartCheck(0, near))
@@ -61,11 +58,8 @@ async def test_lost_records_are_counted_at_each_read_without_progress() -> None:
     assert [row.lost if row is not None else None for row in found] == [None, 4, 4]
 
 
-async def test_a_group_near_the_log_start_gets_a_health_verdict_even_without_a_problem() -> None:
-    """The committed offset is in the older half of the log, so the unread records could soon be deleted.
-
-    kgtui therefore reads the group at every poll, as it does for groups with a suspected problem.
-    """
+async def test_group_near_the_log_start_gets_a_health_verdict() -> None:
+    """The unread records could soon be deleted. kgtui therefore reads the group at every poll."""
     admin = ScriptedAdmin()
     admin.add("g", "consumer")
     admin.commits["g"] = (CommittedOffset("t-g", 0, 10),)

@@ -1,7 +1,4 @@
-"""Tests that `Monitor` reads a cluster in several loops, continues after partial failures, and can be paused.
-
-The cluster is a `ScriptedAdmin`, which returns data that the test has set.
-"""
+"""Tests that `Monitor` reads a cluster in several loops, continues after partial failures, and can be paused."""
 
 from __future__ import annotations
 
@@ -285,7 +282,7 @@ async def test_the_method_forget_removes_a_group_before_the_next_list(admin: Scr
 
 
 @longer_if_busy(module._LIST_DELAY)
-async def test_group_lists_that_arrive_within_a_short_time_are_published_in_one_snapshot(
+async def test_group_lists_that_arrive_together_cause_one_snapshot(
     monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
     """After a list, the monitor waits up to `timeout` seconds for the lists of other brokers."""

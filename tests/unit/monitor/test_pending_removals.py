@@ -1,6 +1,6 @@
-"""Tests of the removal of groups that are missing in the list of their broker.
+"""Tests of the removal of groups that their broker no longer lists.
 
-Such a group is removed only after every broker that could be its new coordinator has sent a list without it.
+A group is removed only after every possible new coordinator has sent a list without it.
 """
 
 from __future__ import annotations

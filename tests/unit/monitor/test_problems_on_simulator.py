@@ -33,10 +33,7 @@ class Rewound:
     """A commit pattern: the group keeps up for 60 s. Then its offsets are set back, and its lag stays constant."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the committed offset of each partition, `t` seconds after the start of the simulated cluster.
-
-        Before 60 s, it is the log end offset of one second earlier. From 60 s on, it is 5,000 less, but at least 0.
-        """
+        """Return the log end offsets one second earlier; from `t` = 60 s on, 5,000 less, but at least 0."""
         ends = topic.log_ends(t - 1)
         return ends if t < 60 else [max(0, end - 5_000) for end in ends]
 

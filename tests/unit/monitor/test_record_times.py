@@ -198,7 +198,7 @@ async def test_record_times_are_kept_only_for_the_groups_that_were_searched_last
     assert PART in setup.tier.add("d", offsets(100)).record_times
 
 
-async def test_the_health_of_a_group_is_computed_again_after_a_search_for_record_times(setup: Setup) -> None:
+async def test_health_is_recomputed_after_a_search_for_record_times(setup: Setup) -> None:
     description = GroupDescription("a", "consumer", "consumer", "Stable", 1, members=())
     for _ in range(2):
         setup.now += 2

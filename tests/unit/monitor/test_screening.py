@@ -1,6 +1,6 @@
-"""Tests of the screening, which checks each read of a group by simple rules.
+"""Tests of screening: simple rules that find possible problems in each read of a group.
 
-A group that matches a rule possibly has a problem. A healthy group must match no rule.
+A healthy group must match no rule.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Sweep:
              lost: int | None = 0, after: float = 15.0) -> Judgment:  # fmt: skip
         """Pass one read of group `g`, `after` seconds after the previous read. Return the new judgment.
 
-        `lost` is the number of lost records; None if the read is not compared with the log start offsets.
+        `lost` is the number of lost records; None if kgtui does not look for them.
         """
         self.now += after
         trail = self.screening.add("g", self.now, offsets, description)

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 async def test_batches_of_background_reads_are_limited_by_groups_and_partitions() -> None:
     """A batch has at most 25 groups and about 1,000 partitions.
 
-    For the first batch, kgtui assumes 50 partitions per group. For each later batch, it uses the average of the
-    previous batch. Groups that were read before are counted with their real number of partitions.
+    For unread groups, kgtui first assumes 50 partitions per group, and later the average of the previous batch.
     """
     admin = ScriptedAdmin()
     for number in range(60):
@@ -50,9 +49,9 @@ async def test_batches_of_background_reads_are_limited_by_groups_and_partitions(
 async def test_slow_batches_and_clock_changes_cause_no_long_pauses_between_batches(
     seconds: tuple[float, ...], pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a slow batch, pauses are shorter until the sweep has caught up. No pause is longer than `sweep_pause`.
+    """After a slow batch, pauses are shorter until the schedule is met. A negative pause means that there is none.
 
-    A negative pause means that the next batch is late and begins immediately.
+    No pause is longer than `sweep_pause`.
     """
     now = 1_000.0
     found: list[float] = []

@@ -1,7 +1,7 @@
-"""Tests that the output of `ls`, `show` and the incident export is byte for byte the same as in earlier versions.
+"""Tests that the output of `ls`, `show` and the incident export is byte for byte the same as earlier.
 
-Each output is compared with a file in the folder `expected`. After an intended change of the output, run this module as
-a script to write the files again: `python -m tests.unit.output.test_exact_output`.
+The earlier outputs are in the folder `expected`. After an intended change, write them again: `python -m
+tests.unit.output.test_exact_output`.
 """
 
 from __future__ import annotations

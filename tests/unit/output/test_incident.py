@@ -1,6 +1,6 @@
-"""Tests of the incident export: a Markdown or JSON file with all data about one group.
+"""Tests of the incident export: a private file with all data about one group, in Markdown or JSON.
 
-The file is complete, contains no secrets, is readable by its owner only, and is safe for every group id.
+It contains no secrets, and is safe for every group id.
 """
 
 from __future__ import annotations

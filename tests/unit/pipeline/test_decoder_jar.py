@@ -62,7 +62,7 @@ def test_failed_compilation_of_the_decoder_is_reported_with_the_compiler_output(
     assert list((cache / "kgtui" / "spark-jars").iterdir()) == []
 
 
-def test_spark_session_starts_without_the_java_decoder_if_compiling_the_decoder_fails(
+def test_failed_compilation_of_the_java_decoder_is_only_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")

@@ -1,6 +1,6 @@
-"""Tests of `requirements`, which checks PySpark, Java, the Spark Connect server and the jars before a JVM is started.
+"""Tests of `requirements`, which checks PySpark, Java, Spark Connect and the jars before a JVM starts.
 
-If one of them is missing or has the wrong version, a message says so, and says what to do.
+A message says what is missing or has the wrong version, and what to do.
 """
 
 from __future__ import annotations
@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 
 
 def fake_java(home: Path, output: str, code: int = 0) -> Path:
-    """Create a fake `JAVA_HOME` and return its path.
-
-    Args:
-        home: path of the folder to create.
-        output: text that the program `java` prints to standard error.
-        code: exit code of `java`.
-    """
+    """Return a new `JAVA_HOME`, whose `java` prints `output` to stderr and exits with `code`."""
     program = home / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!/bin/sh\necho '{output}' >&2\nexit {code}\n")
@@ -120,9 +114,7 @@ def test_pipeline_rejects_a_spark_home_with_a_wrong_spark_version(
         requirements.check_spark_home()
 
 
-def test_pipeline_accepts_a_spark_home_that_is_unset_or_has_the_required_version(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_pipeline_accepts_an_unset_or_suitable_spark_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SPARK_HOME", str(fake_spark_home(tmp_path, "spark-core_2.13-4.2.0.jar")))
     requirements.check_spark_home()
     monkeypatch.delenv("SPARK_HOME")
@@ -157,11 +149,10 @@ def test_invalid_url_of_a_spark_connect_server_is_rejected(url: str) -> None:
 
 @pytest.fixture
 def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Simulate a machine that has none of the jars that Spark needs.
+    """Simulate a machine without the jars that Spark needs.
 
     Returns:
-        Folder for two subfolders: `maven`, which replaces the Maven repository, and `cache`, which replaces the user's
-        cache folder. Neither of the subfolders exists yet.
+        The folder for `maven` (the repository) and `cache` (the user's cache), which do not exist yet.
     """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(requirements.JARS_VARIABLE, raising=False)
@@ -170,9 +161,9 @@ def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def publish(folder: Path, content: bytes = b"jar") -> Jar:
-    """Put a file into the Maven repository of the fixture `no_jars`, and return the jar that kgtui expects there.
+    """Put a file into the Maven repository of `no_jars`, and return the jar that kgtui expects there.
 
-    The checksum of the file is the expected one only if `content` is `b"jar"`.
+    Only with the content `b"jar"`, the file has the expected checksum.
     """
     jar = Jar("org.example", "thing_2.13", "1.0", hashlib.sha256(b"jar").hexdigest())
     file = folder / "maven" / "org/example/thing_2.13/1.0/thing_2.13-1.0.jar"

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 
 class FakeQuery:
-    """Imitation of a streaming query without Spark.
+    """A fake streaming query.
 
     Args:
-        has_ended: function that `awaitTermination` calls. It returns whether the query has ended, or raises the error
-            with which the query failed.
-        progress: progress report of the query's newest batch; None if the query has had no batch.
+        has_ended: function that returns whether the query has ended, or raises the query's error.
+        progress: progress report of the newest batch; None for no batch.
     """
 
     def __init__(self, has_ended: Callable[[], bool], progress: Any = None) -> None:
@@ -53,11 +52,11 @@ def fails() -> bool:
 
 
 def progress(rows: int, end_offsets: str) -> dict[str, Any]:
-    """Return Spark's progress report about a batch that has read rows from `__consumer_offsets`.
+    """Return Spark's progress report about a batch from `__consumer_offsets`.
 
     Args:
-        rows: number of rows that the batch has read.
-        end_offsets: JSON object with partition → offset after the last offset that the batch has read.
+        rows: number of rows in the batch.
+        end_offsets: JSON object: partition → offset after the last row.
     """
     source = {"numInputRows": rows, "endOffset": f'{{"__consumer_offsets": {end_offsets}}}'}
     return {"batchId": 0, "sources": [source]}
@@ -84,10 +83,9 @@ def test_query_is_stopped_in_a_separate_thread_if_waiting_for_it_is_interrupted(
 
 @pytest.fixture
 def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
-    """Return a function `replace(topic, silver)`, which makes the pipeline run two fake queries instead of real ones.
+    """Return a function `replace(topic, silver)`, which makes the pipeline run these fake queries, and returns them.
 
-    `topic` is the query of the bronze job, which reads the topic `__consumer_offsets`. `silver` is the query of the
-    silver job. The function `replace` returns both fakes.
+    `topic` reads `__consumer_offsets` (the bronze job), and `silver` belongs to the silver job.
     """
 
     def replace(topic: FakeQuery, silver: FakeQuery) -> tuple[Any, Any]:

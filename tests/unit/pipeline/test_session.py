@@ -119,9 +119,9 @@ sys.stderr.flush()
 sys.stdin.read()
 sys.stderr.write("later")
 """
-"""Source of a program that writes errors to standard error, and also lines that `filtered_jvm_stderr` removes.
+"""A program that writes errors to stderr, and also lines that `filtered_jvm_stderr` removes.
 
-One line is written in three pieces. The last text is written after the `with` block of `filtered_jvm_stderr` has ended.
+One line comes in three pieces. The last text comes after the `with` block of `filtered_jvm_stderr`.
 """
 
 

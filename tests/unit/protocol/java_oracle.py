@@ -17,10 +17,7 @@ _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 
 
 def ask(questions: Iterable[str]) -> list[str]:
-    """Send questions to the Java program `Oracle.java`, one per line. Return the lines that the program prints.
-
-    The comment in `Oracle.java` documents the questions and the output.
-    """
+    """Send questions to `Oracle.java`, which documents them. Return the lines that the program prints."""
     path = f"{clients_jar('4.4.0')}:{classpath('4.3.1')}"
     done = subprocess.run(
         command(path, _PROGRAM, [_QUIET]),

@@ -37,10 +37,9 @@ def versions(text: str | None) -> Versions:
 
 
 def kgtui_layout(struct: Struct, version: int) -> list[object]:
-    """Return the fields that a message has in one version according to kgtui's message table, in order.
+    """Return one row per field of a message version, from kgtui's message table.
 
-    The result has one row per field: name, type, whether null is allowed, number of the tag (None for an untagged
-    field), default, whether the field is ignorable, and the rows of its nested fields (None without nested fields).
+    A row is `(name, type, nullable, tag, default, ignorable, rows of nested fields)`. The tag and the rows can be None.
     """
     return [
         (
@@ -58,11 +57,11 @@ def kgtui_layout(struct: Struct, version: int) -> list[object]:
 
 
 def kafka_layout(fields: list[dict[str, Any]], shared: dict[str, Any], version: int) -> list[object]:
-    """Return the fields that a message has in one version according to Kafka's schema, in the format of `kgtui_layout`.
+    """Return one row per field of a message version, from Kafka's schema, in the format of `kgtui_layout`.
 
     Args:
         fields: the fields in the schema.
-        shared: structs that several fields of the schema use: name of the struct → fields of the struct.
+        shared: name of a struct that several fields use → fields of the struct.
         version: version of the message.
     """
     rows: list[object] = []
@@ -93,8 +92,7 @@ def _our_default(field: Field) -> object:
 
 
 def _their_default(field: dict[str, Any], kind: str, *, plain: bool) -> object:
-    # In Kafka's schemas, `"default": "null"` means that the default of the field is null. The variable `written` is
-    # None only if the schema gives no default for the field.
+    # In Kafka's schemas, the text "null" means the default null. `written` is None if the schema gives no default.
     written = field.get("default")
     if not plain:
         return "null" if written == "null" else "empty"
@@ -117,9 +115,9 @@ def check_versions(message: Message, kafka: dict[str, Any]) -> None:
 
 
 def check_every_field_is_used(message: Message) -> None:
-    """Assert that each field in kgtui's message table is in at least one supported version of the message.
+    """Assert that each field in kgtui's table exists in a supported version of the message.
 
-    A nested field must be in a version that also has the parent of the field. The check finds wrong version ranges.
+    A nested field must exist in a version that also has the parent field.
     """
 
     def check(struct: Struct, low: int, high: int) -> None:

@@ -1,6 +1,6 @@
-"""Tests of decoding damaged frames. Decoding returns a value or raises DecodeError.
+"""Tests that decoding a damaged frame returns a value or raises DecodeError.
 
-The memory and the time for decoding depend only on the size of the frame, not on the lengths that the frame claims.
+Memory and time depend only on the size of the frame, not on the lengths that the frame claims.
 """
 
 from __future__ import annotations
@@ -50,10 +50,7 @@ FAST: dict[str, Callable[[int, bytes], object]] = {
 
 
 def damage(random: Random, data: bytes) -> bytes:
-    """Return a copy of the data with one to five random changes.
-
-    A change truncates the copy, flips a bit, writes or inserts a forged length, or removes or inserts bytes.
-    """
+    """Return a copy with one to five random changes: cut off, flipped bit, forged length, removed or inserted bytes."""
     out = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 5))):
         at = random.randint(0, len(out)) if out else 0
@@ -101,13 +98,8 @@ def test_decoding_a_damaged_message_raises_no_error_except_decode_error(message:
 
 
 @pytest.mark.parametrize(("message", "version"), [c for c in CASES if c[0].name in FAST], ids=name_of)
-def test_hand_written_and_generated_decoders_give_the_same_result_for_damaged_frames(
-    message: Message, version: int
-) -> None:
-    """The hand-written (fast) decoder of a message rejects the same frames as the decoder generated from its table.
-
-    For all other frames, both decoders return the same values.
-    """
+def test_both_decoders_agree_on_damaged_frames(message: Message, version: int) -> None:
+    """The hand-written (fast) and the generated decoder return the same values, or both reject the frame."""
     random = Random(version)
     for _ in range(300):
         data = damage(random, message.encode(version, samples_with_invalid_utf8(random).value(message.struct, version)))
@@ -147,10 +139,7 @@ def test_decoding_random_bytes_as_a_message_raises_no_error_except_decode_error(
 
 @pytest.mark.parametrize("length", FORGED_LENGTHS)
 def test_decoding_a_frame_with_a_forged_length_needs_little_memory(length: bytes) -> None:
-    """A false length, for example of two billion bytes, overwrites a part of each frame. The test tries many positions.
-
-    Decoding all these frames needs less than 8 MB of memory and less than 60 s of CPU time.
-    """
+    """At many positions, a false length, for example of two billion bytes, overwrites a part of each frame."""
     random = Random(1)
     started = time.process_time()
     tracemalloc.start()
@@ -185,13 +174,8 @@ HALF_A_FRAME = bytes(3_000_000)
     ],
     ids=name_of,
 )
-def test_frame_that_is_too_short_for_the_length_of_an_array_is_rejected_immediately(
-    message: Message, version: int, start: bytes
-) -> None:
-    """The array claims to have about two billion elements, but only 3 MB follow.
-
-    Decoding raises DecodeError before any element is read. The error message contains the length of the array.
-    """
+def test_frame_shorter_than_an_array_length_is_rejected(message: Message, version: int, start: bytes) -> None:
+    """The array claims to have about two billion elements, but only 3 MB follow. No element may be read."""
     decoders = [message.decode, *([FAST[message.name]] if message.name in FAST else [])]
     for decode in decoders:
         with pytest.raises(DecodeError, match=r"has a length of 2[0-9]{9}, but") as caught:

@@ -37,10 +37,7 @@ def short_id(value: object) -> str:
     ids=short_id,
 )
 def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, version: int, value: dict[str, Any]) -> None:
-    """The encoder raises an error, because dropping the field would change the meaning of the request.
-
-    For example, the broker would return the wrong groups if a filter were dropped without an error.
-    """
+    """Dropping the field would change the request. Without a filter, the broker would return the wrong groups."""
     with pytest.raises(EncodeError, match="must not be dropped"):
         api.request.encode(version, value)
 
@@ -60,7 +57,7 @@ def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, versi
     ],
     ids=short_id,
 )
-def test_encoding_drops_ignorable_and_default_values_of_fields_that_the_version_lacks(
+def test_encoding_drops_ignorable_or_default_unsupported_fields(
     api: Api, version: int, value: dict[str, Any], same_as: dict[str, Any]
 ) -> None:
     assert api.request.encode(version, value) == api.request.encode(version, same_as)
@@ -113,10 +110,7 @@ def test_decoding_null_in_a_non_nullable_field_raises_decode_error() -> None:
 
 
 def test_decoding_rejects_a_tagged_field_whose_size_is_too_small() -> None:
-    """The encoded size precedes the value of the field. The test makes it too small.
-
-    If the size is too large, decoding succeeds, and the bytes after the value are skipped.
-    """
+    """The encoded size precedes the value. If it is too large, the bytes after the value are skipped."""
     start = bytes(2) + b"\1" + bytes(4)
     epoch = (9).to_bytes(8, "big")
     longer = start + b"\1\1\x0a" + epoch + b"??"

@@ -11,10 +11,7 @@ from tests.unit.protocol.java_oracle import ask
 
 @pytest.fixture(scope="module")
 def kafka_errors() -> dict[int, tuple[str, bool, str]]:
-    """Map each error code of Kafka 4.4.0 to `(name, whether its exception is retriable, message)`.
-
-    The codes come from the class `org.apache.kafka.common.protocol.Errors`.
-    """
+    """Map each error code of Kafka 4.4.0 to `(name, whether the error is retriable, message)`."""
     rows = [line.split("\t") for line in ask(["errors"])]
     return {int(code): (name, retriable == "true", message) for code, name, retriable, message in rows}
 
@@ -31,8 +28,7 @@ def test_exactly_the_errors_that_kafka_does_not_retry_have_the_reaction_final(
 ) -> None:
     """`Reaction.FINAL` means that kgtui does not repeat the request.
 
-    Two codes are exceptions: Kafka does not retry 0 (no error) and 129 (REBOOTSTRAP_REQUIRED), but in kgtui, they have
-    reactions of their own.
+    The codes 0 (no error) and 129 (REBOOTSTRAP_REQUIRED) have reactions of their own.
     """
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}

@@ -109,10 +109,7 @@ def test_listgroups_rows_with_tagged_fields_or_long_strings_are_decoded() -> Non
 
 
 def test_listgroups_rows_with_equal_states_have_the_same_state_object() -> None:
-    """Two responses differ only in the state of one group, so only the row of this group has different bytes.
-
-    Equal states must be the same string object in all decoded rows, to save memory. There are two different states.
-    """
+    """Two responses differ in the state of one group. Equal states are one string object, to save memory."""
     groups = [
         {"GroupId": f"g{n}", "ProtocolType": "consumer", "GroupState": "Stable", "GroupType": "classic"}
         for n in range(50)
@@ -128,9 +125,9 @@ def test_listgroups_rows_with_equal_states_have_the_same_state_object() -> None:
 
 
 def test_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
-    """The cache maps the bytes that follow the group id in an encoded row to the values decoded from them.
+    """The cache maps the bytes after the group id to decoded values.
 
-    In this test, these bytes differ in all 20,000 rows, but the cache keeps at most 4,096 entries.
+    These bytes differ in all 20,000 rows, but the cache keeps at most 4,096 entries.
     """
     decode = row_decoder(4)
     for number in range(20_000):
@@ -141,10 +138,7 @@ def test_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
 
 
 def test_rows_with_different_tagged_fields_have_the_same_state_object() -> None:
-    """The rows have a tagged field of a newer broker, which has a different value in every row.
-
-    Nevertheless, equal states must be the same string object in all decoded rows, to save memory.
-    """
+    """The rows have a tagged field of a newer broker, with a different value in every row."""
     rows = [
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])
         for n in range(9000)
@@ -155,9 +149,9 @@ def test_rows_with_different_tagged_fields_have_the_same_state_object() -> None:
 
 
 def test_group_id_whose_length_takes_two_bytes_is_decoded() -> None:
-    """If the decoder read only the first byte of the length, it would end the id one byte too early.
+    """If the decoder read only the first byte of the length, the id would end too early.
 
-    The bytes after the id would then equal those of an earlier row, for which the cache has decoded values.
+    The bytes after the id would equal those of a cached row.
     """
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
@@ -205,10 +199,9 @@ def test_listoffsets_response_with_tagged_fields_in_some_partitions_is_decoded()
 
 
 def test_offsetfetch_rows_of_different_sizes_that_look_equally_long_are_decoded() -> None:
-    """If the rows of all partitions have the same size, the decoder reads them in one step.
+    """To find out whether all rows have the same size, the decoder checks one byte per row.
 
-    To find out whether the sizes are equal, it checks one byte per row, at equal distances. In this test, the rows have
-    different sizes, but the checked bytes can have the expected values by chance.
+    Here, the sizes are different, but the checked bytes can be equal by chance.
     """
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):

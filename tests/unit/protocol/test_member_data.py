@@ -116,9 +116,9 @@ def test_connect_subscriptions_are_decoded_and_encoded_as_in_java(
 def test_connect_subscription_without_an_allocation_is_decoded(
     connect_data_of_java: dict[str, bytes], version: int
 ) -> None:
-    """The allocation is the assignment that a worker already has. A worker without an assignment has no allocation.
+    """A worker without an assignment has no allocation.
 
-    The allocation is then null, as in the data of Kafka's Java worker, or missing at the end of the data.
+    The allocation is null, as in Kafka's Java worker, or is missing at the end of the data.
     """
     data = connect_data_of_java[f"fresh-{version}"]
     value = connect.Subscription(version, "http://worker:8083/", 42)

@@ -30,8 +30,7 @@ NEWER_THAN_OTHERS = {
     ("StreamsGroupDescribeRequest", 1),
     ("StreamsGroupDescribeResponse", 1),
 }
-# Maps each API name to the module in `kafka.protocol` of kafka-python 3.0. The APIs that exist only for consumer, share
-# or streams groups are missing, because kafka-python does not support them.
+# API name → module in `kafka.protocol` of kafka-python 3.0. It lacks the APIs for consumer, share and streams groups.
 KAFKA_PYTHON = {
     "ApiVersions": "metadata.api_versions",
     "Metadata": "metadata.metadata",
@@ -56,9 +55,9 @@ class KnownCodes(Samples):
 
 
 def in_order(struct: Struct, version: int, value: dict[str, Any], without: str = "\0") -> list[object]:
-    """Return the field values of one version of a struct as a list, in the order of the fields.
+    """Return the field values of one version of a struct, in the order of the fields.
 
-    Fields whose names end with `without` are left out. With the default, no field is left out.
+    Fields whose names end with `without` are left out; by default, none.
     """
     found: list[object] = []
     for field in struct.fields:
@@ -127,9 +126,9 @@ def kafka_python_class(message: Message) -> Any:
 
 
 def dicts_to_lists(value: object) -> object:
-    """Convert dicts of kafka-python to lists of their values, in order. Nested dicts are converted too.
+    """Convert dicts of kafka-python, and dicts inside them, to lists of their values.
 
-    The fields for authorized operations are left out, because kafka-python converts these integers to sets.
+    Authorized operations are left out, because kafka-python converts these integers to sets.
     """
     if isinstance(value, dict):
         return [dicts_to_lists(item) for name, item in value.items() if not name.endswith("authorized_operations")]

@@ -58,7 +58,7 @@ async def test_simulated_broker_reports_all_supported_api_versions_and_features(
     assert features["share.version"] > 0
 
 
-async def test_an_apiversions_request_of_an_unsupported_version_gets_a_version_0_response(cluster: Simulator) -> None:
+async def test_unsupported_apiversions_request_gets_a_version_0_response(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         client.write(pack(">hhih", 18, 99, 7, -1) + b"\0")
         answer = await client.read()

@@ -1,7 +1,6 @@
-"""Tests that the responses of the demo cluster have the digests that were stored earlier.
+"""Tests that the demo cluster responds as before, because snapshots, tests and documentation show it.
 
-The demo must not change by accident, because screen snapshots, end-to-end tests and the documentation show it. After an
-intended change of the demo, run `python -m tests.unit.simulator.test_demo_is_unchanged` to write the digests again.
+After an intended change, store the digests again: `python -m tests.unit.simulator.test_demo_is_unchanged`.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ async def test_a_delayed_response_delays_later_responses_on_the_same_connection(
         assert loop.time() - begin >= 0.2 > quick
 
 
-async def test_internal_error_of_a_simulated_broker_is_logged_and_closes_the_connection(
+async def test_internal_error_is_logged_and_closes_the_connection(
     cluster: Simulator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(_name: str) -> int:

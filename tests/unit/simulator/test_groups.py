@@ -113,7 +113,7 @@ def test_no_partition_of_a_consumer_group_has_two_owners(t: float) -> None:
     assert len(owned) == len(set(owned))
 
 
-def test_a_group_in_migration_has_members_of_the_classic_and_the_consumer_protocol() -> None:
+def test_group_in_migration_has_classic_and_consumer_members() -> None:
     group = ConsumerGroup("g", ConstantMembership(3), [ConsumedTopic(TOPIC)], classic=frozenset({1}))
     assert [row["MemberType"] for row in described(group, 5)["Members"]] == [1, 0, 1]
 

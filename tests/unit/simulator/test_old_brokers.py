@@ -23,7 +23,7 @@ def old(version: str, **options: int) -> Simulator:
     return Simulator(kafka_version=version, clock=ManualClock(), **options)  # type: ignore[arg-type]
 
 
-async def test_a_simulated_kafka_2_4_broker_supports_only_the_api_versions_of_this_release() -> None:
+async def test_simulated_kafka_2_4_has_the_api_versions_of_kafka_2_4() -> None:
     async with old("2.4") as cluster:
         answer = await ask(cluster, 1, API_VERSIONS, {"ClientSoftwareName": "a", "ClientSoftwareVersion": "1"}, 3)
         ranges = {row["ApiKey"]: (row["MinVersion"], row["MaxVersion"]) for row in answer["ApiKeys"]}

@@ -16,9 +16,9 @@ from tests import jars
 
 
 def ranges_in(jar: Path) -> Ranges:
-    """Return API key → (lowest version, highest version) according to the message schemas in a `kafka-clients` jar.
+    """Return API key → (lowest, highest version) from the schemas in a `kafka-clients` jar.
 
-    Only the APIs that kgtui uses are included. Versions that Kafka marks as unstable are left out.
+    Only APIs that kgtui uses are included, without versions that Kafka marks as unstable.
     """
     ranges: Ranges = {}
     with zipfile.ZipFile(jar) as archive:

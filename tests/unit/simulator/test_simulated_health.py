@@ -116,7 +116,7 @@ def test_groups_get_the_health_verdict_that_fits_their_commit_pattern(
     assert _verdict(group) is verdict
 
 
-def test_a_share_group_that_keeps_up_with_the_producers_has_the_health_verdict_ok() -> None:
+def test_share_group_that_keeps_up_has_the_verdict_ok() -> None:
     group = ShareGroup("g", ConstantMembership(2), (ConsumedTopic(Topic("t", partitions=2)),))
     assert group.type == SHARE
     assert _verdict(group) is Status.OK

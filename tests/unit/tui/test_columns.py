@@ -31,7 +31,7 @@ def test_wrapped_table_cells_fit_the_width_and_keep_every_word(texts: list[str],
     assert after == before
 
 
-def test_wrapped_table_cells_are_escaped_and_have_a_type_that_prevents_double_escaping() -> None:
+def test_wrapped_table_cells_are_escaped_only_once() -> None:
     """Escaped text has the type `SafeText`, so that it is not escaped again."""
     (line,) = wrap_cells([Cell("a\x1b")], 20)
     assert line[0].text == "a\\x1b"
@@ -59,7 +59,7 @@ def test_column_at_returns_the_table_column_at_a_horizontal_position() -> None:
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 
 
-def test_optional_column_is_left_out_if_it_has_no_values_or_if_names_would_be_shortened() -> None:
+def test_optional_column_without_values_or_space_is_left_out() -> None:
     columns: list[Column[str]] = [
         Column("name", "name", lambda row: row, max_width=48),
         Column("since", "since", lambda _: "", rank=1, if_values=True),
@@ -77,7 +77,7 @@ def test_optional_column_is_left_out_if_it_has_no_values_or_if_names_would_be_sh
     ]  # fmt: skip
 
 
-def test_less_important_column_is_shown_if_the_more_important_column_is_too_wide() -> None:
+def test_less_important_column_replaces_a_too_wide_column() -> None:
     columns: list[Column[str]] = [
         Column("name", "name", lambda row: row, min_width=10),
         Column("lag", "lag", lambda _: 12_345, rank=2, right=True),

@@ -99,7 +99,7 @@ def test_diagnosis_of_a_simple_group_does_not_say_that_members_left() -> None:
     assert diagnose(shown, group, clock).why == expected
 
 
-def test_diagnosis_of_a_stopped_group_with_lost_records_advises_starting_the_application() -> None:
+def test_stopped_group_with_lost_records_should_be_started() -> None:
     """The group loses records because it has stopped. The advice is to start it, not to make its consumers faster."""
     judgment = Judgment(
         GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, reason="5 records expired", others=(Problem.STOP,)
@@ -115,7 +115,7 @@ def test_diagnosis_of_a_stopped_group_with_lost_records_advises_starting_the_app
     assert diagnose(screened(sample_snapshot(), Problem.DATA_LOST), GROUP, clock).also == ""
 
 
-def test_diagnosis_names_the_owner_of_the_partition_before_detailed_reads_confirm_a_stop() -> None:
+def test_unconfirmed_stop_names_the_owner_of_the_partition() -> None:
     """The background read of all groups reports STOP. The detailed reads are too few to confirm the stop."""
     member = Member("m-2", "billing", "/10.0.0.8", assignment=((f"{GROUP}-topic", (0,)),))
     snapshot = screened(described(stopped(), member), Problem.STOP, GroupStatus.ERR)
@@ -134,7 +134,7 @@ def test_diagnosis_says_that_no_member_owns_the_stopped_partition() -> None:
     assert diagnose(described(stopped(), unknown), GROUP, clock).who == ""
 
 
-def test_diagnosis_of_a_stopped_group_without_members_advises_starting_the_application() -> None:
+def test_stopped_group_without_members_should_be_started() -> None:
     snapshot = described(screened(sample_snapshot(), Problem.STOP, GroupStatus.ERR), state="Empty")
     found = diagnose(snapshot, GROUP, clock)
     assert (found.name, found.why, found.who) == ("STOPPED", "the reason", "the group has no members")
@@ -188,7 +188,7 @@ def test_explanation_of_a_stopped_group_begins_with_the_verdict() -> None:
     assert "does not say whether the members read" in state.meaning
 
 
-def test_explanation_of_a_forbidden_empty_group_does_not_say_that_it_can_be_deleted() -> None:
+def test_forbidden_empty_group_is_not_called_deletable() -> None:
     """The explanation says `can be deleted now` only about an Empty group that could be read and has not stopped."""
     snapshot = described(sample_snapshot(), state="Empty")
     assert explain_group(snapshot, GROUP, clock)[-1].advice == "The group can be deleted now."
@@ -200,7 +200,7 @@ def test_explanation_of_a_forbidden_empty_group_does_not_say_that_it_can_be_dele
     assert "cannot be deleted now" in explain_group(replace(snapshot, details=details), GROUP, clock)[-1].advice
 
 
-def test_explanation_of_a_group_lists_the_verdict_then_the_errors_then_the_state() -> None:
+def test_group_explanation_has_verdict_then_errors_then_state() -> None:
     titles = [one.title for one in explain_group(example_snapshot(), "secret.group")]
     assert titles == ["UNREADABLE", "GROUP_AUTHORIZATION_FAILED (30)", "Stable"]
 
@@ -219,7 +219,7 @@ def test_diagnosis_of_a_flapping_group_names_members_that_joined_or_left() -> No
     assert diagnose(snapshot, GROUP, clock).who == ""
 
 
-def test_diagnosis_of_lost_records_names_a_partition_and_the_owner_of_the_partition() -> None:
+def test_diagnosis_of_lost_records_names_the_partition_owner() -> None:
     members = (Member("m-1", "billing", "/10.0.0.7", assignment=(("orders", (0, 1)),)),)
     snapshot = described(screened(sample_snapshot(), Problem.DATA_LOST, GroupStatus.ERR), *members)
     commits = tuple(CommittedOffset("orders", part, 5) for part in (0, 1, 2))

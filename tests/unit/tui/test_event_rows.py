@@ -24,7 +24,7 @@ def test_newest_events_of_a_group_are_listed_and_older_events_are_counted() -> N
     assert (EventRow(state).text, EventRow(state).detail) == ("state Stable → Empty", "Stable → Empty")
 
 
-def test_single_event_above_the_limit_of_events_per_group_is_listed_instead_of_counted() -> None:
+def test_single_event_above_the_limit_is_listed() -> None:
     events = [joined("a", 3.0), joined("a", 2.0), joined("a", 1.0)]
     assert [row.event for row in event_rows(events, 2)] == events
     assert [row.folded for row in event_rows(events, 2)] == [()] * 3

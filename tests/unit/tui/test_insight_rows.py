@@ -87,7 +87,7 @@ def test_finding_description_fits_the_width_and_escapes_control_characters(subje
         assert not {"\x1b", "\u202e", "\u200b", "\n"} & set("".join(lines))
 
 
-def test_evidence_table_of_a_finding_shows_durations_as_text_and_unknown_values_as_dashes() -> None:
+def test_evidence_table_formats_durations_and_unknown_values() -> None:
     (fact,) = evidence_rows(EVIDENCE)
     cells = {column.title: safe_text(column.cell(fact).text) for column in evidence_columns(EVIDENCE)}
     assert cells == {
@@ -106,7 +106,7 @@ def test_finding_is_marked_if_all_its_unused_groups_are_marked() -> None:
     assert [row.number for row in finding_rows(found, existing, (), Kind.UNUSED)] == [1]
 
 
-def test_summary_on_the_insights_screen_shows_the_number_per_severity_and_the_age_of_the_data() -> None:
+def test_insights_summary_shows_severities_and_data_age() -> None:
     summary = words(findings_summary(Insights((FINDING, FAMILY), ages(), NOW - 60), NOW))
     assert summary == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 min ago", "computed 30 s ago"]
     assert words(findings_summary(Insights((), ages(), None), NOW))[:2] == ["no findings", "the tables are empty"]

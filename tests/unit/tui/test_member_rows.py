@@ -67,7 +67,7 @@ def test_lag_of_a_partition_with_several_owners_is_not_added_to_any_member() -> 
     assert {load.lag.value for load in loads.values()} == {None}
 
 
-def test_members_pane_lists_the_member_that_delays_a_rebalance_first_and_says_why() -> None:
+def test_member_that_delays_a_rebalance_is_listed_first() -> None:
     members = (
         member("a", client_id="a", epoch=7, assignment=(("t", (0,)),), target=(("t", (0,)),)),
         member("b", client_id="b", epoch=7, assignment=(), target=(("t", (1,)),)),
@@ -84,7 +84,7 @@ def test_members_pane_lists_the_member_that_delays_a_rebalance_first_and_says_wh
     assert "holds" not in [column.id for column in member_columns(group, member_rows(group))]
 
 
-def test_members_with_the_same_client_id_have_different_names_in_the_members_pane() -> None:
+def test_members_with_equal_client_ids_have_different_names() -> None:
     """Their names consist of client id and host. If a name is not just the client id, a column shows the client ids."""
     members = (
         member("a-3fa8", client_id="billing", host="/10.0.3.7"),
@@ -121,7 +121,7 @@ def test_members_pane_highlights_classic_members_of_a_consumer_group() -> None:
     assert columns["protocol"].cell(rows["settle-0"]) == Cell("consumer")
 
 
-def test_epoch_column_marks_members_that_have_an_older_epoch_than_the_group_or_have_left() -> None:
+def test_epoch_column_marks_old_epochs_and_left_members() -> None:
     columns = {column.id: column for column in member_columns(data.consumer_group())}
     rows = {row.member.client_id: row for row in member_rows(data.consumer_group())}
     assert columns["epoch"].cell(rows["settle-0"]).text == "40 < 41"
@@ -131,7 +131,7 @@ def test_epoch_column_marks_members_that_have_an_older_epoch_than_the_group_or_h
     assert "assignment is kept" in columns["epoch"].full_cell(left).text
 
 
-def test_row_of_a_streams_process_counts_the_tasks_of_all_threads_of_the_process() -> None:
+def test_streams_process_row_counts_tasks_of_all_threads() -> None:
     rows = member_rows(data.streams_group())
     columns = {column.id: column for column in member_columns(data.streams_group())}
     assert [bool(row.threads) for row in rows] == [True, False, False, True, False, False]

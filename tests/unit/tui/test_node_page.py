@@ -34,7 +34,7 @@ ROWS: list[Row] = [
 
 
 def trail(*reads: tuple[int, int, int]) -> bytes:
-    """Return the encoded trail (the last reads of the offsets) of a group with one partition.
+    """Return the encoded last reads of a group with one partition.
 
     Args:
         reads: `(time in seconds, committed offset, log end offset)` of each read.
@@ -45,7 +45,7 @@ def trail(*reads: tuple[int, int, int]) -> bytes:
     return made.encode()
 
 
-def test_summary_of_a_tree_node_adds_up_the_lags_and_rates_of_the_groups_in_the_node() -> None:
+def test_tree_node_adds_up_the_lags_and_rates_of_groups() -> None:
     found = {
         "a": replace(summary(30), trail=trail((100, 10, 20), (110, 20, 50))),
         "b": replace(summary(40), trail=trail((100, 0, 40)), lag_at=NOW - 60),
@@ -60,7 +60,7 @@ def test_summary_of_a_tree_node_adds_up_the_lags_and_rates_of_the_groups_in_the_
     }  # fmt: skip
 
 
-def test_problems_of_a_tree_node_exclude_unused_groups_and_groups_of_other_nodes() -> None:
+def test_problems_of_a_node_exclude_unused_and_foreign_groups() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress")
     unused = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
     found = {group: replace(summary(5), screened=True) for group in "abc"}
@@ -91,7 +91,7 @@ def test_updating_the_problems_of_a_node_summary_does_not_recompute_the_sums() -
     assert earlier.problems == []
 
 
-def test_cluster_page_adds_up_the_lags_of_a_large_cluster_at_most_every_20_seconds(
+def test_large_cluster_is_summed_at_most_every_20_seconds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The cluster has 100,000 groups. For a cluster with 20,000 groups, the page always adds up the newest lags."""
@@ -147,13 +147,13 @@ def test_last_rates_are_computed_from_the_last_two_reads_of_a_group() -> None:
     assert found == [None, None, (4.0, 2.0), (0.5, 2.0), (3.0, 0.0)]
 
 
-def test_table_of_group_states_shows_only_states_that_occur_and_a_row_for_all_types() -> None:
+def test_state_table_has_only_states_that_occur() -> None:
     rows, columns = state_table({("consumer", "Empty"): 2, ("consumer", "Stable"): 3, ("share", "Stable"): 1})
     assert [column.id for column in columns] == ["type", "state-Stable", "state-Empty", "total"]
     assert [(row.label, row.total) for row in rows] == [("consumer", 5), ("share", 1), ("all", 6)]
 
 
-def test_narrow_table_of_group_states_first_leaves_out_the_states_with_the_fewest_groups() -> None:
+def test_narrow_state_table_drops_the_rarest_states_first() -> None:
     states = {("consumer", "PreparingRebalance"): 1, ("consumer", "Empty"): 9, ("share", "Stable"): 5}
     ranks = {column.id: column.rank for column in state_table(states)[1]}
     assert ranks["state-PreparingRebalance"] > ranks["state-Stable"] > ranks["state-Empty"] > ranks["type"]

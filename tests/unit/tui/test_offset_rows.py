@@ -24,8 +24,7 @@ def rows_of(offsets: GroupOffsets) -> list[offset_bars.OffsetRow]:
 def test_offset_rows_show_lag_and_distance_to_data_loss_as_bars() -> None:
     """A full lag bar stands for the largest lag, rounded up.
 
-    The lead bar shows the distance from the log start offset to the committed offset. It is empty if the distance
-    is 0.
+    The lead bar is empty if the committed offset is at the log start.
     """
     offsets = GroupOffsets(
         tuple(CommittedOffset("t", number, offset) for number, offset in enumerate((1_000, 500, 990, 100, 0, None))),
@@ -74,7 +73,7 @@ def test_offsets_of_a_topic_with_one_partition_have_no_total_row() -> None:
     assert [row.partition for row in shown_rows if row.topic == "secret.audit"] == [0]
 
 
-def test_offset_rows_with_unknown_lag_are_last_in_ascending_and_descending_order() -> None:
+def test_unknown_lag_is_sorted_last_in_both_directions() -> None:
     rows = rows_of(data.classic_offsets())
     down = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False) if row.lag]
     up = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=False, lagging=False) if row.lag]
@@ -126,7 +125,7 @@ def test_offset_row_with_unknown_lag_has_a_note_with_the_reason() -> None:
     }
 
 
-def test_offset_row_shows_the_age_and_the_expiry_time_of_the_first_unread_record(
+def test_offset_row_shows_age_and_expiry_of_unread_records(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(display.display_settings(), "now", lambda: 10_000.0)
@@ -154,7 +153,7 @@ def test_offset_row_shows_the_age_and_the_expiry_time_of_the_first_unread_record
     assert not shown & {"age", "expires"}
 
 
-def test_lag_column_of_a_share_group_distinguishes_missing_start_offset_from_unknown_lag() -> None:
+def test_share_group_lag_without_start_offset_is_not_unknown() -> None:
     rows = offset_rows.partition_rows(data.share_offsets(), data.share_group())
     columns = {column.id: column for column in offset_rows.offset_columns(share=True)}
     assert "metadata" not in columns

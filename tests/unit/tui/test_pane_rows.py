@@ -98,7 +98,7 @@ def test_configs_that_are_set_for_the_group_are_listed_before_other_configs() ->
     assert len(config_rows(data.configs(), None)) == len(data.configs()), "the type of the group is not known"
 
 
-def test_event_text_escapes_control_characters_and_has_an_ascii_arrow_in_ascii_mode() -> None:
+def test_event_text_is_escaped_and_has_an_ascii_arrow() -> None:
     event = Event(1.0, EventKind.CONFIG, "g", None, "evil\x1b[31m", "5", "share.name")
     assert event_text(event) == "share.name: evil\\x1b[31m → 5"
     display.use_display_settings(display.DisplaySettings(ascii=True))

@@ -1,6 +1,6 @@
-"""Tests of the index of problems, which judges only the groups that have changed.
+"""Tests of the index of problems, which judges only changed groups.
 
-The problems in the index must be the same as the problems found in a new computation from all groups.
+The index must equal a new computation from all groups.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ STEPS: list[Callable[[Store, str, int], None]] = [
 @given(
     st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(GROUPS), st.integers(0, 3), st.booleans()), max_size=30)
 )
-def test_problem_index_after_random_changes_equals_a_new_computation_from_all_groups(
+def test_problem_index_after_random_changes_equals_a_new_one(
     steps: list[tuple[Callable[[Store, str, int], None], str, int, bool]],
 ) -> None:
     store, index = asyncio.run(store_with(GROUPS[:4])), ProblemIndex()
@@ -121,7 +121,7 @@ def test_problem_index_after_random_changes_equals_a_new_computation_from_all_gr
             assert store.screening.empty.keys() == {group for group, one in store.screened.items() if one is LOST}
 
 
-async def test_problem_index_judges_only_groups_that_changed_since_the_previous_snapshot(
+async def test_problem_index_judges_only_changed_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     store, index = await store_with(f"g{number:04}" for number in range(3_000)), ProblemIndex()
@@ -143,7 +143,7 @@ async def test_problem_index_judges_only_groups_that_changed_since_the_previous_
     assert problems.counts == {Problem.STOP: 1_499, Problem.BEHIND: 1}
 
 
-async def test_problem_index_judges_all_groups_again_if_the_change_log_lacks_some_changes() -> None:
+async def test_incomplete_change_log_makes_the_index_judge_all_groups() -> None:
     """The log keeps only two changes, but five groups change between two snapshots."""
     store, index = await store_with(GROUPS), ProblemIndex()
     store.changes = ChangeLog(most=2)
@@ -153,7 +153,7 @@ async def test_problem_index_judges_all_groups_again_if_the_change_log_lacks_som
     assert updated(index, store.snapshot()).counts == {Problem.STOP: 5}
 
 
-async def test_update_of_the_problem_index_from_a_newer_snapshot_stops_an_unfinished_older_update() -> None:
+async def test_newer_update_of_the_index_stops_an_older_one() -> None:
     names = [f"g{number:04}" for number in range(3 * JUDGED_PER_SLICE)]
     store, index = await store_with(names), ProblemIndex()
     for group in names:
@@ -167,7 +167,7 @@ async def test_update_of_the_problem_index_from_a_newer_snapshot_stops_an_unfini
     assert index.problems().counts == {}
 
 
-async def test_problem_index_counts_as_unchanged_if_only_start_or_reason_of_a_problem_differs() -> None:
+async def test_index_ignores_changes_of_only_start_or_reason() -> None:
     store, index = await store_with(GROUPS), ProblemIndex()
     store.put_screened("g1", replace(STOPPED, reason="5 unread"))
     before = updated(index, store.snapshot())
@@ -190,7 +190,7 @@ async def test_problem_index_does_not_list_acknowledged_problems_and_unused_grou
     assert problems.counts == {Problem.STOP: 2, Problem.BEHIND: 1}
 
 
-async def test_problems_of_one_kind_are_sorted_by_newest_start_and_then_by_largest_lag() -> None:
+async def test_problems_are_sorted_by_newest_start_then_largest_lag() -> None:
     store, index = await store_with(GROUPS), ProblemIndex()
     for group, since, lag in (("g0", None, 5), ("g1", 3.0, 5), ("g2", 9.0, 5), ("g3", None, 5_000)):
         store.store_summary(group, summary(lag=lag))

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def messages_for(*typed: bytes, driver_class: type[Any] | None = None) -> list[Message]:
-    """Run the input thread of a driver, send it these bytes and then the key `q`, and return the messages it posts.
+    """Send these bytes and the key `q` to the input thread of a driver. Return the messages that it posts.
 
-    `driver_class` is Textual's driver with the workarounds of kgtui by default.
+    `driver_class` is by default Textual's driver with the workarounds of kgtui.
     """
     readable, writable = os.pipe()
     driver: Any = object.__new__(driver_class or with_workarounds(LinuxDriver))

@@ -1,7 +1,6 @@
 """Tests of the workarounds in `textual_compat`.
 
-A test with `still` in its name is a canary test, which fails as soon as Textual no longer has the problem for which a
-workaround exists.
+A test with `still` in its name fails as soon as Textual no longer needs the workaround.
 """
 
 from __future__ import annotations
@@ -59,13 +58,11 @@ def _unpatched_textual() -> Iterator[None]:
 
 
 def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
-    """Call `divide` so that the strip stays in one part, and return the number of objects in new reference cycles.
-
-    Only the garbage collector can free these objects.
+    """Call `divide` so that the strip stays whole, and return the number of objects in new reference cycles.
 
     Args:
-        divide: `Strip.divide`, as it is in Textual or as kgtui patches it.
-        cuts: positions at which to cut the strip. All positions are at or after the end of the strip.
+        divide: `Strip.divide` of Textual or of kgtui.
+        cuts: positions to cut, all at or after the end of the strip.
     """
     strip = Strip([Segment("payments")])
     gc.collect()
@@ -87,7 +84,7 @@ def test_undivided_strip_is_freed_without_garbage_collection() -> None:
     assert objects_in_cycles(Strip.divide, 8) == 0
 
 
-def test_strip_shorter_than_all_cut_positions_is_freed_without_garbage_collection() -> None:
+def test_uncut_strip_is_freed_without_garbage_collection() -> None:
     """The rows of the tree are strips of this kind, because each row ends before the column of the scroll bar."""
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8, 10) == 0
@@ -190,7 +187,7 @@ async def search_in_closed_palette() -> None:
         await pilot.pause(0.3)
 
 
-async def test_textual_still_fails_if_a_search_ends_after_its_command_palette_is_removed(
+async def test_textual_still_fails_if_a_search_outlives_the_palette(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, method in ignored_input.METHODS_THAT_NEED_THE_LIST.items():
@@ -243,7 +240,7 @@ async def test_textual_still_loses_the_key_after_a_key_that_moves_the_focus() ->
         assert app.query_one(Input).value == "", "KeyOrder is no longer needed"
 
 
-async def test_textual_still_sends_a_key_to_all_ancestor_widgets_before_its_action_runs() -> None:
+async def test_textual_still_sends_a_key_to_all_ancestors_first() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()
@@ -270,7 +267,7 @@ async def test_textual_still_causes_a_warning_for_a_completion_that_never_begins
     assert ["_get_suggestion' was never awaited" in str(warning.message) for warning in caught] == [True]
 
 
-async def test_input_with_completion_proposes_the_first_match_without_starting_a_worker() -> None:
+async def test_completion_proposes_the_first_match_without_a_worker() -> None:
     class Completing(App[None]):
         def compose(self) -> ComposeResult:
             yield CompletingInput("", ["state:Empty", "Fault:yes", "fault:no"])

@@ -136,7 +136,7 @@ def test_group_id_prefix_for_the_tree_ends_at_the_first_separator(group: str, pr
     assert family_of(group) == prefix
 
 
-def test_total_of_a_tree_node_has_the_known_lag_and_the_number_of_groups_with_unknown_lag() -> None:
+def test_node_total_has_the_lag_and_the_unknown_groups() -> None:
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1)
         for name, state in [("a", "Stable"), ("b", "Stable"), ("c", "Empty"), ("d", "Empty")]
@@ -196,9 +196,7 @@ def test_tree_sorts_groups_with_equal_values_by_id_and_puts_unknown_values_last(
 
 
 @given(LISTED, st.sampled_from(tuple(SORT_KEYS)), st.booleans())
-def test_groups_have_the_same_order_in_the_tree_and_in_a_filter_with_the_term_sort(
-    rows: list[Row], sort: str, down: bool
-) -> None:
+def test_tree_and_sort_term_order_groups_equally(rows: list[Row], sort: str, down: bool) -> None:
     snapshot = snapshot_of(rows)
     ids = sorted(snapshot.groups)
     found = list(run_at_once(sort_groups(ids, snapshot, sort, down)))
@@ -283,7 +281,7 @@ def test_tree_layout_finds_the_row_of_a_group_among_100_000_rows() -> None:
 STOPPED = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
 
 
-def test_tree_node_shows_the_worst_status_of_its_groups_and_how_many_groups_have_it() -> None:
+def test_tree_node_counts_the_groups_with_the_worst_status() -> None:
     warn = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1) for name, state in zip("abcd", ["Stable"] * 3 + ["Empty"], strict=True)
@@ -317,7 +315,7 @@ def test_node_of_stable_groups_has_a_check_mark_only_if_all_its_groups_are_ok(
     assert "".join(piece for piece, _ in line.pieces).split()[1:3] == [mark, "Stable"]
 
 
-def test_tree_node_shows_a_more_severe_problem_instead_of_the_problem_of_unused_groups() -> None:
+def test_tree_node_prefers_severe_problems_to_unused_groups() -> None:
     """A node shows its most severe problem, and the problem of unused groups is the least severe problem."""
     rows: list[Row] = [(name, "consumer", "consumer", "Empty", 1) for name in "abc"]
     empty, unused = (Judgment(GroupStatus.WARN, kind, Basis.SCREENED) for kind in (Problem.EMPTY, Problem.UNUSED))
@@ -363,7 +361,7 @@ def shown(width: int, grouping: Grouping = "type") -> set[str]:
     return {column.id for column in fit_columns(width, TREE_COLUMNS, grouping).shown}
 
 
-def test_tree_that_becomes_narrower_hides_the_members_column_before_the_lag_column() -> None:
+def test_narrow_tree_hides_members_before_lag() -> None:
     assert shown(110) == {"lag", "members", "problem", "plot", "trend", "timelag", "age"}
     assert shown(90) == {"lag", "members", "problem", "plot", "age", "trend"}
     assert shown(79) == {"lag", "members", "problem", "plot", "age"}
@@ -419,7 +417,7 @@ def cells(line: TreeLine) -> list[str]:
     return "".join(piece for piece, _ in line.pieces).split()
 
 
-def test_age_of_data_below_one_minute_is_rounded_down_to_a_multiple_of_ten_seconds() -> None:
+def test_age_of_data_below_a_minute_is_rounded_down() -> None:
     assert [display.coarse_age(age) for age in (9, 16, 19.9, 20, 61)] == ["<10 s", "10 s", "10 s", "20 s", "1 min"]
 
 
@@ -436,7 +434,7 @@ def test_tree_row_shows_the_age_of_a_lag_after_a_failed_read() -> None:
     assert line.split()[-3:] == ["7", "<10", "s"]
 
 
-def test_lag_of_a_group_that_became_forbidden_is_shown_with_the_age_of_the_last_read() -> None:
+def test_forbidden_group_keeps_the_lag_of_the_last_read() -> None:
     """The tree, the Overview pane and the table of problems show the lag of the last successful read."""
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="orders")
     kept = replace(summary(lag=7), at=NOW - 3, lag_at=NOW - 3, fault=fault)

@@ -39,8 +39,9 @@ def offsets(
 ) -> GroupOffsets:
     """Return the offsets of a group in one topic. None stands for an unknown offset.
 
-    Item n of `partitions` is `(committed offset, log end offset)` of partition n. Item n of `starts` is its log start
-    offset, which is 0 by default.
+    Args:
+        partitions: `(committed offset, log end offset)` of each partition.
+        starts: log start offset of each partition, by default 0.
     """
     commits, bounds = [], {}
     for number, (committed, log_end) in enumerate(partitions):
@@ -51,10 +52,7 @@ def offsets(
 
 
 def shares(*partitions: tuple[int | None, int | None, int | None], topic: str = "t") -> GroupOffsets:
-    """Return the share offsets of a group in one topic. None stands for an unknown value.
-
-    Item n of `partitions` is `(share-partition start offset, lag, log end offset)` of partition n.
-    """
+    """Return the share offsets of a group: `(start offset, lag, log end offset)` per partition, None if unknown."""
     rows = tuple(ShareOffset(topic, number, start, 0, lag) for number, (start, lag, _) in enumerate(partitions))
     return GroupOffsets((), rows, {(topic, n): PartitionBounds(0, end) for n, (_, _, end) in enumerate(partitions)})
 
@@ -66,11 +64,9 @@ def watch(
     description: GroupDescription | None = None,
     watching: Watching = DEFAULT_WATCHING,
 ) -> ReadHistory:
-    """Return a history with these reads of one group. The first read is at `T0`. Two reads are `every` seconds apart.
+    """Return a history with these reads of one group, `every` seconds apart, beginning at `T0`.
 
-    None in `reads` stands for a failed read.
-
-    Each successful read has the same description, by default of a Stable consumer group with one member.
+    None stands for a failed read. By default, the group is a Stable consumer group with one member.
     """
     history = ReadHistory(watching)
     for number, read in enumerate(reads):
@@ -97,8 +93,8 @@ def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sam
 
 
 def kinds(health: GroupHealth) -> list[tuple[str, str]]:
-    """Return the statuses that a group might still get when more data is read, as `(status, kind of missing data)`.
+    """Return `(status, kind of missing data)` of each undecided verdict.
 
-    `("STOP", "time")` means that the group was not watched long enough to decide whether its status is STOP.
+    `("STOP", "time")` means that the group was watched too briefly to decide whether it has stopped.
     """
     return [(one.status.name, one.lack.value) for one in health.undecided]

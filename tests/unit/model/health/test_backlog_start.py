@@ -15,9 +15,8 @@ def ages(*parts: tuple[int, float, float], noise: float = 5.0) -> list[tuple[int
     """Return `(time in milliseconds, time lag in seconds)` for each minute, beginning at time 0.
 
     Args:
-        parts: for each period, `(number of minutes, time lag at its start, growth of the time lag per minute)`. Time
-            lags are in seconds.
-        noise: maximum of a random time that is added to each time lag, in seconds.
+        parts: `(minutes, first time lag, growth of the time lag per minute)` of each period.
+        noise: maximum of a random addition to each time lag, in seconds.
     """
     random, found = Random(3), []
     for minutes, start, growth in parts:
@@ -32,7 +31,7 @@ def test_rise_of_the_time_lag_begins_when_the_group_stops_keeping_up(growth: flo
     assert abs(minutes - 600) <= 5
 
 
-def test_second_rise_of_the_time_lag_begins_at_the_minimum_between_the_two_rises() -> None:
+def test_second_rise_of_the_time_lag_begins_at_the_minimum() -> None:
     history = ages((100, 5.0, 0.0), (60, 5.0, 60.0), (40, 3_605.0, -60.0), (100, 1_205.0, 60.0))
     assert abs(rising_since(history) / MINUTE - 200) <= 5
 

@@ -47,8 +47,8 @@ def test_lag_trend_restarts_when_the_unknown_lag_of_a_partition_becomes_known() 
 
 def test_time_lag_of_a_group_is_the_largest_time_lag_of_its_partitions() -> None:
     reads = [offsets((1000, 1000 + 10 * n), (500, 500)) for n in range(5)]
-    # The first unread record has offset 1000. The log end was 1000 at 0 s and 1010 at 5 s, so this record is assumed to
-    # be from 0.5 s. At the last read (20 s), it was 19.5 s old.
+    # The log end rose from 1000 at 0 s to 1010 at 5 s, so the first unread record (1000) is assumed to be from 0.5 s.
+    # At the last read (20 s), it was 19.5 s old.
     assert health_of(watch(reads)).time_lag == TimeLag(19.5)
     old = [offsets((900, 1000 + 10 * n)) for n in range(5)]
     assert health_of(watch(old)).time_lag == TimeLag(20.0, at_least=True)
@@ -57,13 +57,13 @@ def test_time_lag_of_a_group_is_the_largest_time_lag_of_its_partitions() -> None
     assert part.time_lag == TimeLag(0.0, at_least=True)
 
 
-def test_number_of_lost_records_of_a_group_is_unknown_if_a_log_start_offset_is_unknown() -> None:
+def test_lost_records_are_unknown_without_a_log_start_offset() -> None:
     assert health_of(watch([offsets((10, 900), (10, 900), starts=(400, 5))])).lost == 390
     assert health_of(watch([offsets((10, 900), starts=(5,))])).lost == 0
     assert health_of(watch([offsets((10, 900), starts=(None,))])).lost is None
 
 
-def test_time_until_a_group_loses_records_is_predicted_from_the_retention_time_of_the_topic() -> None:
+def test_record_loss_is_predicted_from_the_retention_time() -> None:
     reads = [offsets((1000, 1000 + 10 * n)) for n in range(25)]
     soon = health_of(watch(reads), retention=Retention({"t": 300.0})).loss
     assert soon is not None
@@ -75,11 +75,10 @@ def test_time_until_a_group_loses_records_is_predicted_from_the_retention_time_o
     )
 
 
-def test_health_says_how_many_epochs_each_member_that_delays_a_rebalance_is_behind() -> None:
-    """The assignment epoch of the group is 7.
+def test_health_says_how_many_epochs_members_are_behind() -> None:
+    """The assignment epoch of the group is 7, so member `b` with epoch 5 is two epochs behind.
 
-    Member `b` has epoch 5, so it is two epochs behind. Member `c` is a static member that has left temporarily; for
-    such a member, the number is None.
+    Member `c` is a static member that has left temporarily. Its number is None.
     """
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
@@ -102,10 +101,10 @@ def test_group_counts_as_empty_since_the_first_read_that_found_the_state_empty()
     ("consumer", "offsets may expire in at most 58 min"),
     ("streams", "offsets may expire in at most 58 min"),
 ])  # fmt: skip
-def test_time_until_offsets_expire_is_a_maximum_if_it_depends_on_the_last_commit(group_type: str, text: str) -> None:
+def test_offset_expiry_after_the_last_commit_is_a_maximum(group_type: str, text: str) -> None:
     """In classic groups, the retention time of offsets starts when the group becomes Empty.
 
-    In consumer and streams groups, it starts at the last offset commit, which can be much earlier.
+    In consumer and streams groups, it starts at the last commit, which can be much earlier.
     """
     history = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty"]):
@@ -130,7 +129,7 @@ def test_health_of_share_groups_and_simple_groups_has_no_expiry_time_of_offsets(
         assert empty == EmptyPeriod(10.0, at_least=True)
 
 
-def test_duration_of_state_empty_is_counted_only_from_the_first_read_after_a_gap() -> None:
+def test_duration_of_state_empty_restarts_after_a_gap() -> None:
     """The group was not read for 990 s. It could have had members then, so only the time after the gap is certain."""
     seen = watch([offsets((1, 1))] * 3, description=described("Empty"))
     seen.add(T0 + 1000, described("Empty"), offsets((1, 1)))
@@ -150,7 +149,7 @@ def test_state_changes_and_epoch_increases_in_the_last_hour_are_counted() -> Non
     assert health_of(watch([offsets((1, 1))])).rebalances is None
 
 
-def test_rebalances_of_a_classic_group_are_inferred_from_the_observed_group_states() -> None:
+def test_rebalances_of_a_classic_group_are_inferred_from_states() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "PreparingRebalance", "CompletingRebalance", "Stable"]):
         seen.add(T0 + 10 * n, described(state), None)
@@ -158,11 +157,8 @@ def test_rebalances_of_a_classic_group_are_inferred_from_the_observed_group_stat
     assert health_of(seen).lag is None
 
 
-def test_rebalances_between_two_reads_of_a_classic_group_are_inferred_from_changed_members() -> None:
-    """A change of the members between two reads means that the group has rebalanced in between.
-
-    During a rebalance, the broker reports an incomplete list of members, which does not count as a further rebalance.
-    """
+def test_changed_members_mean_a_rebalance_between_two_reads() -> None:
+    """During a rebalance, the broker reports an incomplete list of members. This is not a further rebalance."""
     log = RebalanceLog()
     reads = [("Stable", 1), ("Stable", 2), ("Stable", 2), ("PreparingRebalance", 3), ("Stable", 4), ("Stable", 5)]
     for n, (state, members) in enumerate(reads):
@@ -172,7 +168,7 @@ def test_rebalances_between_two_reads_of_a_classic_group_are_inferred_from_chang
     assert rate.rebalances == 3
 
 
-def test_rebalance_rate_ignores_long_times_without_reads_and_reads_older_than_an_hour() -> None:
+def test_rebalance_rate_ignores_gaps_and_old_reads() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", 1, None)
     log.add(10.0, "Assigning", 2, 10.0)
@@ -252,7 +248,7 @@ def test_time_until_zero_lag_is_unknown_if_a_partition_has_an_unknown_lag() -> N
     assert health.drain is None
 
 
-def test_lag_trend_is_interrupted_only_by_pauses_between_reads_longer_than_gap_after() -> None:
+def test_lag_trend_is_interrupted_only_by_long_gaps() -> None:
     """The reads are 100 s apart.
 
     With `gap_after=150`, the lag trend is computed across these pauses; with the default of 60 s, it is not.

@@ -18,12 +18,10 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(("observed_before", "seen"), [(3.0, False), (30.0, True)])
-def test_start_of_a_stop_counts_as_observed_only_if_the_group_was_watched_before_the_stop(
-    observed_before: float, seen: bool
-) -> None:
+def test_stop_is_observed_only_if_the_group_was_watched_before(observed_before: float, seen: bool) -> None:
     """The group was watched for 3 s or for 30 s before it stopped.
 
-    3 s are not enough, because some seconds can pass between the start of the watch and the first read of the offsets.
+    3 s are not enough, because the first read of the offsets can come some seconds after the start.
     """
     health = health_of(watch([offsets((1000, 1100 + 10 * number)) for number in range(12)]))
     assert health.worst is not None
@@ -32,10 +30,7 @@ def test_start_of_a_stop_counts_as_observed_only_if_the_group_was_watched_before
 
 
 def steady_lag(*lags: int) -> GroupHealth:
-    """Return the health of a group that commits a higher offset before each read. The reads are 5 s apart.
-
-    Item n of `lags` is the lag of the group at read n, as a number of records.
-    """
+    """Return the health of a group with these lags. It commits before each read, and the reads are 5 s apart."""
     return health_of(watch([offsets((1000 + 100 * n, 1000 + 100 * n + lag)) for n, lag in enumerate(lags)]))
 
 
@@ -46,10 +41,10 @@ def test_group_whose_lag_stays_the_same_is_not_falling_behind() -> None:
     assert judgment_of_health(health, SCREENED_OK, state="Stable", group_type="consumer").kind is None
 
 
-def test_group_whose_lag_grows_unevenly_is_falling_behind_although_burrow_says_ok() -> None:
-    """By Burrow's rules, a group is OK if its lag fell at least once during its last ten commits.
+def test_group_with_unevenly_growing_lag_is_falling_behind() -> None:
+    """By Burrow's rules, a group is OK if its lag fell once during the last ten commits.
 
-    If the lag grows nevertheless, kgtui keeps the problem BEHIND that screening (the check of all groups) found.
+    If the lag grows nevertheless, kgtui keeps the problem BEHIND, which the check of all groups (screening) found.
     """
     health = steady_lag(*(600 + 50 * n + 40 * (n % 3) for n in range(40)))
     assert (health.status, health.lag_grows) == (Status.OK, True)

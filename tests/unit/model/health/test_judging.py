@@ -25,10 +25,7 @@ def stuck(reads: int) -> list[GroupOffsets]:
 
 
 def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> None:
-    """Burrow judges a group by its last ten commits. With one commit per 5 s, these commits span 45 s.
-
-    The status becomes STOP when the time since the last commit is longer than this span.
-    """
+    """Burrow judges the last ten commits. With one commit per 5 s, they span 45 s."""
     before, after = health_of(watch(stuck(10))), health_of(watch(stuck(11)))
     assert (before.status, kinds(before)) == (Status.OK, [("STOP", "time")])
     assert missing(before.undecided[0]) == "STOP needs more than 45 s without progress, observed 45 s"
@@ -38,10 +35,7 @@ def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> 
 
 
 def test_group_that_commits_rarely_does_not_get_status_stop_after_50_seconds() -> None:
-    """The interval of one commit per minute is configured for the first group, and was observed for the second group.
-
-    The status is not yet STOP after 195 s without a commit in the first group, and 55 s in the second group.
-    """
+    """A commit interval of one minute is configured for the first group, and observed for the second group."""
     slow = Watching(commit_interval=60.0)
     assert kinds(health_of(watch(stuck(40), watching=slow))) == [("STOP", "time")]
     observed = [offsets((1000 + 10 * (n // 12), 2000 + n)) for n in range(36)]
@@ -49,10 +43,10 @@ def test_group_that_commits_rarely_does_not_get_status_stop_after_50_seconds() -
     assert (health.status, health.partitions["t", 0].still) == (Status.OK, 55.0)
 
 
-def test_idle_time_between_the_last_ten_commits_of_a_group_delays_the_status_stop() -> None:
-    """Burrow reports STOP if the time since the last commit is longer than the time span of the last ten commits.
+def test_idle_time_between_commits_delays_the_status_stop() -> None:
+    """Burrow reports STOP if the time since the last commit is longer than the span of the last ten commits.
 
-    In this test, the ten commits span 215 s, because the group was idle between the first commit and the second one.
+    This span is 215 s, because the group was idle after the first of them.
     """
     idle = [offsets((1000, 1000))] * 40
     busy = [offsets((1010 + 10 * n, 1500)) for n in range(4)]
@@ -73,16 +67,16 @@ def test_group_without_lag_is_ok_at_the_first_read() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_one_read_with_lag_is_too_little_to_decide_whether_the_group_has_status_stop() -> None:
+def test_one_read_cannot_decide_whether_a_group_has_stopped() -> None:
     assert kinds(health_of(watch([offsets((7, 9))]))) == [("STOP", "time")]
 
 
-def test_group_with_growing_lag_gets_status_warn_after_five_commits_with_known_lag() -> None:
+def test_growing_lag_gives_status_warn_after_five_commits() -> None:
     def slow(reads: int) -> list[GroupOffsets]:
         return [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(reads)]
 
-    # The lag of a commit is computed from the log end offset `offset_refresh` seconds before the commit. For the first
-    # two commits, this log end offset is unknown, so five commits with a known lag need seven reads.
+    # The lag of a commit needs the log end offset `offset_refresh` seconds earlier. The first two commits lack it, so
+    # five commits with a known lag need seven reads.
     early, late = health_of(watch(slow(6))), health_of(watch(slow(7)))
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
     assert missing(early.undecided[0]) == "WARN needs 5 commits, observed 4"
@@ -95,7 +89,7 @@ def test_group_with_falling_lag_is_ok() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_group_keeps_status_rewind_until_it_reaches_the_offset_before_the_rewind() -> None:
+def test_status_rewind_ends_at_the_offset_before_the_rewind() -> None:
     """The committed offset goes back from 600 to 200.
 
     When the group then commits offset 610, the status REWIND ends.
@@ -163,7 +157,7 @@ def test_partition_is_ok_if_it_has_no_commit_or_if_the_topic_was_deleted() -> No
         assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_verdict_on_a_group_is_undecided_if_the_newest_read_lacks_a_log_end_offset() -> None:
+def test_verdict_is_undecided_without_the_newest_log_end_offset() -> None:
     health = health_of(watch([*stuck(20), offsets((1000, None))]))
     assert kinds(health) == [("ERR", "lag")]
 
@@ -179,17 +173,14 @@ def test_worst_partition_of_a_group_is_the_stopped_partition_with_the_most_lag()
 
 
 def test_undecided_verdicts_are_omitted_if_the_group_already_has_status_err() -> None:
-    """The first partition has the status STOP, so the group has the status ERR, which is the worst status of a group.
-
-    The second partition could also get the status STOP later, but this would not change the status of the group.
-    """
+    """Partition 0 has stopped, so the group already has the worst status. Partition 1 cannot make it worse."""
     reads = [offsets((1000, 2000), (5, 6 + n)) if n > 15 else offsets((1000, 2000)) for n in range(18)]
     health = health_of(watch(reads))
     assert (health.kind, health.undecided) == (Status.STOP, ())
     assert [one.status.name for one in health.partitions["t", 1].undecided] == ["STOP"]
 
 
-def test_reason_for_stop_says_that_the_group_is_empty_or_no_member_subscribes_to_the_topic() -> None:
+def test_reason_for_stop_says_empty_group_or_no_subscription() -> None:
     left = [offsets((10, 200), topic="left")] * 20
     assert reason(health_of(watch(left))).endswith("190 unread; no member subscribes to the topic")
     assert reason(health_of(watch(left, description=described("Empty", members=())))).endswith("; the group is Empty")
@@ -202,11 +193,8 @@ def test_group_that_no_longer_exists_gets_the_status_not_found() -> None:
     assert (health.status, reason(health)) == (Status.NOT_FOUND, "the group no longer exists")
 
 
-def test_lag_at_a_commit_is_computed_from_a_log_end_offset_read_before_the_commit() -> None:
-    """As in Burrow, the log end offset is refreshed only every ten seconds.
-
-    The lag at a commit is therefore computed from the log end offset that was read ten seconds before the commit.
-    """
+def test_lag_at_a_commit_uses_an_earlier_log_end_offset() -> None:
+    """As in Burrow, the log end offset is refreshed only every ten seconds."""
     rows = samples(
         (0, 10, 100, 0), (5, 10, 110, 0), (10, 20, 120, 0), (15, 30, 130, 0), (20, None, 140, 0), (25, 30, 150, 0)
     )
@@ -224,9 +212,9 @@ def test_lag_at_a_commit_is_computed_from_a_log_end_offset_read_before_the_commi
     st.integers(1, 4),
 )
 def test_frequent_reads_observe_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
-    """The commit window (the last ten commits) that is computed from the reads contains the offset of each real commit.
+    """The last ten observed commits have the offsets of the real commits.
 
-    The observed time of a commit is less than one read interval later than the real time of the commit.
+    Each observed time is less than one read interval too late.
     """
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:

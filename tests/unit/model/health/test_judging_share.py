@@ -31,9 +31,7 @@ def stuck(reads: int) -> list[Row]:
 
 
 @pytest.mark.parametrize(("empty", "status"), [(True, Status.STOP), (False, Status.STALL)])
-def test_share_group_without_progress_has_status_stop_if_empty_and_stall_if_it_has_members(
-    empty: bool, status: Status
-) -> None:
+def test_share_group_without_progress_is_stopped_or_stalled(empty: bool, status: Status) -> None:
     assert health_of(read_history(stuck(11), empty=empty)).kind is status
     early = health_of(read_history(stuck(10), empty=empty))
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
@@ -45,11 +43,7 @@ def test_reason_for_stall_of_a_share_group_says_that_nothing_was_acknowledged() 
 
 
 def test_share_group_with_falling_lag_but_constant_start_offset_is_ok() -> None:
-    """Records of a share group are acknowledged out of order.
-
-    A single record that is delivered again and again keeps the start offset constant, although later records are
-    acknowledged.
-    """
+    """A record that is delivered repeatedly keeps the start offset constant. Later records are acknowledged."""
     health = health_of(read_history([(100, 400 - n, 500) for n in range(20)]))
     assert (health.status, health.undecided) == (Status.OK, ())
 
@@ -89,8 +83,8 @@ def test_share_group_whose_start_offset_decreased_gets_status_rewind() -> None:
     assert health_of(read_history(rows)).kind is Status.REWIND
 
 
-def test_verdict_on_a_share_group_is_undecided_if_a_lag_is_unknown_but_ok_without_start_offsets() -> None:
-    """A partition without a start offset has not been read by the share group yet."""
+def test_unknown_lag_of_a_share_group_is_undecided() -> None:
+    """A partition without a start offset is OK, because the share group has not read it yet."""
     assert kinds(health_of(read_history([(100, None, 500)] * 20))) == [("ERR", "lag")]
     untouched = health_of(read_history([(None, None, 500)] * 20))
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
@@ -99,7 +93,7 @@ def test_verdict_on_a_share_group_is_undecided_if_a_lag_is_unknown_but_ok_withou
 def test_share_group_without_progress_gets_status_stall_if_members_are_hidden() -> None:
     """The broker hides the members from a user who lacks DESCRIBE on the topics of the members.
 
-    kgtui then assumes that the group has members. If it had no members, its status would be STOP.
+    kgtui assumes that the group has members. Otherwise, the status would be STOP.
     """
     withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
     assert health_of(withheld).kind is Status.STALL
@@ -130,7 +124,7 @@ def test_share_groups_get_status_stop_or_stall_only_without_progress(reads: list
         assert (row.status is Status.STOP) == empty
 
 
-def test_reads_with_unknown_offsets_count_as_time_without_progress_of_a_share_group() -> None:
+def test_reads_with_unknown_offsets_count_as_no_progress() -> None:
     rows: list[Row] = [(0, 2, 0), (0, 1, 0), *[(None, None, 0)] * 9, (0, 1, 0)]
     assert health_of(read_history(rows)).kind is Status.STALL
     assert health_of(read_history(rows[1:-1])).kind is not Status.STALL

@@ -67,14 +67,14 @@ def test_estimated_age_of_a_record_is_between_the_ages_of_two_samples(
         assert found.seconds <= min(absent) + 1e-6
 
 
-def test_log_growth_is_computed_only_from_samples_after_the_last_unknown_log_end_offset() -> None:
+def test_log_growth_ignores_samples_before_an_unknown_log_end() -> None:
     assert growth([(0, 0), (1000, 10), (2000, 30)]) == 15
     assert growth([(0, 0), (1000, None), (2000, 30), (3000, 35)]) == 5
     assert growth([(0, 0), (1000, None), (2000, 30)]) is None
     assert growth([(0, 0), (1000, 5), (2000, None)]) is None
 
 
-def test_rate_of_deleted_records_is_measured_between_jumps_of_the_log_start_offset() -> None:
+def test_deletion_rate_is_measured_between_log_start_jumps() -> None:
     leaps = samples(*((at, 0, 9000, 100 * (int(at) // 30)) for at in range(0, 100, 5)))
     assert deletion(leaps) == pytest.approx(100 / 30)
     assert deletion(leaps[:10]) is None
@@ -85,7 +85,7 @@ def row_of(position: int, log_end: int, log_start: int = 0) -> tuple[CommittedOf
     return CommittedOffset("t", 0, position), PartitionBounds(log_start, log_end)
 
 
-def test_record_loss_is_expected_when_the_log_start_offset_reaches_the_committed_offset() -> None:
+def test_record_loss_is_predicted_from_the_growing_log_start() -> None:
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     loss = loss_to_come(lag_of_commit(*row_of(5000, 11_400, 400)), rows)
     assert loss is not None
@@ -103,7 +103,7 @@ def test_expected_loss_of_records_is_the_earlier_of_two_estimates() -> None:
     }  # fmt: skip
 
 
-def test_loss_predicted_from_the_retention_time_takes_the_age_of_the_records_into_account() -> None:
+def test_loss_predicted_from_retention_depends_on_record_ages() -> None:
     still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(9100, 11_400))
     loss = loss_to_come(row, still, retention=3600.0)
@@ -126,10 +126,10 @@ def test_loss_predicted_from_the_retention_time_takes_the_age_of_the_records_int
         pytest.param(9100, 0, 200.0, True, id="115 of 200 s"),
     ],
 )
-def test_record_loss_counts_as_near_only_if_the_committed_offset_is_in_the_older_half_of_the_log(
+def test_record_loss_is_near_in_the_older_half_of_the_log(
     position: int, log_start: int, retention: float, near: bool
 ) -> None:
-    """If a topic keeps records for an hour, even a healthy group is always less than an hour away from losing records.
+    """With a retention time of an hour, even a healthy group is always less than an hour from losing records.
 
     A short remaining time alone is therefore no reason for a warning.
     """
@@ -157,6 +157,6 @@ def test_no_record_loss_is_expected_for_a_group_that_keeps_up(position: int, per
     assert loss_to_come(lag_of_commit(*row_of(position, 11_400, 1200)), rows, retention=3600.0) is None, why
 
 
-def test_no_further_loss_is_predicted_for_a_partition_that_has_already_lost_records() -> None:
+def test_partition_that_has_lost_records_has_no_predicted_loss() -> None:
     rows = samples(*((at, 100, 9000, 400) for at in range(0, 125, 5)))
     assert loss_to_come(lag_of_commit(*row_of(100, 9000, 400)), rows, retention=10.0) is None

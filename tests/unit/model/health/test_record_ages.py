@@ -31,8 +31,7 @@ LAST = T0 + 24 * 5
 def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules: TopicRules = RULES) -> RecordTime:
     """Return the times at which the records before and after a committed offset were written.
 
-    The first unread record was written 0 to `width` seconds after `written`. The last consumed record was written 4 to
-    5 seconds before `written`.
+    First unread record: 0 to `width` seconds after `written`. Last consumed record: 4 to 5 seconds before `written`.
     """
     found = RecordTime(offset, TimeRange(written, written + width), TimeRange(written - 5, written - 4))
     return with_expiry(found, rules)
@@ -79,10 +78,7 @@ def test_time_lag_of_a_group_is_a_lower_bound_if_a_record_time_is_unknown() -> N
 
 
 def test_time_lag_after_progress_is_estimated_from_an_earlier_record_time() -> None:
-    """The record at offset 1000 was written 3,000 s before `T0`, and the record at offset 2000 at `T0`.
-
-    The record at offset 1500 was therefore probably written 1,500 s before `T0`.
-    """
+    """Record 1000 was written 3,000 s before `T0`, and record 2000 at `T0`. The estimate for record 1500 is 1,500 s."""
     reads = [offsets((1000 + 500 * (n > 20), 2000 + n)) for n in range(25)]
     found = judged(reads, {0: searched(1000)}).time_lag
     assert found is not None
@@ -90,12 +86,12 @@ def test_time_lag_after_progress_is_estimated_from_an_earlier_record_time() -> N
     assert found.seconds == pytest.approx(LAST - T0 + 1_500, abs=10)
 
 
-def test_exact_time_lag_becomes_a_lower_bound_if_the_broker_possibly_hides_topics() -> None:
+def test_time_lag_is_a_lower_bound_with_hidden_topics() -> None:
     health = with_hidden_offsets(judged(stopped(), {0: searched(1000)}), none_visible=False)
     assert health.time_lag == TimeLag(LAST - WRITTEN, at_least=True)
 
 
-def test_stopped_group_is_predicted_to_lose_records_when_its_first_unread_record_expires() -> None:
+def test_loss_of_a_stopped_group_begins_at_the_first_expiry() -> None:
     health = judged(stopped(), {0: searched(1000, width=20.0)})
     expected = WRITTEN + 7_200
     assert health.loss == Loss("t", 0, expected - LAST, "retention", 1000, at=expected, exact=True)
@@ -105,7 +101,7 @@ def test_stopped_group_is_predicted_to_lose_records_when_its_first_unread_record
     assert (observed.at_most, observed.exact) == (True, False)
 
 
-def test_time_until_a_slow_group_loses_records_is_estimated_from_a_record_timestamp() -> None:
+def test_loss_of_a_slow_group_is_estimated_from_record_times() -> None:
     reads = [offsets((1000 + 5 * n, 2000 + 10 * n)) for n in range(25)]
     loss = judged(reads, {0: searched(1120)}).loss
     assert loss is not None
@@ -121,7 +117,7 @@ def test_unread_records_can_be_lost_at_any_time_if_the_topic_has_a_maximum_size(
     assert loss_when(health.loss, local_clock(LAST)) == "at any time"
 
 
-def test_unknown_record_expiry_of_a_stopped_group_is_explained_by_the_missing_permission() -> None:
+def test_unknown_expiry_is_explained_by_the_missing_permission() -> None:
     """The user lacks DESCRIBE_CONFIGS on the topic. For a group that keeps up, the explanation is empty."""
     rules = TopicRules(fault="grant DESCRIBE_CONFIGS on the topic to this user")
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
@@ -130,7 +126,7 @@ def test_unknown_record_expiry_of_a_stopped_group_is_explained_by_the_missing_pe
     assert judged(fine, {0: searched(2240, rules=rules)}, Retention(rules={"t": rules})).expiry_reason == ""
 
 
-def test_expiry_of_an_old_unread_record_is_predicted_before_the_health_verdict_is_final() -> None:
+def test_expiry_of_old_records_is_predicted_before_the_final_verdict() -> None:
     first = stopped()[:3]
     assert judged(first, {0: searched(1000)}).loss is None
     old = judged(first, {0: searched(1000, T0 - 5_000)})
@@ -139,7 +135,7 @@ def test_expiry_of_an_old_unread_record_is_predicted_before_the_health_verdict_i
     assert old.loss.at == T0 - 5_000 + 7_200
 
 
-def test_stop_that_was_not_observed_began_after_the_last_consumed_record_was_written() -> None:
+def test_unobserved_stop_began_after_the_last_consumed_record() -> None:
     reads = [offsets((1000, 2000 + n), (1000, 2000 + n)) for n in range(25)]
     health = judged(reads, {0: searched(1000), 1: searched(1000, WRITTEN + 60)})
     assert health.kind is Status.STOP
@@ -161,7 +157,7 @@ def test_text_of_a_time_lag_is_a_single_time_or_a_lower_bound_or_a_range(time_la
     assert age(time_lag) == expected
 
 
-def test_text_of_a_local_time_has_a_date_only_if_the_time_is_at_least_half_a_day_away() -> None:
+def test_local_time_has_a_date_if_half_a_day_away() -> None:
     clock = local_clock(T0)
     assert len(clock(T0 + 3_600)) == len("01:18")
     assert len(clock(T0 + 3_600, seconds=True)) == len("01:18:04")

@@ -1,6 +1,6 @@
-"""Tests of decoding damaged records. The result is a record or an `Undecodable` object, never an exception.
+"""Tests that decoding a damaged record returns a record or an `Undecodable`, never an exception.
 
-The memory and the time for decoding depend only on the number of bytes, not on the lengths that the record claims.
+Memory and time depend only on the number of bytes, not on the lengths that the record claims.
 """
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ from tests.unit.protocol.test_damaged import FORGED_LENGTHS, damage
 
 
 def check_usable(record: CoordinatorRecord) -> None:
-    """Check that a record can be formatted as JSON, and that its members can be decoded.
-
-    Also check that the record is the same after it was encoded and decoded again.
-    """
+    """Check that a record and its members can be decoded and formatted, and that encoding preserves the record."""
     as_json(record)
     classic_members(record)
     again = decode(*encode(record.type, record.key, record.value, version=record.version))
@@ -96,10 +93,7 @@ def test_decoding_random_bytes_as_a_record_never_raises_an_error(
 
 @pytest.mark.parametrize("length", FORGED_LENGTHS)
 def test_decoding_a_record_with_a_forged_length_needs_little_memory(length: bytes) -> None:
-    """A false length, often a huge one, overwrites a part of the key or of the value. The test tries many positions.
-
-    Decoding all these records needs less than 8 MB of memory and less than 60 s of CPU time.
-    """
+    """At many positions, a false length, often a huge one, overwrites a part of the key or the value."""
     records = every_record_type(1, 1)
     started = time.process_time()
     tracemalloc.start()
@@ -126,13 +120,10 @@ def test_decoding_a_record_with_a_forged_length_needs_little_memory(length: byte
         (RecordType.STREAMS_GROUP_TOPOLOGY, b"\0\0\0\0\0\1\xff\xff\xff\xff\x07"),
     ],
 )
-def test_record_that_is_too_short_for_the_length_of_an_array_is_rejected_immediately(
-    record_type: RecordType, start: bytes
-) -> None:
+def test_record_shorter_than_an_array_length_is_rejected(record_type: RecordType, start: bytes) -> None:
     """The array claims to have about two billion elements, but only 3 MB follow.
 
-    The record is undecodable, and the reason contains the length of the array. Because no element is read, decoding
-    needs less than 100 kB of memory.
+    No element is read, so decoding needs less than 100 kB of memory.
     """
     key, _ = encode(record_type, {}, None)
     value = start + bytes(3_000_000)

@@ -91,11 +91,7 @@ def test_decoding_a_record_keeps_unknown_tagged_fields_by_number() -> None:
 
 
 def test_the_tagged_field_that_kafka_4_4_added_to_streams_metadata_is_kept() -> None:
-    """Kafka 4.4 added the field `StoredDescriptionTopologyEpoch` with the tag 2.
-
-    kgtui's table, which equals the schema of Kafka 4.3.1, lacks this field. The decoded record contains its bytes under
-    the number 2.
-    """
+    """The field has the tag 2, which kgtui's table for Kafka 4.3.1 lacks. The record keeps the bytes under number 2."""
     key, value = encode(RecordType.STREAMS_GROUP_METADATA, {"GroupId": "g"}, {"Epoch": 3, "ValidatedTopologyEpoch": 1})
     assert value is not None
     assert value.endswith(b"\1\0\4\0\0\0\1"), "one tagged field with number 0 and four bytes"
@@ -126,9 +122,9 @@ def test_a_decoded_tombstone_has_no_value_and_no_version() -> None:
 
 
 def test_consumer_group_members_are_decoded_with_and_without_classic_metadata() -> None:
-    """If a member does not use the classic protocol, its tagged field ClassicMemberMetadata is null.
+    """Without the classic protocol, the tagged field ClassicMemberMetadata is null.
 
-    In this field, null is encoded as the byte 0. In other structs, null is encoded as the byte 255.
+    This null is the byte 0. In other structs, null is the byte 255.
     """
     key = bytes.fromhex("0005 0001 67 0001 6d")
     start = bytes.fromhex("0000 00 00 02 63 02 68 02 02 74 00 0000ea60 00")

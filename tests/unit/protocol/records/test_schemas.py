@@ -65,7 +65,7 @@ def test_each_field_of_a_record_table_is_in_at_least_one_version(message: Messag
 
 
 @pytest.mark.parametrize("kind", RECORD_SCHEMAS.values(), ids=lambda kind: kind.type.name)
-def test_record_types_and_names_in_the_record_tables_equal_those_in_kafka_schemas(kind: RecordSchema) -> None:
+def test_record_types_and_names_equal_those_in_kafka(kind: RecordSchema) -> None:
     for message, what in ((kind.key, "coordinator-key"), (kind.value, "coordinator-value")):
         kafka = schema(message)
         assert (kafka["apiKey"], kafka["type"], kafka["name"]) == (kind.type, what, message.name)
