@@ -59,8 +59,10 @@ async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tm
 
 @pytest.mark.parametrize("keys", SCREENS, ids=" ".join)
 async def test_every_screen_can_be_resized_to_a_small_terminal_without_a_crash(
-    tmp_path: Path, keys: tuple[str, ...]
+    tmp_path: Path, keys: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
+    """By default, each screen gets every third size, beginning with a different one, so that all sizes are tested."""
+    sizes = SMALL if request.config.getoption("--full") else SMALL[SCREENS.index(keys) % 3 :: 3]
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -71,7 +73,7 @@ async def test_every_screen_can_be_resized_to_a_small_terminal_without_a_crash(
         await settled(pilot)
         if keys[:1] in DIALOGS:
             await until(pilot, lambda: app.screen is not shown, seconds=30)
-        for width, height in SMALL:
+        for width, height in sizes:
             app.post_message(events.Resize(Size(width, height), Size(width, height)))
             await pilot.pause()
         assert app.is_running

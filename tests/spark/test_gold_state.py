@@ -6,10 +6,12 @@ import shutil
 from random import Random
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
 from kgtui.commands.pipeline import update_gold
-from kgtui.lake.schemas import GOLD_STATE, HEALTH, HEALTH_STATE, LAG
+from kgtui.lake.schemas import FORECAST, FORECAST_STATE, HEALTH, HEALTH_STATE, LAG
 from kgtui.pipeline.jobs import gold
 from kgtui.pipeline.spark_lake import SparkLake
 from tests.spark.following_commits import FollowingCommits, without_group
@@ -147,45 +149,61 @@ class Interrupted(Exception):
     """Raised after a table was written, to interrupt the run."""
 
 
+SPAN_TABLES = (*HEALTH_TABLES, FORECAST, FORECAST_STATE)
+"""The gold tables whose files cover time spans, their states, and gold `lag`, from which all of them are computed."""
+
+
+def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
+    """Return a dict: number of a time span (see `Table.file_span`) → its files. Assert that no file has two spans."""
+    assert table.file_span is not None
+    column, seconds = table.file_span
+    found: dict[int, set[str]] = {}
+    for file in pa.table(DeltaTable(str(lake.path(table))).get_add_actions(flatten=True)).to_pylist():
+        first, last = (file[f"{edge}.{column}"].timestamp() // seconds for edge in ("min", "max"))
+        assert first == last, f"{file['path']} covers several spans"
+        found.setdefault(int(first), set()).add(file["path"])
+    return found
+
+
 @pytest.mark.parametrize(
     ("last", "tables"),
     [
-        pytest.param(HEALTH, HEALTH_TABLES, id="health tables"),
+        pytest.param(HEALTH, SPAN_TABLES, id="tables with time spans"),
         *(pytest.param(table, gold.TABLES, id=table.name, marks=pytest.mark.full) for table in gold.TABLES[:-1]),
     ],
 )
-def test_gold_tables_are_correct_after_an_interrupted_run_and_new_rows(
+def test_an_update_after_an_interrupted_run_is_complete_and_keeps_the_files_of_earlier_hours(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: Table, tables: tuple[Table, ...]
 ) -> None:
-    """The second of four runs is interrupted after it has written the gold table `last`.
+    """The second run is interrupted after it has written the gold table `last`. The third run must complete the tables.
 
-    New polls and commits arrive before the first three runs, some of them one run late. The last run computes all rows
-    again, because the stored states are deleted. It must not change the rows of `tables`.
+    Before each run, polls of one to nine hours are recorded, and commits are decoded. Some commits since the first run
+    are decoded one run late.
     """
     random, cluster = Random(1), Cluster(1)
     lake = new_lake(spark, tmp_path / "lake")
+    compute_only(tables, lake, monkeypatch)
     recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, random, cluster)
     at = START
+    overwrite = SparkLake.overwrite
 
-    def record_polls(number: int) -> None:
+    def record_polls(number: int, *, late: float = 0.2) -> None:
         nonlocal at
         for index in range(number):
-            recording.poll(cluster.poll(), at, keyframe=index % 7 == 0)
+            recording.poll(cluster.poll(), at, keyframe=index % 6 == 0)
             commits.add(at, 5 * MINUTE)
             at += 5 * MINUTE
         recording.flush()
-        commits.write(late=0.2)
-
-    compute_only(tables, lake, monkeypatch)
-    overwrite = SparkLake.overwrite
+        commits.write(late=late)
 
     def interrupted(self: SparkLake, table: Table, rows: DataFrame, *, since: tuple[str, int] | None = None) -> None:
         overwrite(self, table, rows, since=since)
         if table == last:
             raise Interrupted
 
-    record_polls(30)
+    record_polls(110, late=0)
     update_gold(lake)
+    before = {table: files_by_span(lake, table) for table in (LAG, HEALTH, FORECAST)}
     record_polls(20)
     with monkeypatch.context() as patch:
         patch.setattr(SparkLake, "overwrite", interrupted)
@@ -193,10 +211,10 @@ def test_gold_tables_are_correct_after_an_interrupted_run_and_new_rows(
             update_gold(lake)
     record_polls(15)
     update_gold(lake)
-    updated = {table: stored_rows(lake.folder.local_path, table) for table in tables}
-    for table in GOLD_STATE:
-        if table in tables:
-            shutil.rmtree(lake.folder.local_path / table.title)
-    update_gold(lake)
-    for table, rows in updated.items():
-        assert rows == stored_rows(lake.folder.local_path, table), table.name
+    for table, files in before.items():
+        after, newest = files_by_span(lake, table), max(files)
+        earlier = files.keys() - {newest}
+        assert earlier
+        assert {span: after[span] for span in earlier} == {span: files[span] for span in earlier}
+        assert max(after) >= newest
+    assert_equals_a_complete_run(lake, tables)

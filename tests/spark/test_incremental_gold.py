@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import write_deltalake
 from pyspark.testing import assertDataFrameEqual
 
 from kgtui.commands.pipeline import update_gold
 from kgtui.lake.arrow import arrow_schema
 from kgtui.lake.schemas import (
     COMMITS,
-    FORECAST,
-    FORECAST_STATE,
     GOLD,
     GOLD_STATE,
     HEALTH,
-    HEALTH_STATE,
     LAG,
     MEMBERS,
     REBALANCES,
@@ -33,7 +30,7 @@ from kgtui.pipeline.transforms.recorded_state import is_since
 from tests.spark.random_recording import random_recording
 from tests.spark.recorded_rows import frame, ms
 from tests.spark.sample_data import Cluster, record
-from tests.spark.spark_settings import compute_only, new_lake
+from tests.spark.spark_settings import new_lake
 from tests.spark.stored_rows import stored_rows
 from tests.unit.history.recording_builder import START, RecordingBuilder
 
@@ -42,7 +39,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from kgtui.lake.schemas import Table
 
 FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 20)]
 
@@ -97,54 +93,6 @@ def test_gold_tables_of_random_batches_equal_the_tables_of_one_complete_run(
     for table in (*GOLD, *GOLD_STATE):
         assert stored_rows(lake.folder.local_path, table) == stored_rows(complete, table)
     assert {row["basis"] for row in stored_rows(complete, HEALTH)} >= {"observed"}
-
-
-def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
-    """Return a dict: number of a time span (see `Table.file_span`) → its files. Assert that no file has two spans."""
-    assert table.file_span is not None
-    column, seconds = table.file_span
-    found: dict[int, set[str]] = {}
-    for file in pa.table(DeltaTable(str(lake.path(table))).get_add_actions(flatten=True)).to_pylist():
-        first, last = (file[f"{edge}.{column}"].timestamp() // seconds for edge in ("min", "max"))
-        assert first == last, f"{file['path']} covers several spans"
-        found.setdefault(int(first), set()).add(file["path"])
-    return found
-
-
-def test_an_update_of_gold_tables_keeps_the_files_of_earlier_hours(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Only tables whose files cover time spans, and the tables from which they are computed, are computed."""
-    tables = (LAG, HEALTH, HEALTH_STATE, FORECAST, FORECAST_STATE)
-    lake, cluster = new_lake(spark, tmp_path / "lake"), Cluster(1)
-    compute_only(tables, lake, monkeypatch)
-    recording = RecordingBuilder(lake.folder.local_path)
-
-    def record_hours(first: int, hours: int) -> None:
-        """Record `hours` hours from hour `first` on, and update the gold tables.
-
-        There is a poll every five minutes, and a keyframe every half hour.
-        """
-        for number in range(first * 12, (first + hours) * 12):
-            recording.poll(cluster.poll(), START + number * 300_000, keyframe=number % 6 == 0)
-        recording.flush()
-        update_gold(lake)
-
-    record_hours(0, 9)
-    before = {table: files_by_span(lake, table) for table in (LAG, HEALTH, FORECAST)}
-    record_hours(9, 1)
-    for table, files in before.items():
-        after, newest = files_by_span(lake, table), max(files)
-        assert {span: after[span] for span in files if span != newest} == {
-            span: files[span] for span in files if span != newest
-        }
-        assert max(after) >= newest
-    complete = shutil.copytree(
-        lake.folder.local_path, tmp_path / "complete", ignore=shutil.ignore_patterns("gold", "_checkpoints")
-    )
-    update_gold(SparkLake(spark, complete))
-    for table in tables:
-        assert stored_rows(lake.folder.local_path, table) == stored_rows(complete, table)
 
 
 class RandomCommits:
