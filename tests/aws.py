@@ -33,7 +33,7 @@ BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule re
 
 
 def isolate_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Read AWS settings only from the files `config` and `credentials` in `folder`, and send no requests to AWS."""
+    """Make botocore read settings only from `config` and `credentials` in `folder`, and send no requests to AWS."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN"):

@@ -25,7 +25,7 @@ def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> Pa
 
     1. The window has no commits, or fewer than `minimum_complete` times `intervals`: OK.
     2. The current lag is unknown, or is not above `allowed_lag`: OK.
-    3. The group has stopped committing, below all log end offsets in the window: STOP.
+    3. The group has stopped committing, and has not reached any log end offset in the window: STOP.
     4. The committed offset fell, and has not reached the earlier value again: REWIND.
     5. The lag was always above `allowed_lag`, and the committed offset never changed: STALL.
     6. The lag was always above `allowed_lag`, and never fell: WARN.

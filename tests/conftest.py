@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def chance(pytestconfig: pytest.Config) -> random.Random:
     """Return a random number generator. Its seed is fixed, but random with `--full`.
 
-    The seed is printed, so that the output of a failed test contains it.
+    The seed is printed, so that it is in the output of a failed test.
     """
     seed = random.SystemRandom().randrange(10**6) if pytestconfig.getoption("--full") else 1
     sys.stdout.write(f"seed {seed}\n")
@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Exclude modules and tests from garbage collection, which would take half of the time of terminal UI tests."""
+    """Exclude modules and tests from garbage collection, which would take half of the time of UI tests."""
     gc.enable()
     gc.collect()
     gc.freeze()

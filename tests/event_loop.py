@@ -19,7 +19,7 @@ _FACTORS = (1, 6, 36)
 
 
 def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
-    """Return a decorator that repeats a failed test with 6 times, and finally 36 times the timeout.
+    """Return a decorator that repeats a failed test, first with 6 times and then with 36 times the timeout.
 
     It is for tests that need a short timeout, and can fail because the machine is busy. The test gets the timeout in
     seconds as its argument `timeout`.
@@ -48,7 +48,7 @@ def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]],
 async def counting_waits() -> AsyncIterator[Callable[[], float]]:
     """Yield a function that returns the seconds since the beginning of the `with` block.
 
-    It counts completed sleeps of 20 ms. On a busy machine, the result is less than the real time.
+    The function counts completed sleeps of 20 ms. On a busy machine, the result is less than the real time.
     """
     steps = 0
 

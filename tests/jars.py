@@ -64,7 +64,7 @@ def tools_version(version: str) -> str:
 def clients_version(version: str) -> str:
     """Return the version of the Java clients for a broker of Kafka `version`.
 
-    It is `version` if it is in `BROKER_VERSIONS`, otherwise the newest one. Only their folders contain the jars for
+    If `version` is not in `BROKER_VERSIONS`, it is the newest version there. Only these folders contain the jars for
     Connect and Streams.
     """
     return version if version in BROKER_VERSIONS else BROKER_VERSIONS[0]

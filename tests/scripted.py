@@ -51,7 +51,7 @@ class ScriptedAdmin:
         times: (topic, partition) → result of `record_times` for requests with the same offset.
         topic_retention: result of `retention`.
         user_access: result of `access`.
-        hidden: group id → topics in `Answer.hidden`. Their offsets are returned nevertheless.
+        hidden: group id → topics in `Answer.hidden`. The offsets in these topics are returned, too.
         brokers: node id → broker.
         broken: node id or group id → `Fault` in every result. A `ClientError` becomes the fault NO_ANSWER; only
             `ScriptedFeed.poll` raises it.

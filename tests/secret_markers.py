@@ -27,7 +27,7 @@ UNUSED = {
     "producer.sasl.jaas.config": ("password of a producer", 'a.B required password="{}";'),
     "our.own.password": ("unknown property", "{}"),
 }
-"""Client properties with a secret: name → (kind of secret, value with `{}` in place of the secret)."""
+"""Name of a client property → (kind of the secret in it, value with `{}` in place of the secret)."""
 
 
 def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:

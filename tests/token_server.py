@@ -44,7 +44,7 @@ class TokenServer:
         body: body of the response; None for a token with `claims`.
         claims: claims in the next tokens.
         lifetime: lifetime of the next tokens in seconds, unless `claims` contains `exp`.
-        accepts: function from form fields to whether the client is authenticated. False causes the error
+        accepts: takes the form fields, and returns whether the client is authenticated; False causes the error
             `invalid_grant`.
         signed_with: private key and key id; None for tokens without a signature.
         pause: delay before the response in seconds.

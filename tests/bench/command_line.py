@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 VERSION = "4.3.1"
 PARTITIONS = 10
 IN_FLIGHT = 100
-"""Maximum number of OffsetCommit requests that are sent before the response to the first of them is read."""
+"""Maximum number of OffsetCommit requests without a response on one connection."""
 
 RECORDS = 20
 """Number of records that are written to each topic."""

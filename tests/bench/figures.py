@@ -66,6 +66,6 @@ def _number(value: float) -> str:
 
 
 def percentile(values: list[float], fraction: float) -> float:
-    """Return a value of `values`, below which the fraction `fraction` (between 0 and 1) of all values lies."""
+    """Return the value in `values` below which a given fraction (between 0 and 1) of all values lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))]

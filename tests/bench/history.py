@@ -50,8 +50,8 @@ class Size:
     Attributes:
         polls: number of polls that are recorded live.
         segments: number of keyframes (complete copies of the state) in the `SyntheticLake`.
-        seeks: how often the state at a random time is loaded from it.
-        timelines: how often a group's history of an hour, and of a day, is loaded.
+        seeks: number of random times at which the state is loaded.
+        timelines: number of times that the history of a random group is loaded, per time span (hour and day).
         interval: seconds between two polls of the live recording.
         segment_polls: polls per keyframe.
     """
@@ -123,8 +123,8 @@ async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
 class SyntheticLake:
     """A lake with a recording that is written at full speed.
 
-    A keyframe is a complete copy of the state. After the first one and its changes, all rows are copies with later
-    times.
+    A keyframe is a complete copy of the state. Only the first keyframe and the changes after it are computed. All other
+    rows are copies of these rows with later times.
 
     Attributes:
         keyframe_cpu: CPU seconds for writing a keyframe and compacting the changes before it.

@@ -52,7 +52,7 @@ class FixedIntervalMonitor(Monitor):
 
 
 class Instruments:
-    """Counts the keys that the app has handled, by replacing methods, and responds to requests from the benchmark."""
+    """Counts handled keys by replacing methods of the app, and responds to requests from the benchmark."""
 
     def __init__(self) -> None:
         self.callbacks = Callbacks()

@@ -41,7 +41,7 @@ class Size:
 
     Attributes:
         commits: number of commits.
-        pause: seconds between two commits; no multiple of polling intervals, so that the waiting times vary.
+        pause: seconds between two commits; not a multiple of a polling interval, so that the waiting times vary.
     """
 
     commits: int = 30
@@ -54,7 +54,7 @@ TINY = Size(2, 0.5)
 
 @dataclass(slots=True)
 class _ObservedTable:
-    """A table that is read repeatedly, to find out when each committed offset arrives in it.
+    """A table that is read repeatedly, to find out when each committed offset arrives in the table.
 
     Attributes:
         column: column with the offset.
@@ -136,7 +136,7 @@ def _poll(tables: tuple[_ObservedTable, ...]) -> None:
 
 @contextmanager
 def _running(broker: Cluster, *arguments: str) -> Iterator[None]:
-    """Run a kgtui command during the `with` block, and send it SIGINT at the end of the block."""
+    """Run a kgtui command during the `with` block. At the end of the block, send SIGINT to the command."""
     command = [sys.executable, "-m", "kgtui", *arguments, "--bootstrap-server", broker.bootstrap]
     environment = os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder())}
     program = subprocess.Popen(command, cwd=HOME, env=environment, stdout=subprocess.DEVNULL)

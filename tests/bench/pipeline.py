@@ -35,7 +35,7 @@ _WARM_UP, _ROUNDS = 5, 12
 """Number of rounds in which decoding warms up the JVM's compiler, and number of rounds that are measured."""
 
 _WARM_UP_FROM = 100_000
-"""If the smallest run has at least this many records, it is executed twice.
+"""Minimum number of records of the smallest run for which this run is executed twice.
 
 The result of the first execution is discarded, because it only warms up the JVM.
 """
@@ -146,7 +146,7 @@ def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
 
 
 def _compute(frame: DataFrame) -> None:
-    """Compute the rows of `frame` and discard them."""
+    """Compute all rows of `frame`, but do not store the rows."""
     frame.write.format("noop").mode("overwrite").save()
 
 

@@ -63,7 +63,7 @@ class Size:
     Attributes:
         groups: number of groups in the search; 20 of them misbehave.
         begin: seconds from the first read of all groups to the misbehavior.
-        seconds: maximum duration of the search after that.
+        seconds: maximum duration of the search in seconds, counted from the beginning of the misbehavior.
         swept: number of groups in the sweep, with 10 partitions each.
         swept_seconds: measured seconds after the first sweep.
     """
@@ -142,7 +142,7 @@ class _Misbehavior(NamedTuple):
     Attributes:
         name: description, and prefix of the group ids.
         groups: number of such groups.
-        window: seconds for which they still seem healthy.
+        window: seconds after the beginning of the misbehavior in which the groups still seem healthy.
         problem: what the monitor must find.
     """
 

@@ -41,7 +41,7 @@ class Size:
         keys: number of presses of each key.
         seconds: duration of a measurement without keys.
         soak_seconds: duration of the memory measurement.
-        screened_groups: number of groups for the memory of the search for problems.
+        screened_groups: number of groups in the measurement of the memory that the search for problems needs.
     """
 
     groups: int = 100_000

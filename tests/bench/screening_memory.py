@@ -15,7 +15,8 @@ from tests.bench.figures import Figure
 
 PARTITIONS = 10
 READS, INTERVAL = 12, 120
-"""Number of reads per group, and time between two reads in seconds. Stopped groups are found after so many reads."""
+"""Number of reads per group, and time between two reads in seconds. Screening finds stopped groups after these reads.
+"""
 
 
 def figure(groups: int) -> Figure:

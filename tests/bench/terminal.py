@@ -27,7 +27,7 @@ HOME = Path(__file__).parents[2]
 """Root folder of the repository."""
 
 SYNCHRONIZED_QUERY, SYNCHRONIZED_RESPONSE = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
-"""Query of a program whether the terminal supports synchronized output, and the terminal's answer "yes"."""
+"""Bytes with which a program asks whether the terminal supports synchronized output, and the answer "yes"."""
 
 GROUPS_SHOWN = rb"classic|consumer"
 """Pattern of the names of nodes in the tree of groups. A frame that contains one of these names shows groups."""

@@ -15,7 +15,7 @@ class Certificates:
     """Paths of PEM files for TLS between a client and a broker. A key store has a private key and its certificate.
 
     Attributes:
-        authority: certificate that has signed all others.
+        authority: certificate of the authority that has signed the other certificates.
         server: key store of the brokers, for `localhost` and 127.0.0.1.
         client: key store of a client named `CN=tls-client`.
     """

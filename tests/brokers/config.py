@@ -43,7 +43,7 @@ class Ports:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return `count` free ports on loopback, below the range that operating systems use for outgoing connections."""
+    """Return `count` free ports on loopback. They are below the port range that outgoing connections use."""
     found: list[int] = []
     while len(found) < count:
         port = random.randrange(20_000, 32_000)

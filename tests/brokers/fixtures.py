@@ -39,7 +39,7 @@ def only_full(version: str) -> list[pytest.MarkDecorator]:
 
 LIVE = tuple(named("live", version) for version in BROKER_VERSIONS)
 NAMES = (*LIVE, "secure_broker", *(named("broker", version) for version in BROKER_VERSIONS))
-"""Fixtures whose brokers start together if any test needs them. The slowest come first.
+"""Fixtures for brokers and live groups that are started together if a test needs them. The slowest come first.
 
 `live_431` creates groups on the broker `broker_431`.
 """
@@ -48,7 +48,7 @@ _FULL_VERSION = {named(kind, version): version for version in FULL_BROKER_VERSIO
 """`live_440` → `4.4.0`, for the versions that only `tests/run --full` starts."""
 
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
-"""Fixtures that run a test once per Kafka version → what the test gets: `broker`, or `live` for its live groups."""
+"""Fixture that runs a test once per Kafka version → what the test gets: a broker, or the live groups on it."""
 
 _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version in ALL_BROKER_VERSIONS]
 
@@ -221,7 +221,7 @@ def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
     params=[BROKER_VERSIONS[0], *(pytest.param(v, marks=pytest.mark.full) for v in ALL_BROKER_VERSIONS[1:])],
 )
 def newest_live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Return the live groups on the 4.3.1 broker, or with `--full` on each version. For slow tests."""
+    """Return the live groups for slow tests: on the 4.3.1 broker, or with `--full` on each version."""
     live: Live = brokers.get(named("live", request.param))
     return live
 

@@ -52,7 +52,7 @@ def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: 
 
 @contextmanager
 def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> Iterator[None]:
-    """Keep a member in a KIP-848 group in a `with` block. `expression` must begin with `^`."""
+    """Keep a member in a KIP-848 group during the `with` block. `expression` must begin with `^`."""
     consumer = Consumer(cluster.client_config(**{"group.id": group, **IDLE, **KIP_848}))
     try:
         consumer.subscribe([expression])

@@ -28,7 +28,7 @@ HOSTILE_IDS = {
     "look-alike-latin": "paypal",
     "look-alike-cyrillic": "p\u0430yp\u0430l",
 }
-"""Maps kinds of unusual group ids to an example. Kafka allows these ids, but many programs handle them wrongly."""
+"""Kind of unusual group id → an example. Kafka allows such ids, but many programs handle them wrongly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class LiveGroup:
     reported_lag: Mapping[TopicPartition, int | None] = field(default_factory=dict)
     """Lag of each share partition, as the broker reports it; None in Kafka 4.1.
 
-    It can be smaller than log end minus start offset, because some records can be acknowledged.
+    It can be smaller than log end minus start offset, because acknowledged records do not count.
     """
     client_ids: tuple[str, ...] = ()
     instance_ids: tuple[str, ...] = ()

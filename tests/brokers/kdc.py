@@ -28,7 +28,7 @@ _MORE_FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin", "/opt/homebrew/opt/krb
 """Folders that often contain Kerberos programs, but are not in PATH. `tests/run` has the same list."""
 
 _STOP_WITH_PARENT = '"$@" & trap "kill $!" EXIT; read -r line'
-"""Shell command that runs a program until standard input is closed, so that the program ends when the tests end."""
+"""Shell command that runs a program until standard input is closed, which also happens when the tests end."""
 
 
 class Kdc:
@@ -37,7 +37,7 @@ class Kdc:
     Attributes:
         config: path of `krb5.conf` for clients.
         broker: principal of local brokers, without the realm.
-        broker_keytab: path of its keytab.
+        broker_keytab: path of the keytab of `broker`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -118,7 +118,7 @@ class Kdc:
         return keytab
 
     def change_key(self, principal: str) -> None:
-        """Give a principal new random keys, so that the keys in the principal's keytab become invalid."""
+        """Give a principal new random keys. The keys in the principal's keytab become invalid."""
         self._admin("cpw", "-randkey", "-keepold", principal)
         self._admin("purgekeys", principal)
 

@@ -37,9 +37,9 @@ They mean that the coordinator is loading or has moved, or that the group rebala
 """
 
 LONG = i32Timedelta.parse(timedelta(minutes=30))
-"""Session timeout of 30 minutes, the longest that the broker accepts.
+"""Session timeout of 30 minutes, which is the maximum that the broker accepts.
 
-With it, members do not have to send heartbeats during a test run.
+With this timeout, members need no heartbeats during a test run.
 """
 
 
@@ -120,10 +120,10 @@ def list_groups(address: str) -> dict[str, Listed]:
 
 
 def wait_for_states(address: str, expected: dict[str, str], timeout: float) -> dict[str, Listed]:
-    """List the groups until each one in `expected` (group id → state) has its state. Return the last list.
+    """List the groups repeatedly until they have the states in `expected` (group id → state). Return the last list.
 
     Raises:
-        TimeoutError: after `timeout` seconds, some groups do not have their states.
+        TimeoutError: some groups do not have the expected states after `timeout` seconds.
     """
     deadline = time.monotonic() + timeout
     while True:
@@ -184,7 +184,7 @@ def commit(address: str, group: str, offsets: Mapping[tuple[str, int], int], met
 def commit_on(
     connection: Connection, group: str, offsets: Mapping[tuple[str, int], int], metadata: str, timeout: float
 ) -> None:
-    """Like `commit`, but on an existing connection to the coordinator of the group."""
+    """Commit an offset for each (topic, partition) on an existing connection to the group's coordinator."""
     topics = tuple(
         OffsetCommitRequestTopic(
             name=TopicName(topic),

@@ -75,7 +75,7 @@ class Live:
 
         Raises:
             JavaFailedError: the Java clients failed.
-            TimeoutError: a group is not as expected after `TIMEOUT` seconds.
+            TimeoutError: a group does not have the expected members and state after `TIMEOUT` seconds.
         """
         try:
             self._make_topics()
@@ -128,7 +128,7 @@ class Live:
 
     @property
     def _librdkafka_joins_kip_848(self) -> bool:
-        """Whether librdkafka can join KIP-848 groups on this broker. If it cannot, Java consumers join these groups."""
+        """Whether librdkafka can join KIP-848 groups on this broker. If not, Java consumers join these groups."""
         return not self.version.startswith("3.")
 
     def _make_simple_groups(self) -> None:

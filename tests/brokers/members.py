@@ -51,7 +51,7 @@ class Members:
             consumer.subscribe([topic])
 
     def wait_until_assigned(self, timeout: float = 60.0) -> None:
-        """Poll all members until all have partitions and all partitions are assigned.
+        """Poll all members until each member has a partition and each partition has a member.
 
         Raises `TimeoutError` after `timeout` seconds.
         """

@@ -27,7 +27,7 @@ def test_a_broker_accepts_topics_records_and_offset_commits(broker: Cluster) -> 
     assert kio_client.list_groups(broker.bootstrap)["fixture-check-group"] == ("classic", "", "Empty")
 
 
-def test_list_groups_returns_the_expected_live_groups(live: Live) -> None:
+def test_listing_groups_returns_the_expected_live_groups(live: Live) -> None:
     listed = kio_client.list_groups(live.bootstrap)
     for role, group in live.groups.items():
         assert listed[group.id] == (group.type, group.protocol, group.state), role

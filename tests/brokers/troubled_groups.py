@@ -49,14 +49,14 @@ STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 1_800, 7_200
 """
 
 BACKLOG, DRAINED_PER_SECOND = 200_000, 200
-"""Number of records that the group `DRAINING` has not read at the start; number of records that it reads per second."""
+"""Number of records that `DRAINING` has not read at the start, and number of records that it reads per second."""
 
 TIMEOUT = 60.0
 _STEP = 1.0  # Time between two commits of the group `DRAINING`, in seconds.
 
 
 class TroubledGroups:
-    """Groups with typical problems, from `start` to `stop`. See the module's docstring.
+    """Groups with typical problems, which exist from `start` to `stop`. The module's docstring lists the groups.
 
     Args:
         unused: number of groups `old-team-…`.
@@ -75,7 +75,7 @@ class TroubledGroups:
     def start(self) -> None:
         """Create topics and groups.
 
-        Also start two threads: one commits offsets, and one lets a member join a group and leave it again and again.
+        Also start two threads. One commits offsets; the other lets a member repeatedly join and leave a group.
         """
         try:
             self._make_topics()

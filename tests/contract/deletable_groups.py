@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 90.0
 COMMITTED = 7
-"""Committed offset of each deletable group in every partition in which it has committed an offset."""
+"""Committed offset of every deletable group in every partition with a commit."""
 
 
 @dataclass(frozen=True, slots=True)

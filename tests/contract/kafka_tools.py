@@ -12,7 +12,7 @@ Row = dict[str, str]
 
 
 def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
-    """Return the rows of all tables in the output of a tool, as column name → cell.
+    """Return the rows of all tables in the output of a tool. A row is a dict: column name → cell.
 
     A cell begins below its column header, counted in UTF-16 units as in Java. The ids in `groups` are found by their
     text, because ids can contain line breaks or be wider than the column.

@@ -55,7 +55,7 @@ async def test_groups_of_a_stopped_broker_are_read_from_their_new_coordinators()
 
 
 @longer_if_busy(1.0)
-async def test_a_broker_that_does_not_respond_affects_only_groups_it_coordinates(timeout: float) -> None:
+async def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(timeout: float) -> None:
     async with cluster() as (simulator, admin):
         everything = {group: row.coordinator for group, row in (await admin.list_groups()).rows.items()}
         simulator.faults.black_hole(2)
@@ -70,7 +70,7 @@ async def test_a_broker_that_does_not_respond_affects_only_groups_it_coordinates
 
 
 @longer_if_busy(0.5)
-async def test_the_error_for_an_unreachable_cluster_names_every_tried_broker(timeout: float) -> None:
+async def test_an_unreachable_cluster_is_reported_with_every_tried_broker(timeout: float) -> None:
     async with cluster(brokers=2) as (simulator, admin):
         await admin.cluster()
         simulator.faults.black_hole(1)
@@ -177,7 +177,7 @@ async def test_a_poll_with_a_damaged_response_fails_and_the_next_poll_succeeds(k
         assert (delta.total, dict(delta.updated), list(delta.removed)) == (len(groups), {}, [])
 
 
-async def test_the_poll_after_a_failed_poll_does_not_return_all_groups_again() -> None:
+async def test_a_poll_after_a_failed_poll_returns_only_changed_groups() -> None:
     """No group has changed since the last successful poll, so the poll after the failure returns no group."""
     async with cluster(brokers=1) as (simulator, admin):
         feed = admin.listing_feed(1)
@@ -189,8 +189,8 @@ async def test_the_poll_after_a_failed_poll_does_not_return_all_groups_again() -
 
 
 @longer_if_busy(0.5)
-async def test_the_outcome_of_a_delete_request_without_a_response_is_uncertain(timeout: float) -> None:
-    """It is possible that the coordinator has deleted the groups, so kgtui reports the outcomes as uncertain."""
+async def test_a_delete_request_without_a_response_has_an_uncertain_outcome(timeout: float) -> None:
+    """The coordinator may have deleted the groups, so kgtui reports the outcome for each group as uncertain."""
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         empty = coordinated_by(simulator, 2, "Empty")[:2]
@@ -221,7 +221,7 @@ async def test_a_deletion_that_the_broker_rejects_is_reported_as_failed() -> Non
         assert simulator.state.find(group) is not None
 
 
-async def test_a_throttled_client_gets_the_responses_to_all_of_its_requests() -> None:
+async def test_a_throttled_client_receives_every_response() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         await admin.list_groups()
         simulator.faults.throttle(1, 50)

@@ -37,7 +37,7 @@ OFFSETS = (("ConsumerGroupCommand", *ALL, "--offsets"), ("ConsumerGroupCommand",
 MEMBERS = (("ConsumerGroupCommand", *ALL, "--members"), ("ConsumerGroupCommand", *ALL, "--members", "--verbose"))
 STATES = (("ConsumerGroupCommand", *ALL, "--state"), ("ConsumerGroupCommand", *ALL, "--state", "--verbose"))
 NEWER = {"ShareGroupCommand": "share", "StreamsGroupCommand": "streams"}
-"""Maps each of Kafka's tools for newer group types to the group type that the tool describes."""
+"""Kafka's tools for newer group types: name of the tool → group type that the tool describes."""
 AHEAD = "ahead-of-the-log"
 
 

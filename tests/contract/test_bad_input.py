@@ -37,7 +37,7 @@ MODULES = "org.apache.kafka.common.security"
 
 @dataclass
 class Site:
-    """What a test of wrong input uses.
+    """The broker and the temporary resources of a test of wrong input.
 
     Attributes:
         broker: the real broker.
@@ -50,7 +50,7 @@ class Site:
     stack: ExitStack
 
     def tokens(self, **changes: Any) -> tuple[str, dict[str, str]]:
-        """Start an OAuth token endpoint with changed attributes. Return the broker's address and a login."""
+        """Start a token endpoint with changed attributes. Return the broker's address and properties for a login."""
         endpoint = self.stack.enter_context(token_server())
         self.broker.use_signed_tokens(endpoint)
         for name, value in changes.items():
@@ -123,7 +123,7 @@ def sasl(mechanism: str = "PLAIN", password: str = PASSWORDS["admin"], **more: s
 
 
 class Wrong(NamedTuple):
-    """Wrong input, and what kgtui must report about it.
+    """One kind of wrong input, and the expected messages and exit code of kgtui.
 
     Attributes:
         make: returns a server address and client properties.
@@ -268,7 +268,7 @@ def test_wrong_input_is_reported_by_kgtui_ls_and_kgtui_doctor(
     ],
     ids=["wrong escape", "no assignment", "unknown key", "two sources", "two values"],
 )
-def test_a_wrong_or_unused_line_in_a_properties_file_is_reported_by_line_number(
+def test_a_bad_line_in_a_properties_file_is_reported_with_its_number(
     secure_broker: Secure,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -93,12 +93,12 @@ async def test_kgtui_check_judges_groups_by_their_commits_during_the_check(
     assert groups["check-stuck"]["stopped_after"] is not None
 
 
-async def test_kgtui_check_judges_live_groups_of_every_type_without_errors(
+async def test_kgtui_check_has_a_verdict_for_live_groups_of_every_type(
     live: Live, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """No live group commits during the check.
 
-    Therefore, groups with lag are reported as stopped, and all other groups as OK.
+    Therefore, the verdict is STOP or STALL for groups with lag, and OK for all other groups.
     """
     code, found = await checked(live.bootstrap, capfd, "not:/^check-/", Watching(commit_interval=0.1))
     for group in live.groups.values():

@@ -119,7 +119,7 @@ def java_argument(properties: dict[str, str]) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the files that the config provider references in this module name."""
+    """Return a folder with the files to which the `${…}` references in this module point."""
     folder: Path = tmp_path_factory.mktemp("providers")
     (folder / "s.properties").write_text("pass.word = a\\tb\nlatin=\N{SNOWMAN}\n", encoding="utf-8")
     (folder / "word").write_text("with newline\n")

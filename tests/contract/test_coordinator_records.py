@@ -31,9 +31,9 @@ class Written:
     live: Live
     raw: list[TopicRecord]
     records: list[CoordinatorRecord]
-    """The records as kgtui decoded them, in the same order as the undecoded records in `raw`."""
+    """Result of kgtui's decoder for each record, in the order of the undecoded records in `raw`."""
     kafkas: list[kafka_coordinator.KafkaResult]
-    """What Kafka's decoder returned for each record, in the same order as the undecoded records in `raw`."""
+    """Result of Kafka's decoder for each record, in the order of the undecoded records in `raw`."""
 
     def of_group(self, group: str) -> list[CoordinatorRecord]:
         return [record for record in self.records if record.group == group]
@@ -129,7 +129,7 @@ def test_an_offset_commit_with_an_expiration_time_is_decoded(written: Written) -
     assert commit.value["expireTimestamp"] - commit.value["commitTimestamp"] == 30 * 86_400_000
 
 
-def test_the_last_record_of_each_key_of_a_deleted_group_is_a_tombstone(written: Written) -> None:
+def test_deleting_a_group_writes_a_tombstone_for_each_key(written: Written) -> None:
     newest: dict[str, dict[bytes | None, CoordinatorRecord]] = {}
     for raw, record in zip(written.raw, written.records, strict=True):
         newest.setdefault(record.group, {})[raw.key] = record

@@ -35,7 +35,7 @@ Some ids resemble the live group `billing`.
 """
 
 
-async def test_describe_groups_v5_reports_live_kip_848_groups_as_dead(live_392: Live) -> None:
+async def test_describegroups_v5_reports_live_kip_848_groups_as_dead(live_392: Live) -> None:
     """On Kafka 3.9, DescribeGroups returns the same result for a live KIP-848 group and for an absent group."""
     names = [live_392["consumer"].id, "no-such-group"]
     request = {"Groups": names, "IncludeAuthorizedOperations": False}

@@ -135,7 +135,7 @@ async def test_a_group_deleted_by_a_different_client_is_reported_as_gone(
     assert (await execute(deletion_cluster.admin, planned, folder)).by_group["raced"].status is DeletionStatus.GONE
 
 
-async def test_the_outcome_of_an_interrupted_deletion_is_determined_by_the_next_run(
+async def test_the_next_run_finds_out_whether_an_interrupted_deletion_succeeded(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
     """The first run of kgtui stops right after it has sent the delete request.
@@ -161,8 +161,8 @@ async def test_the_outcome_of_an_interrupted_deletion_is_determined_by_the_next_
     assert (result.group, result.status, result.verified) == ("interrupted", DeletionStatus.DELETED, True)
 
 
-async def test_the_outcome_of_a_deletion_is_uncertain_if_the_broker_does_not_respond(folder: StateFolder) -> None:
-    """The broker does not respond to the delete request. kgtui does not repeat it.
+async def test_a_deletion_has_an_uncertain_outcome_if_the_broker_is_silent(folder: StateFolder) -> None:
+    """The broker does not respond to the delete request, and kgtui does not repeat the request.
 
     The outcome is determined when the broker responds again.
     """
@@ -193,7 +193,7 @@ async def test_the_outcome_of_a_deletion_is_uncertain_if_the_broker_does_not_res
 async def test_a_deletion_succeeds_although_the_coordinator_changes(folder: StateFolder) -> None:
     """In the first deletion, the coordinator changes after the plan was made.
 
-    In the second deletion, it changes just before the delete request is sent.
+    In the second deletion, the coordinator changes just before the delete request is sent.
     """
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "moved")
@@ -241,7 +241,7 @@ async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int,
 
 
 async def test_the_delete_command_deletes_all_matching_groups(newest: DeletionCluster, folder: StateFolder) -> None:
-    """Nothing is deleted with `--dry-run`, a wrong `--expect`, or without confirmation."""
+    """With `--dry-run`, with a wrong `--expect` or without confirmation, the command deletes nothing."""
     for name in ("cmd-one", "cmd-two"):
         newest.make_simple(name)
     words = ("delete", "/^cmd-/", "--bootstrap-server", newest.bootstrap)
@@ -330,7 +330,7 @@ async def test_a_principal_can_delete_only_groups_on_which_it_has_delete_permiss
 ) -> None:
     """A principal has DELETE permission on the groups of its own team only.
 
-    It can delete one of them, but no group of a different team.
+    The principal can delete one of these groups, but no group of a different team.
     """
     secure_broker.cluster.commit("team-a-old", {("team-a-events", 0): 4})
     properties = _properties(secure_broker.command_config("team"))
@@ -345,7 +345,7 @@ async def test_a_principal_can_delete_only_groups_on_which_it_has_delete_permiss
 async def test_the_deletion_plan_warns_that_offsets_can_be_hidden(secure_broker: Secure) -> None:
     """The user lacks DESCRIBE on the topic of a different team.
 
-    The broker omits the offsets in this topic without an error, so the backup could lack them.
+    The broker omits the offsets in this topic without an error, so the backup could be incomplete.
     """
     properties = _properties(secure_broker.command_config("team"))
     async with connect([secure_broker.sasl], properties) as admin:

@@ -38,7 +38,7 @@ async def test_every_group_is_listed_with_type_protocol_and_state(target: Target
     assert list(answer.rows) == sorted(rows)
 
 
-async def test_list_groups_filters_by_type_state_and_protocol(target: TargetCluster) -> None:
+async def test_listed_groups_are_filtered_by_type_state_and_protocol(target: TargetCluster) -> None:
     admin = target.admin
     of_type = set((await admin.list_groups(types=["consumer", "share"])).rows)
     of_state = set((await admin.list_groups(states=["Empty"])).rows)
@@ -49,7 +49,7 @@ async def test_list_groups_filters_by_type_state_and_protocol(target: TargetClus
         assert (group.id in of_protocol) == (group.protocol in {"connect", "sr"}), group.id
 
 
-async def test_list_groups_with_an_unknown_type_returns_no_groups(target: TargetCluster) -> None:
+async def test_listing_groups_of_an_unknown_type_returns_no_groups(target: TargetCluster) -> None:
     assert (await target.admin.list_groups(types=["swarm"])).rows == {}
 
 
@@ -101,7 +101,8 @@ async def _described_right(target: TargetCluster) -> None:
             assert {"READ", "DELETE", "DESCRIBE"} <= found.operations
 
 
-async def test_every_partition_of_a_classic_or_consumer_group_is_owned_by_one_member(target: TargetCluster) -> None:
+async def test_every_partition_of_a_group_is_owned_by_one_member(target: TargetCluster) -> None:
+    """This applies to classic groups of consumers and to consumer groups (KIP-848)."""
     expected_groups = [group for group in target.of("classic", "consumer") if group.members and group.log_end]
     answer = await target.admin.describe_groups([group.id for group in expected_groups])
     for group in expected_groups:
@@ -115,7 +116,7 @@ async def test_every_partition_of_a_classic_or_consumer_group_is_owned_by_one_me
             assert answer.rows[group.id].group_epoch == answer.rows[group.id].assignment_epoch
 
 
-async def test_the_protocol_of_each_member_of_a_migrating_group_is_reported_if_known(target: TargetCluster) -> None:
+async def test_members_of_a_migrating_group_have_a_protocol_if_it_is_known(target: TargetCluster) -> None:
     if "mixed" not in target.groups:
         assert target.newest < (3, 8)
         return
@@ -212,7 +213,7 @@ async def test_the_lag_is_correct_for_deleted_topics_and_deleted_records(target:
     assert (row.lost, row.lag, row.log_start) == (40, 90, 50)
 
 
-async def test_configs_of_a_group_are_read_with_value_source_and_type(target: TargetCluster) -> None:
+async def test_group_configs_are_read_with_value_source_and_type(target: TargetCluster) -> None:
     group = target.groups["classic"].id
     answer = await target.admin.group_configs([group])
     if target.newest < (4, 0):
@@ -237,7 +238,7 @@ async def test_retention_times_of_records_and_of_offsets_are_read(target: Target
     assert "no-such-topic" in fault.message
 
 
-async def test_delete_groups_deletes_only_groups_without_members(target: TargetCluster) -> None:
+async def test_deleting_groups_deletes_only_groups_without_members(target: TargetCluster) -> None:
     target.make_empty("to-be-deleted")
     live = [group.id for group in target.groups.values() if group.members]
     outcomes = await target.admin.delete_groups(["nope", *live, "to-be-deleted"])

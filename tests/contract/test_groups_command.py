@@ -136,7 +136,7 @@ def same_lines(ours: bytes, theirs: bytes) -> None:
 def test_kgtui_groups_prints_the_same_filtered_rows_as_the_kafka_groups_tool(
     live: Live, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """The printed rows are equal byte by byte, except that their order can differ.
+    """The printed rows are equal byte by byte, in any order.
 
     The groups have all types, and some have unusual ids.
     """

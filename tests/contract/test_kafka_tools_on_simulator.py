@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def start(version: str = "4.4") -> SimulatorProcess:
-    """Start a simulated cluster without the id of 32,000 characters, to which tools would pad every row."""
+    """Start a simulated cluster without the group whose id has 32,000 characters.
+
+    Kafka's tools would make every row as wide as this id.
+    """
     simulator = spawn(Options(kafka_version=version))
     simulator.control("remove_group", name=hostile_group_ids()[-1])
     return simulator

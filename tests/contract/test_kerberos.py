@@ -136,7 +136,7 @@ async def test_the_keytab_is_used_if_the_ticket_cache_is_empty(kdc: Kdc, tmp_pat
     assert not (tmp_path / "none").exists(), "the ticket of the keytab was written to the user's ticket cache"
 
 
-async def test_the_error_for_a_missing_ticket_names_the_kinit_command(tmp_path: Path) -> None:
+async def test_the_error_for_a_missing_ticket_mentions_the_kinit_command(tmp_path: Path) -> None:
     missing = tmp_path / "none"
     expected = f"from the ticket cache {missing}: the cache has no ticket; run kinit -c {missing} ada (GSSAPI: No cred"
     assert expected in await failure(with_cache(missing, principal="ada"))
@@ -146,8 +146,8 @@ async def test_the_error_for_a_missing_ticket_names_the_kinit_command(tmp_path: 
 
 
 @longer_if_busy(3)
-async def test_the_error_for_an_expired_ticket_names_the_kinit_command(kdc: Kdc, timeout: float) -> None:
-    """The ticket expires after `timeout` seconds; this time is longer if the test machine is busy."""
+async def test_the_error_for_an_expired_ticket_mentions_the_kinit_command(kdc: Kdc, timeout: float) -> None:
+    """The ticket expires after `timeout` seconds. The test chooses a longer time if the machine is busy."""
     cache = kdc.ticket_cache("ada", "-l", f"{timeout:.0f}s")
     mine = tickets(with_cache(cache))
     await mine.get(HOST)
@@ -160,7 +160,7 @@ async def test_the_error_for_an_expired_ticket_names_the_kinit_command(kdc: Kdc,
 
 @longer_if_busy(3)
 async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: Kdc, timeout: float) -> None:
-    """Without renewal, the ticket would expire after `timeout` seconds, which are longer if the machine is busy."""
+    """Without renewal, the ticket would expire after `timeout` seconds. This time is longer if the machine is busy."""
     cache = kdc.ticket_cache("ada", "-l", f"{timeout:.0f}s", "-r", "1h")
     mine = tickets(with_cache(cache))
     try:
@@ -182,7 +182,7 @@ async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: K
 async def test_a_failed_ticket_renewal_is_logged_and_kinit_can_replace_the_ticket(
     kdc: Kdc, program: str, says: str, caplog: pytest.LogCaptureFixture, timeout: float
 ) -> None:
-    """The ticket expires after `timeout` seconds; this time is longer if the test machine is busy."""
+    """The ticket expires after `timeout` seconds. The test chooses a longer time if the machine is busy."""
     caplog.set_level(logging.INFO, "kgtui")
     cache = kdc.ticket_cache("ada", "-l", f"{timeout:.0f}s")
     mine = tickets(with_cache(cache), **{"sasl.kerberos.kinit.cmd": program})

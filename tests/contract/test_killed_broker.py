@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 READS_UNTIL_COMPLETE = 5
 """Maximum number of reads from the election of new leaders to a complete lag.
 
-There is a read per second, or fewer on a busy machine.
+There is one read per second, or fewer on a busy machine.
 """
 
 

@@ -114,7 +114,7 @@ async def test_a_user_can_log_in_with_kerberos(
 
 
 @pytest.mark.broker
-async def test_the_login_error_for_a_missing_ticket_names_the_kinit_command(
+async def test_the_login_error_for_a_missing_ticket_mentions_the_kinit_command(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_kdc(secure_broker, monkeypatch)
@@ -236,7 +236,7 @@ async def test_a_user_can_log_in_with_an_unsigned_token(secure_broker: Secure) -
 
 
 @pytest.mark.broker
-async def test_the_error_for_a_refused_token_shows_its_claims(
+async def test_a_refused_token_is_reported_with_the_claims_of_the_token(
     secure_broker: Secure, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The error from the broker says only that the token is invalid, so kgtui adds the claims."""
@@ -263,7 +263,7 @@ async def test_the_error_for_a_refused_token_shows_its_claims(
 
 @pytest.mark.broker
 @pytest.mark.parametrize(("clock", "claim", "word"), [(-600, "exp", "until"), (600, "nbf", "from")])
-async def test_the_error_for_an_expired_or_not_yet_valid_token_names_the_time_limit(
+async def test_an_expired_or_not_yet_valid_token_is_reported_with_its_time_limit(
     secure_broker: Secure, clock: int, claim: str, word: str
 ) -> None:
     """The client's clock is wrong by ten minutes, so the client accepts a token that the broker refuses."""
@@ -430,7 +430,7 @@ async def test_a_client_can_log_in_with_pkcs12_stores(secure_broker: Secure, tmp
 
 
 @pytest.mark.broker
-async def test_a_client_can_log_in_with_a_certificate_given_as_a_property_value(secure_broker: Secure) -> None:
+async def test_a_client_can_log_in_with_a_certificate_in_a_property(secure_broker: Secure) -> None:
     """The value of a property can be a certificate in PEM format (KIP-651)."""
     pem = secure_broker.certificates.client.read_text()
     key_end = pem.index("-----END PRIVATE KEY-----") + len("-----END PRIVATE KEY-----")
@@ -517,7 +517,7 @@ async def test_an_untrusted_certificate_is_reported(secure_broker: Secure) -> No
 
 
 @pytest.mark.broker
-async def test_the_error_for_a_missing_key_store_names_the_property(secure_broker: Secure) -> None:
+async def test_the_error_for_a_missing_key_store_mentions_the_property(secure_broker: Secure) -> None:
     properties = {**read_properties(secure_broker.tls_config()), "ssl.keystore.location": "/no/such.pem"}
     with pytest.raises(KgtuiError, match=r"ssl\.keystore\.location=/no/such\.pem: No such file"):
         await log_in(secure_broker.tls, properties)

@@ -66,7 +66,7 @@ async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_mi
     """
 
     async def lag(max_age: float) -> tuple[LagTotal | None, bool]:
-        """Read the group as `kgtui ls --watch --lag` does; return the group's lag, and whether it has a fault."""
+        """Read the group as `kgtui ls --watch --lag` does. Return the lag, and whether the result has a fault."""
         found = await select_groups(changing, groups=[GROUP], lag=True, access_max_age=max_age, timeout=30)
         return facts.lag_total(found.snapshot, GROUP), GROUP in found.snapshot.group_faults
 

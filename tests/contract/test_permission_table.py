@@ -166,7 +166,7 @@ def _kgtui(secure: Secure, principal: str, capfd: pytest.CaptureFixture[str], *w
     return code, *capfd.readouterr()
 
 
-def test_commands_report_that_the_broker_might_hide_offsets_from_the_user(
+def test_kgtui_commands_report_that_the_broker_might_hide_offsets(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The user has DESCRIBE on the group, but not on the topic in which it has committed offsets."""
@@ -184,7 +184,7 @@ def test_commands_report_that_the_broker_might_hide_offsets_from_the_user(
 
 
 @pytest.mark.parametrize("group", ["team-a-app", "team-a-and-b"])
-def test_lags_are_lower_bounds_for_users_that_have_describe_on_only_some_topics(
+def test_lags_are_lower_bounds_if_the_user_may_not_describe_every_topic(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str], group: str
 ) -> None:
     """Only `team-a-and-b` has offsets in a topic that the user `team` may not describe.
@@ -210,7 +210,7 @@ def test_lags_are_lower_bounds_for_users_that_have_describe_on_only_some_topics(
         assert ("permission" in {one["lacks"] for one in row["undecided"]}) == hidden
 
 
-def test_kgtui_names_a_topic_denied_by_an_acl_if_a_member_reads_it(
+def test_kgtui_mentions_a_denied_topic_that_a_member_reads(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """An ACL denies principal `denied` DESCRIBE on `team-b-events`. The principal has DESCRIBE on all other topics."""
@@ -233,7 +233,7 @@ def test_kgtui_names_a_topic_denied_by_an_acl_if_a_member_reads_it(
         delete_groups(secure_broker.cluster, "permission-denied")
 
 
-def test_kgtui_names_a_topic_denied_by_an_acl_if_no_member_reads_it(
+def test_kgtui_mentions_a_denied_topic_that_no_member_reads(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """kgtui finds the topic in the ACLs. Principal `denied` can read ACLs, because it has DESCRIBE on the cluster."""
@@ -248,7 +248,7 @@ def test_kgtui_names_a_topic_denied_by_an_acl_if_no_member_reads_it(
         assert (code, err) == (0, "")
 
 
-def test_the_lag_of_a_group_without_commits_is_unknown_if_its_topic_is_hidden(
+def test_a_hidden_topic_makes_the_lag_unknown_without_commits(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A member reads a topic on which `groupsonly` has no DESCRIBE, so there could be hidden offsets: `?`.
@@ -271,7 +271,7 @@ def test_the_lag_of_a_group_without_commits_is_unknown_if_its_topic_is_hidden(
         delete_groups(secure_broker.cluster, "permission-no-commit")
 
 
-def test_kgtui_ls_reports_that_the_user_is_not_allowed_to_see_any_group(
+def test_kgtui_ls_reports_that_the_user_may_see_no_group(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
     code, _, err = _kgtui(secure_broker, "nobody", capfd, "ls")

@@ -1,4 +1,7 @@
-"""Tests of reading a real 4.3.1 broker as principals with few permissions. kgtui must say which one is missing."""
+"""Tests of reading a real 4.3.1 broker as principals with few permissions.
+
+kgtui must say which permission is missing.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ async def test_a_principal_reads_only_groups_for_which_it_has_acls(secure_broker
 
 
 async def test_the_lag_in_a_forbidden_topic_is_unknown(secure_broker: Secure) -> None:
-    """OffsetFetch omits the topic without an error. Only ListOffsets reports that it is forbidden."""
+    """OffsetFetch omits the topic without an error. Only ListOffsets reports that the topic is forbidden."""
     async with as_principal(secure_broker, "team") as admin:
         rows = (await admin.committed_offsets(["team-a-and-b"])).rows["team-a-and-b"]
         assert [row.topic for row in rows] == ["team-a-events"]
@@ -63,7 +66,7 @@ async def test_the_lag_in_a_forbidden_topic_is_unknown(secure_broker: Secure) ->
         assert [row.lag for row in lags(GroupOffsets(rows, (), bounds))] == [0, None]
 
 
-async def test_the_error_for_forbidden_configs_names_the_missing_acl(secure_broker: Secure) -> None:
+async def test_the_error_for_forbidden_configs_mentions_the_missing_acl(secure_broker: Secure) -> None:
     async with as_principal(secure_broker, "viewer") as admin:
         answer = await admin.retention(["team-a-events"])
     assert answer.rows == Retention(

@@ -59,12 +59,12 @@ def expected(times: Sequence[int], start: int, asked: Sequence[int]) -> list[tup
 
 
 def around(times: Sequence[int]) -> list[int]:
-    """Return timestamps just before, at and just after some of the record times `times`, in ascending order."""
+    """Return timestamps just before, at and just after some of the record times `times`, sorted."""
     chosen = {*times[:3], *times[:: max(len(times) // 10, 1)], *times[-3:]}
     return sorted({0} | {at + step for at in chosen for step in (-1, 0, 1)})
 
 
-async def test_list_offsets_returns_the_first_record_at_or_after_a_timestamp(broker: Cluster) -> None:
+async def test_listoffsets_returns_the_first_record_at_or_after_a_timestamp(broker: Cluster) -> None:
     """Real brokers and the simulator must both return the expected record for each timestamp."""
     now = int(time.time() * 1000)
     times = [now - 90_000_000 + step for step in (0, 0, 0, 5, 5, 1_000, 60_000, 60_001, 3_600_000, 86_400_000)]
@@ -85,9 +85,10 @@ async def test_list_offsets_returns_the_first_record_at_or_after_a_timestamp(bro
 
 
 async def test_kgtui_show_reads_the_time_and_the_expiry_of_the_first_unread_record(broker: Cluster) -> None:
-    """`late` has unread records in `expiring`, which expire after a day, and in `compacted`.
+    """The group `late` has unread records in the topics `expiring` and `compacted`.
 
-    `at-marker` has read everything in `expiring` except the last abort marker.
+    Records in `expiring` expire after a day. The group `at-marker` has read all of `expiring` except the last abort
+    marker.
     """
     now = int(time.time() * 1000)
     times = [now - 7_200_000 + 60_000 * number for number in range(100)]

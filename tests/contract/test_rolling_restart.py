@@ -153,7 +153,7 @@ async def _break_brokers(cluster: Cluster) -> None:
 
 
 async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: Watcher) -> None:
-    """Stop broker `node` with the signal `sent`, start it again, and assert that the values are fresh soon after."""
+    """Restart broker `node` with the signal `sent`, and assert that all values are fresh soon afterwards."""
     process = cluster.nodes[node - 1]
     os.kill(process.pid, sent)
     async with asyncio.timeout(60):
@@ -169,7 +169,7 @@ async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: W
 async def _responds(cluster: Cluster, node: int, watcher: Watcher) -> float:
     """Wait until broker `node` lists groups and the metadata has three brokers.
 
-    Return how many seconds later the values of `watcher` are fresh.
+    Return the seconds from this moment until the values of `watcher` are fresh.
     """
     address = cluster.bootstrap.split(",")[node - 1]
     async with asyncio.timeout(120):

@@ -146,7 +146,7 @@ def _client_credentials(broker: Secure, _: Path, stack: ExitStack) -> Login:
 
 
 def _assertion(broker: Secure, folder: Path, stack: ExitStack) -> Login:
-    """Return a login in which the client proves its identity with a signed assertion instead of a client secret."""
+    """Return a login in which the client sends a signed assertion instead of a client secret."""
     endpoint = stack.enter_context(token_server())
     endpoint.claims = {"sub": USER, "scope": TOKEN_SCOPE}
     key, encrypted = _encrypted_key(broker, folder, "S3cret+assertion")
@@ -222,7 +222,7 @@ def _key_in_pem(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
 
 def _encrypted_key(broker: Secure, folder: Path, password: str) -> tuple[Path, str]:
-    """Write the client's encrypted private key. Return its path and a line to search for in outputs."""
+    """Write the client's encrypted private key. Return the path, and a line of the key to search for in outputs."""
     file = folder / "encrypted.key"
     _openssl("pkcs8", "-topk8", "-in", broker.certificates.client_key, "-out", file, "-passout", f"pass:{password}")
     return file, file.read_text().splitlines()[4]
@@ -288,7 +288,7 @@ def _aws_role(broker: Secure, folder: Path, stack: ExitStack) -> Login:
 SIGNATURE = "X-Amz-Signature"
 """Parameter in the signed URLs that are tokens for Amazon MSK.
 
-Outputs are searched for it, because tokens of other processes are unknown.
+Tests search outputs for this name, because the tokens of other processes are unknown.
 """
 
 

@@ -1,6 +1,6 @@
-"""Functions that plant a secret: they make kgtui show a secret in one place.
+"""Functions that make kgtui show a secret in one place.
 
-With them, a test proves that the search of this place finds secrets.
+A test uses these functions to prove that the search of this place finds secrets.
 """
 
 from __future__ import annotations

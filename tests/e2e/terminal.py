@@ -187,7 +187,7 @@ class Terminal:
             timeout: maximum seconds to wait.
 
         Raises:
-            AssertionError: the screen was not as expected; contains its text.
+            AssertionError: the screen was not as expected; the message contains its text.
         """
         screen = self._until(lambda screen: _holds(expected, screen), timeout)
         if screen is None:

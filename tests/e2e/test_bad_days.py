@@ -70,7 +70,7 @@ def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(
 def test_a_slow_broker_does_not_delay_the_reaction_to_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     """A broker takes 8 s to respond. Meanwhile, two keys collapse and expand a tree node.
 
-    In one of eight attempts, this must take less than 7 s.
+    At least one of eight attempts must take less than 7 s.
     """
     cluster_with_faults.control("latency", node=2, seconds=8.0)
     ui.filter("kind:simple", shown=3)
@@ -123,7 +123,7 @@ def test_polling_continues_after_brokers_sent_damaged_responses(
     ui.wait_until_complete(FAULT_TIMEOUT)
 
 
-def test_the_pane_of_a_forbidden_group_names_the_missing_permission(
+def test_the_pane_of_a_forbidden_group_mentions_the_missing_permission(
     ui: Ui, cluster_with_faults: SimulatorProcess
 ) -> None:
     ui.select("iot.aggregate")
@@ -138,7 +138,7 @@ def test_the_pane_of_a_forbidden_group_names_the_missing_permission(
     ui.remove_filter()
 
 
-def test_an_empty_tree_names_the_permission_that_could_be_missing(
+def test_an_empty_tree_mentions_the_permission_that_could_be_missing(
     ui: Ui, cluster_with_faults: SimulatorProcess
 ) -> None:
     """If a user lacks DESCRIBE on the cluster and on all groups, brokers return an empty list without an error."""

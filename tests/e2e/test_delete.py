@@ -77,9 +77,9 @@ def test_deletion_of_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
 
 
 def test_the_delete_dialog_for_marked_groups_asks_for_the_number_of_groups(ui: Ui) -> None:
-    """Three groups are marked, and one of them has members.
+    """Three groups are marked. One of the three groups has members.
 
-    The dialog refuses to delete this group, and says for the other two whether deleting them is safe.
+    The dialog refuses to delete this group. For the two Empty groups, it says whether the deletion is safe.
     """
     terminal = ui.terminal
     ui.filter("/^(mirror-checkpoints|flink-savepoint-7|customers.sync)$/", shown=3)

@@ -108,9 +108,7 @@ def test_kgtui_demo_stops_the_simulator_when_the_terminal_ui_closes(terminal: Te
     terminal.wait_for("none")
 
 
-def test_kgtui_ls_prints_no_error_if_the_reader_of_its_pipe_exits(
-    terminal: Terminal, cluster: SimulatorProcess
-) -> None:
+def test_kgtui_ls_prints_no_error_if_head_closes_the_pipe(terminal: Terminal, cluster: SimulatorProcess) -> None:
     """`head -1` exits after the first line. Only the exit code of `head` is checked."""
     terminal.enter(f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said | head -1")
     assert terminal.status() == 0

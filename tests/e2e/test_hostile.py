@@ -28,7 +28,7 @@ ID_BY_FILTER = {
 """Maps each filter expression to the id of the only group that the filter matches."""
 
 CONTROL_CHARACTERS = "\x07\x1b\x9b\u200b\u202e\u2066\u2069"
-"""Characters that kgtui must not write to the terminal as part of a group id, because terminals interpret them."""
+"""Characters that terminals interpret. kgtui must not write them to the terminal as part of a group id."""
 
 
 def test_the_tree_escapes_control_characters_in_group_ids(ui: Ui) -> None:
@@ -48,7 +48,7 @@ def test_the_tree_escapes_control_characters_in_group_ids(ui: Ui) -> None:
 
 @pytest.mark.parametrize("found_by", ID_BY_FILTER)
 def test_the_overview_escapes_group_ids_and_the_key_y_copies_them_exactly(ui: Ui, found_by: str) -> None:
-    """The copied text may be quoted, if a shell parses it into the exact id.
+    """The copied text may have shell quotes. A shell must parse the text to the exact id.
 
     Opening other panes first must not change the window title.
     """

@@ -82,9 +82,7 @@ def test_a_user_without_permissions_sees_which_permission_to_request(secure_brok
     assert terminal.status() == 0
 
 
-def test_a_user_with_permissions_for_one_team_sees_no_groups_of_other_teams(
-    secure_broker: Secure, terminal: Terminal
-) -> None:
+def test_a_user_of_one_team_sees_only_groups_of_this_team(secure_broker: Secure, terminal: Terminal) -> None:
     login = str(secure_broker.command_config("team"))
     terminal.start("--bootstrap-server", secure_broker.sasl, "--command-config", login)
     screen = terminal.wait_for("team-a-live", BROKER_TIMEOUT)
@@ -93,7 +91,7 @@ def test_a_user_with_permissions_for_one_team_sees_no_groups_of_other_teams(
     assert terminal.status() == 0
 
 
-def test_the_overview_names_the_missing_permission_on_a_topic(secure_broker: Secure, terminal: Terminal) -> None:
+def test_the_overview_mentions_the_missing_permission_on_a_topic(secure_broker: Secure, terminal: Terminal) -> None:
     """The user has DESCRIBE on the group, but not on the topic that the group reads.
 
     ConsumerGroupDescribe needs DESCRIBE on every topic of the group.
@@ -109,9 +107,7 @@ def test_the_overview_names_the_missing_permission_on_a_topic(secure_broker: Sec
     assert terminal.status() == 0
 
 
-def test_refresh_shows_permissions_that_changed_while_the_program_runs(
-    secure_broker: Secure, terminal: Terminal
-) -> None:
+def test_the_key_r_shows_permissions_that_changed_while_kgtui_runs(secure_broker: Secure, terminal: Terminal) -> None:
     """The user always has DESCRIBE on groups, but on topics only during a part of the test.
 
     Only in this part, the key `r` shows the lag.

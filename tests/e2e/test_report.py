@@ -77,7 +77,7 @@ def report_page(tmp_path: Path, *groups: str) -> Path:
     return out
 
 
-def test_markup_in_group_ids_sends_no_requests_and_runs_no_scripts(
+def test_markup_in_group_ids_causes_no_requests_and_runs_no_scripts(
     tmp_path: Path, browser: Browser, listener: RequestCounter
 ) -> None:
     url = listener.url

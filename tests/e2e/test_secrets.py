@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.e2e.secret_plants import Patch
 
 FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
-"""Groups of places that every test run searches with every login. The others take many seconds per login."""
+"""Groups of places that every test run searches with every login, because a search takes little time."""
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
 """Additional pairs of a login and a group of places. Every test run searches the group of places with the login."""

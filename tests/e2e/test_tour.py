@@ -179,7 +179,7 @@ def test_the_command_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
     ui.terminal.keys("Home")
 
 
-def test_y_copies_the_group_id_and_shift_y_copies_a_kafka_command(ui: Ui) -> None:
+def test_key_y_copies_the_group_id_and_shift_y_copies_a_kafka_command(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.terminal.keys("y")
     ui.terminal.wait_for(lambda _: ui.terminal.clipboard() == "iot.aggregate")

@@ -98,10 +98,10 @@ async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = No
 
 
 @pytest.mark.parametrize("side", ["http", "tls"])
-async def test_a_port_on_which_no_plaintext_kafka_broker_listens_is_reported(tmp_path: Path, side: str) -> None:
+async def test_the_port_of_a_web_server_or_tls_server_is_reported(tmp_path: Path, side: str) -> None:
     """kgtui connects without TLS to a web server or to a TLS server.
 
-    The screen says what kind of server responds, and to check `security.protocol`.
+    The screen says what kind of server responds, and advises to check `security.protocol`.
     """
     context = None
     if side == "tls":

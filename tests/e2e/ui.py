@@ -68,7 +68,7 @@ class Ui:
 
     @property
     def _typing(self) -> bool:
-        """Whether the filter bar's text field has the focus, which is recognized by the field's background color."""
+        """Whether the filter bar's text field has the focus. The background color of the field shows this."""
         bar = self.terminal.screen_with_colors().split("\n")[1]
         return len(set(re.findall(r"48;[25];[\d;]+", bar))) > 1
 

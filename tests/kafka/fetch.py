@@ -21,7 +21,7 @@ from kgtui.pipeline.s3 import s3_jars
 from tests import jars, java
 
 PYSPARK = "pyspark==4.2.0"
-"""PySpark release whose source archive contains the Ivy jar, which is used if Maven is not installed."""
+"""PySpark release. Its source archive contains the Ivy jar, which is used if Maven is not installed."""
 
 DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 

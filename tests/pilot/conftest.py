@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import TreeNodes
 
 _FIRST_VIEW = frozenset({"test_tree", "test_main_screen"})
-"""Test modules in which the fixture `open_tree` has no effect, because they test which nodes are open at the start."""
+"""Modules in which the fixture `open_tree` has no effect. They test which nodes are open at the start."""
 
 
 @pytest.fixture(autouse=True)
 def open_tree(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open all nodes of the tree when the app starts. On the small screens of tests, most would be closed."""
+    """Open all nodes of the tree when the app starts. Without this, most nodes would be closed on small screens."""
     if request.path.stem in _FIRST_VIEW:
         return
     original = TreeModel.set_initial_openness

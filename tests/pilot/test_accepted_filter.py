@@ -32,7 +32,7 @@ async def test_accepting_a_filter_with_one_match_selects_the_matching_group(
         assert main_screen(app).group == selected
 
 
-async def test_the_filter_bar_explains_that_filters_have_no_or_operator(tmp_path: Path) -> None:
+async def test_the_filter_bar_explains_that_filters_have_no_boolean_operators(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -45,7 +45,7 @@ async def test_the_filter_bar_explains_that_filters_have_no_or_operator(tmp_path
 
 
 async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_path: Path) -> None:
-    """Group `orders` is selected, although `orders-2` matches the filter, too."""
+    """Group `orders` is selected, although the filter also matches `orders-2`."""
     rows: list[Row] = [(group, "classic", "consumer", "Stable", 1) for group in ("orders", "orders-2", "a")]
     app, _ = app_on(snapshot_of(rows), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -56,7 +56,7 @@ async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_
 
 
 def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """Prevent the tree from showing the matches of a filter until the returned event is set.
+    """Delay the display of the matches of a filter until the returned event is set.
 
     Meanwhile, the app holds keys back for up to a minute.
     """
@@ -90,7 +90,7 @@ async def test_a_key_after_an_accepted_filter_waits_until_the_match_is_shown(
         await until(pilot, lambda: app.clipboard == "share-mailer")
 
 
-async def test_clearing_an_accepted_filter_at_once_does_not_move_the_cursor(
+async def test_the_cursor_stays_if_an_accepted_filter_is_cleared_immediately(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cursor stays on the row of the cluster, so no group is selected."""

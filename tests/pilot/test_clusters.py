@@ -193,7 +193,7 @@ async def test_the_cluster_dialog_shows_the_settings_of_each_cluster(tmp_path: P
 
 
 async def test_control_characters_in_cluster_names_are_escaped(tmp_path: Path) -> None:
-    """Users can copy a configuration from other people, so the names in it can contain any characters.
+    """Users can copy a configuration from other people, so cluster names can contain any characters.
 
     Each name takes one line.
     """
@@ -224,7 +224,7 @@ async def test_the_cluster_dialog_without_clusters_shows_a_configuration_example
         assert app.screen is main_screen(app)
 
 
-async def test_clusters_cannot_be_switched_if_none_can_be_opened(tmp_path: Path) -> None:
+async def test_the_cluster_dialog_needs_a_session_that_can_open_clusters(tmp_path: Path) -> None:
     """If a session can open clusters, the command palette opens the cluster dialog. Otherwise, a notice is shown."""
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(100, 30)) as pilot:

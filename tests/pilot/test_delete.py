@@ -183,9 +183,7 @@ async def test_the_delete_dialog_is_updated_when_a_member_joins_or_leaves(
         assert app.screen.query_one("#delete", Button).disabled
 
 
-async def test_typed_confirmation_text_is_kept_if_only_the_lag_of_the_group_changes(
-    admin: ScriptedAdmin, folder: StateFolder
-) -> None:
+async def test_a_change_of_the_lag_keeps_the_typed_confirmation_text(admin: ScriptedAdmin, folder: StateFolder) -> None:
     admin.add("g", state="Empty", lag=1)
     monitor = Monitor(admin, MonitorOptions(interval=0.05))
     monitor.set_view("g", ("g",))
@@ -296,7 +294,7 @@ async def test_deleting_several_groups_is_confirmed_by_typing_their_number(
     assert set(admin.groups) == {"live"}
 
 
-async def test_an_irreversible_delete_needs_two_confirmation_texts(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_an_irreversible_deletion_needs_two_confirmation_texts(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """Offsets of deleted topics cannot be restored, so the user must also type `irreversible`."""
     admin.add("g", state="Empty", lag=1)
     admin.bounds["t-g", 0] = PartitionBounds(None, None, 3)
@@ -326,7 +324,7 @@ async def test_an_irreversible_delete_needs_two_confirmation_texts(admin: Script
 async def test_groups_with_unusual_ids_can_be_deleted(
     admin: ScriptedAdmin, folder: StateFolder, name: str, to_type: str
 ) -> None:
-    """The dialog shows the id without control characters. The user types it as shown. Only this group is deleted."""
+    """The dialog shows the id without control characters. The user types the shown text. Only this group is deleted."""
     admin.add(name, state="Empty")
     admin.add("payment", state="Empty")
     async with dialog_on(admin, folder, name, size=(80, 24)) as (app, pilot):
@@ -370,7 +368,7 @@ async def test_the_delete_dialog_deletes_only_the_groups_that_it_shows(
     assert set(admin.groups) == {"other"}
 
 
-async def test_escape_does_not_close_the_delete_dialog_while_groups_are_deleted(
+async def test_the_escape_key_does_not_close_the_delete_dialog_while_groups_are_deleted(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty")
@@ -418,15 +416,15 @@ async def test_a_delete_dialog_for_10000_groups_has_few_widgets(admin: ScriptedA
 
 
 async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, group: str) -> None:
-    """Delete a group without recording an outcome: the broker deletes it, but the response never arrives."""
+    """Delete a group without recording an outcome. The broker deletes the group, but the response never arrives."""
     lost = Fault("NO_ANSWER", "no answer", group=group)
     admin.delete_outcomes[group] = Outcome(group, lost, uncertain=True)
     await execute(admin, await plan(admin, [group]), folder)
     del admin.groups[group], admin.descriptions[group]
 
 
-async def test_outcomes_of_unfinished_deletes_are_reported_once(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """A read-only session does not report unfinished deletes.
+async def test_outcomes_of_unfinished_deletions_are_reported_once(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """A read-only session does not report unfinished deletions.
 
     The group id contains markup, which the notice must show as text.
     """

@@ -107,7 +107,9 @@ async def test_deleted_groups_disappear_from_the_tree_without_a_poll(
         await until(pilot, lambda: set(screen.snapshot.groups) == {"p\u0430yment"})
 
 
-async def test_typed_letters_go_into_the_field_while_cancel_has_focus(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_typed_letters_go_into_the_field_while_the_cancel_button_has_focus(
+    admin: ScriptedAdmin, tmp_path: Path
+) -> None:
     """The group id `quit` is typed into the field, although its first letter is the key that usually quits the app."""
     admin.add("quit", state="Empty")
     admin.groups.pop("third")
@@ -124,7 +126,7 @@ async def test_typed_letters_go_into_the_field_while_cancel_has_focus(admin: Scr
 
 
 async def test_letters_typed_in_one_burst_reach_the_text_field_in_order(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """No typed character is lost, although the first one moves the focus to the text field."""
+    """The first character moves the focus to the text field. No typed character is lost."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "payment")
         await pilot.press("d")
@@ -148,9 +150,7 @@ async def test_keys_without_a_pause_work_like_slowly_typed_keys(admin: ScriptedA
         assert main_screen(app).query_one(FilterBar).query_one(Input).value == "third"
 
 
-async def test_key_d_on_a_group_with_members_shows_why_the_group_cannot_be_deleted(
-    admin: ScriptedAdmin, tmp_path: Path
-) -> None:
+async def test_key_d_explains_why_a_group_with_members_cannot_be_deleted(admin: ScriptedAdmin, tmp_path: Path) -> None:
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "p\u0430yment")
         assert main_screen(app).why_unavailable("delete") == "Stable with 2 members: stop them first"
@@ -220,7 +220,7 @@ async def test_a_read_only_session_cannot_delete_groups(admin: ScriptedAdmin, tm
     assert "delete_groups" not in {call for call, _ in admin.calls}
 
 
-async def test_outcome_of_an_unfinished_delete_is_reported_when_the_app_starts(
+async def test_the_app_reports_the_outcome_of_an_unfinished_deletion_at_start(
     admin: ScriptedAdmin, tmp_path: Path
 ) -> None:
     from kgtui.actions.audit import read_entries

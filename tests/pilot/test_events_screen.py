@@ -49,7 +49,7 @@ def kinds(screen: EventsScreen) -> list[str]:
 
 
 async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(tmp_path: Path) -> None:
-    """If the cursor is on the newest event, it moves to each newer event. On an older event, it stays on this event."""
+    """A cursor on the newest event moves to each newer event. A cursor on an older event stays on this event."""
     app, monitor = app_on(sample_snapshot(events=EVENTS, events_since=NOW - 30_000), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot, app)
@@ -70,7 +70,7 @@ async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(t
         assert screen.table.row.kind == "broker-lost"
 
 
-async def test_listed_events_can_be_limited_by_time_span_kind_group_and_filter(tmp_path: Path) -> None:
+async def test_listed_events_can_be_limited_by_time_kind_group_and_filter(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(events=EVENTS, events_since=NOW - 3_100), tmp_path)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await settled(pilot)
@@ -93,8 +93,8 @@ async def test_listed_events_can_be_limited_by_time_span_kind_group_and_filter(t
         assert app.screen is main_screen(app)
 
 
-async def test_many_changes_to_one_group_are_counted_in_a_row_until_enter_lists_them(tmp_path: Path) -> None:
-    """The five newest changes have rows, and one row counts the older ones.
+async def test_one_row_counts_older_changes_of_a_group_and_enter_lists_them(tmp_path: Path) -> None:
+    """The five newest changes have one row each, and one more row counts the older changes.
 
     This leaves room for changes to other groups.
     """
@@ -126,7 +126,7 @@ async def test_events_screen_without_events_says_that_nothing_changed(tmp_path: 
         await settled(pilot)
 
 
-async def test_events_screen_of_a_replay_lists_no_events_after_the_shown_poll(
+async def test_the_events_screen_of_a_replay_has_no_events_after_the_shown_poll(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))

@@ -54,7 +54,7 @@ async def test_a_narrow_tree_shows_health_verdicts_as_symbols_instead_of_a_colum
         assert "stopped" not in "".join(rows(app))
 
 
-async def test_a_health_verdict_is_marked_as_stale_if_the_group_was_not_read_recently(tmp_path: Path) -> None:
+async def test_a_health_verdict_is_marked_as_stale_after_some_time(tmp_path: Path) -> None:
     app, monitor = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -97,7 +97,7 @@ async def test_key_z_shows_only_groups_with_a_problem_sorted_by_severity(tmp_pat
         ("timelag:2m+", {"payments.settle"}, 5),
     ],
 )
-async def test_the_filter_terms_verdict_and_timelag_select_groups(
+async def test_a_filter_can_select_groups_by_verdict_and_by_time_lag(
     tmp_path: Path, expression: str, expected: set[str], judged: int
 ) -> None:
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
@@ -110,7 +110,7 @@ async def test_the_filter_terms_verdict_and_timelag_select_groups(
         assert f"{judged} of 10 judged" in note_of(app)
 
 
-async def test_the_filter_bar_says_that_the_result_of_a_lag_filter_is_preliminary(tmp_path: Path) -> None:
+async def test_the_filter_bar_shows_that_the_result_of_a_lag_filter_is_preliminary(tmp_path: Path) -> None:
     """The lags of some groups have not been read yet, so these groups cannot match the filter."""
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -136,7 +136,7 @@ async def test_the_overview_shows_the_reason_for_a_verdict_and_the_lag_trend(tmp
     assert "≥ 2 min age of the oldest unread record" in overview
 
 
-async def test_overview_says_how_long_kgtui_must_observe_a_group_to_detect_a_stop(tmp_path: Path) -> None:
+async def test_the_overview_shows_how_long_detecting_a_stop_takes(tmp_path: Path) -> None:
     app, _ = app_on(with_health(sample_snapshot(), "payments.settle", "new"), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)

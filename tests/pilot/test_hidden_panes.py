@@ -53,7 +53,7 @@ async def test_opening_a_pane_for_the_first_time_creates_and_focuses_the_pane(tm
         assert len(screen.query(Pane)) == len(PANES)
 
 
-async def test_tabs_updated_while_hidden_have_full_titles_when_shown(
+async def test_tabs_that_were_updated_while_hidden_have_full_titles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The titles are shortened to fit the width of the widget with the tabs, which is 0 while the widget is hidden."""

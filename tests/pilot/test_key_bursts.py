@@ -1,4 +1,4 @@
-"""Tests of several keys that arrive without a pause between them, as they can over a slow connection."""
+"""Tests of several keys that arrive without a pause, for example over a slow connection."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Raise two time limits for holding keys back to 60 s, so that the tests also pass on a busy machine."""
+    """Set two time limits for holding keys back to 60 s, so that the tests also pass on a busy machine."""
     for name in ("HOLD_TIMEOUT", "ACTION_TIMEOUT"):
         monkeypatch.setattr(f"kgtui.tui.textual_compat.key_order.{name}", 60.0)
 
@@ -53,7 +53,7 @@ async def test_a_key_right_after_a_cursor_key_acts_on_the_new_row(tmp_path: Path
         assert app.clipboard != before
 
 
-async def test_the_key_of_a_pane_works_right_after_enter_in_the_command_palette(tmp_path: Path) -> None:
+async def test_a_pane_key_works_immediately_after_the_command_palette(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -107,7 +107,7 @@ async def test_a_key_typed_while_a_dialog_runs_its_action_reaches_the_main_scree
         assert app.screen is main_screen(app)
 
 
-async def test_escape_closes_a_dialog_while_its_action_is_running(tmp_path: Path) -> None:
+async def test_the_escape_key_closes_a_dialog_while_its_action_is_running(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await start_slow_action(pilot, app)

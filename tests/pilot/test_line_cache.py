@@ -45,7 +45,7 @@ async def equals_full_redraw(app: KgtuiApp, pilot: Pilot[int]) -> bool:
     return app.export_screenshot() == before
 
 
-async def test_the_screen_after_each_key_is_the_same_as_after_a_full_redraw(
+async def test_a_full_redraw_after_each_key_does_not_change_the_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page, "SHORTEST_PAUSE", 0.01)
@@ -88,7 +88,7 @@ async def test_scrolling_by_one_row_draws_only_the_changed_lines(
         assert set(rendered) == {bottom - 1, bottom}
 
 
-async def test_the_scroll_bar_after_each_scroll_is_the_same_as_after_a_full_redraw(tmp_path: Path) -> None:
+async def test_a_full_redraw_after_each_scroll_does_not_change_the_scroll_bar(tmp_path: Path) -> None:
     """The test scrolls trees of three sizes. In the largest tree, the scroll bar thumb has its minimum length."""
     chance = random.Random(4)
     for rows in (30, 100, 3_000):
@@ -139,7 +139,7 @@ async def test_text_that_changed_while_it_was_hidden_replaces_all_old_lines() ->
         assert rows_on_screen(app) == [*(f"new {number}" for number in range(5)), *[""] * 5]
 
 
-async def test_table_rows_that_look_the_same_in_a_new_snapshot_are_not_drawn_again(
+async def test_unchanged_table_rows_are_not_redrawn_for_a_new_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page creates new columns for each snapshot, but draws nothing if no line has changed."""

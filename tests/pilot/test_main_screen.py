@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SILENT = Fault("NO_ANSWER", "no answer to ListGroups within 10 s", broker=2)
 
 
-async def test_the_header_and_an_error_line_report_a_broker_that_does_not_respond(tmp_path: Path) -> None:
+async def test_the_header_and_an_error_line_report_a_silent_broker(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(faults={2: SILENT}), tmp_path)
     async with app.run_test(size=(140, 30)) as pilot:
         await settled(pilot)
@@ -46,7 +46,7 @@ async def test_the_header_and_an_error_line_report_a_broker_that_does_not_respon
     assert "! broker 2 has not responded for 12 s; its 4 groups are as of 09:53:08" in shown
 
 
-def test_error_line_of_a_silent_broker_ignores_groups_that_moved() -> None:
+def test_the_error_line_does_not_count_groups_that_left_the_silent_broker() -> None:
     moved = sample_snapshot(faults={2: SILENT})
     groups = {group: replace(row, coordinator=1) for group, row in moved.groups.items()}
     kept = next(group for group, row in moved.groups.items() if row.coordinator == 2)
@@ -121,7 +121,7 @@ async def test_keys_switch_between_the_tree_and_the_panes(tmp_path: Path) -> Non
 
 
 async def test_actions_of_the_main_screen_run_without_an_error(tmp_path: Path) -> None:
-    """All actions are tested except those that quit or suspend kgtui or delete groups."""
+    """Actions that quit kgtui, suspend kgtui or delete groups are not tested."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -139,7 +139,7 @@ async def test_actions_of_the_main_screen_run_without_an_error(tmp_path: Path) -
 
 
 async def test_the_key_of_an_unavailable_action_shows_why_the_action_is_unavailable(tmp_path: Path) -> None:
-    """The action runs neither when the user presses its key nor when the user clicks it in the footer."""
+    """Neither the key nor a click in the footer runs the action."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 30), notifications=True) as pilot:
         await settled(pilot)
@@ -164,7 +164,7 @@ async def test_a_read_only_session_has_no_delete_key(tmp_path: Path) -> None:
         assert "delete" not in {binding.binding.id for binding in app.screen.active_bindings.values()}
 
 
-async def test_keys_pause_polling_change_the_poll_interval_and_trigger_a_poll(tmp_path: Path) -> None:
+async def test_keys_can_pause_polling_and_change_the_poll_interval(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -187,7 +187,7 @@ async def test_key_shift_u_shows_times_in_utc(tmp_path: Path) -> None:
         assert "polled 08:53:19 UTC" in screen_text(app)
 
 
-async def test_the_dialog_after_a_copy_shows_exactly_the_copied_command(tmp_path: Path) -> None:
+async def test_the_dialog_shows_exactly_the_command_that_was_copied(tmp_path: Path) -> None:
     command = quote("line\nbreak and \\ backslash")
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -253,7 +253,7 @@ async def test_going_to_a_group_that_the_filter_hides_clears_the_filter(tmp_path
         assert main_screen(app).filter_bar.active_filter == ""
 
 
-async def test_narrow_header_names_the_worst_problems_and_counts_the_other_problems(tmp_path: Path) -> None:
+async def test_a_narrow_header_shows_the_worst_problems_and_counts_the_others(tmp_path: Path) -> None:
     """A header that is too narrow even for the worst problem shows only the number of groups with problems."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     problems = {Problem.STOP: 1, Problem.FLAPPING: 2, Problem.EMPTY: 204}

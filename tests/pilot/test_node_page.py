@@ -43,7 +43,7 @@ def is_selected(app: KgtuiApp, group: str) -> bool:
     return main_screen(app).group == group
 
 
-async def test_groups_with_problems_are_listed_on_the_right_side_when_the_app_starts(tmp_path: Path) -> None:
+async def test_the_app_starts_with_a_list_of_problems_on_the_right_side(tmp_path: Path) -> None:
     """The page of the cluster lists the worst problems first. It only counts abandoned and unused groups."""
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
@@ -83,14 +83,14 @@ async def test_the_cluster_page_shows_the_whole_reason_of_the_selected_problem(t
         assert long.reason[:23] in screen_words(app)
 
 
-async def test_the_page_of_a_cluster_without_problems_says_how_many_groups_were_read(tmp_path: Path) -> None:
+async def test_the_page_without_problems_shows_how_many_groups_were_read(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)
         await until(pilot, lambda: "no problem found; 5 of 10 groups read within 3 s" in screen_words(app))
 
 
-async def test_enter_in_the_table_of_problems_selects_the_group_in_the_tree(tmp_path: Path) -> None:
+async def test_the_enter_key_in_the_table_of_problems_selects_the_group_in_the_tree(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)
@@ -109,7 +109,7 @@ async def test_key_e_in_the_table_of_problems_explains_the_group(tmp_path: Path)
         await until(pilot, lambda: isinstance(app.screen, ExplainDialog))
 
 
-async def test_the_key_exclamation_mark_goes_to_the_next_group_with_a_problem(tmp_path: Path) -> None:
+async def test_the_exclamation_mark_key_selects_the_next_group_with_a_problem(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)
@@ -131,7 +131,7 @@ async def test_an_acknowledged_group_is_listed_again_when_its_problem_changes(tm
         await until(pilot, lambda: listed(app) == ["orders.enrich"])
 
 
-async def test_the_page_of_a_node_lists_only_its_own_groups(tmp_path: Path) -> None:
+async def test_the_page_of_a_node_lists_only_groups_of_this_node(tmp_path: Path) -> None:
     events = tuple(
         Event(NOW - age, EventKind.STATE, group, before="Stable", after="Empty")
         for age, group in ((9, "share-mailer"), (5, "orders.enrich"))

@@ -35,9 +35,9 @@ SCREENS: list[tuple[str, ...]] = [
     ("ctrl+p",), ("ctrl+p", "s"), ("question_mark",), ("C",), ("E",), ("I",), ("t",), ("Y",), ("x",), ("e",), ("R",),
     ("c",), ("d",),
 ]  # fmt: skip
-"""Sequences of keys. Each of them opens a screen or dialog from the main screen, or changes the main screen."""
+"""Sequences of keys. Each sequence opens a screen or dialog, or changes the main screen."""
 DIALOGS = [("ctrl+p",), ("question_mark",), ("C",), ("E",), ("x",), ("e",)]
-"""Keys that always open a screen or dialog. The other keys in `SCREENS` do so only in some sessions."""
+"""Keys that always open a screen or dialog. The other keys in `SCREENS` open one only in some sessions."""
 SMALL = [(side, side) for side in range(12, 0, -1)]
 SMALL += [(width, 40) for width in range(1, 13)] + [(120, height) for height in range(1, 13)]
 """Small sizes of the terminal, as (columns, lines)."""
@@ -61,7 +61,7 @@ async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tm
 async def test_every_screen_can_be_resized_to_a_small_terminal_without_a_crash(
     tmp_path: Path, keys: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
-    """By default, each screen gets every third size, beginning with a different one, so that all sizes are tested."""
+    """Without `--full`, each screen is tested with every third size. All screens together are tested with all sizes."""
     sizes = SMALL if request.config.getoption("--full") else SMALL[SCREENS.index(keys) % 3 :: 3]
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -82,7 +82,10 @@ async def test_keys_move_a_replay_to_earlier_and_later_polls_of_the_recording(
 async def test_the_cluster_page_of_a_recording_lists_the_recorded_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the poll before the change, the page says that the recording has no changes, and not when kgtui started."""
+    """At the poll before the change, the page says that the recording has no changes.
+
+    The page of a recording never says `kgtui started`.
+    """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     empty = Listing("consumer", "consumer", "Empty", 1)

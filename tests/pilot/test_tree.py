@@ -28,7 +28,7 @@ def tree_of(app: KgtuiApp) -> GroupTree:
 
 
 def backgrounds(tree: GroupTree) -> set[Color | None]:
-    """Return the set of background colors in the tree. It has more than one color only if a cursor is drawn."""
+    """Return the background colors in the tree. There is more than one color only if a cursor is drawn."""
     return {segment.style.bgcolor for y in range(tree.size.height) for segment in tree.render_line(y) if segment.style}
 
 
@@ -83,7 +83,7 @@ async def test_key_n_finds_groups_in_closed_nodes_and_wraps_around(tmp_path: Pat
 
 
 async def test_a_new_snapshot_keeps_the_cursor_scroll_position_and_open_nodes(tmp_path: Path) -> None:
-    """The selected group stays on its line of the screen while groups above and below it are added and removed."""
+    """The selected group stays on its line of the screen while other groups are added and removed."""
     before = many_groups(3_000)
     app, monitor = app_on(snapshot_of(before), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -226,7 +226,8 @@ async def test_tree_columns_stay_aligned_if_group_ids_contain_control_characters
             assert tree.group in HOSTILE
 
 
-async def test_space_marks_a_group_and_asterisk_marks_or_unmarks_all(tmp_path: Path) -> None:
+async def test_the_space_key_marks_a_group_and_asterisk_marks_all_groups(tmp_path: Path) -> None:
+    """A second press of asterisk unmarks all groups."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -262,7 +263,7 @@ async def test_sorting_by_lag_puts_groups_with_unknown_lag_last(tmp_path: Path) 
     assert names[:5] == ["orders.export", "share-mailer", "payments.settle", "orders.enrich", "old-batch"]
 
 
-async def test_the_filter_term_sort_sorts_the_tree_by_the_given_field(tmp_path: Path) -> None:
+async def test_a_sort_term_in_the_filter_sorts_the_tree(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -374,7 +375,7 @@ async def test_the_last_valid_filter_stays_active_while_the_typed_filter_is_inva
         assert len([row for row in rows(app) if row.startswith("     ")]) == len(ROWS)
 
 
-async def test_key_z_shows_only_groups_with_errors_and_escape_shows_all_again(tmp_path: Path) -> None:
+async def test_key_z_shows_only_groups_with_errors_and_escape_shows_all_groups(tmp_path: Path) -> None:
     from kgtui.model.answer import Fault
 
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="old-batch")
@@ -448,7 +449,7 @@ async def test_inserting_rows_above_the_visible_area_does_not_redraw_the_whole_t
         assert 0 < len(set(redrawn)) < len(after) - 5
 
 
-async def test_an_exception_in_the_monitor_is_reported_as_the_cause_of_the_crash(
+async def test_an_exception_in_the_monitor_is_reported_as_cause_of_the_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kgtui.tui.textual_compat.crash_message import CrashedError

@@ -39,7 +39,7 @@ LATER = NOW.timestamp() + 7_300
 
 @pytest.fixture(autouse=True)
 def fixed_folder_and_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fix the path and the age of the lake (the recorded tables), so that all machines draw the same screens."""
+    """Use a constant path and age of the lake (the recorded tables), so that all machines draw the same screens."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KGTUI_LAKE", "prod")
     monkeypatch.setattr(gold, "_last_write", lambda _: LATER - 600)
@@ -85,7 +85,7 @@ def test_insights_screen_with_details_of_the_first_finding(snap_compare: Compare
 
 
 def test_insights_screen_on_an_80_by_24_terminal(snap_compare: Compare) -> None:
-    """The table has four lines. Below it are the description and the plot of the selected finding, without evidence."""
+    """The table has four lines. Below are the description and the plot of the selected finding, without evidence."""
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(80, 24), run_before=open_insights())
 
 

@@ -55,7 +55,7 @@ def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 @pytest.fixture
 def shows(snap_compare: Compare, tmp_path: Path) -> Callable[..., bool]:
-    """Return a function that shows a cluster, presses keys, and compares the screen with a stored image.
+    """Return a function that shows a snapshot of a cluster, presses keys, and compares the screen with a stored image.
 
     Its arguments are snapshot, terminal size, keys, and `Session` settings.
     """

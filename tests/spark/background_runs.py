@@ -65,7 +65,7 @@ class BackgroundRuns:
     def killed(self, kills: int) -> tuple[list[Path], int]:
         """Return the lakes of a series, and how many runs were killed.
 
-        There are several lakes if runs ended before they were killed. All lakes are complete.
+        There are several lakes if some runs ended before they could be killed. All lakes are complete.
         """
         return self._killed[kills].result()
 

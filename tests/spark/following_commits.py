@@ -68,7 +68,7 @@ class FollowingCommits:
         self._offsets[record_partition] += 1
 
     def write(self, *, late: float = 0.0, group: str | None = None) -> None:
-        """Write the added rows, except some that are held back until the next call.
+        """Write the added rows. Some of the rows can be held back until the next call.
 
         Args:
             late: fraction of the rows that are held back at random.

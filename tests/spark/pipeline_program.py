@@ -1,6 +1,6 @@
 """Run the pipeline on a folder of records: `python -m tests.spark.pipeline_program LAKE RECORDS [TARGET]`.
 
-This is a program of its own, so that `background_runs` can kill it.
+This is a separate program, so that `background_runs` can kill the program.
 """
 
 from __future__ import annotations

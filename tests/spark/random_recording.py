@@ -15,13 +15,13 @@ _GROUPS, _PARTITIONS = 4, 2
 def random_recording(random: Random, polls: int) -> RecordedTables:
     """Return a recording with one poll every 20 seconds on average, and a few gaps.
 
-    Every tenth poll writes all rows, the others only changes.
+    Every tenth poll writes all rows. The other polls write only changes.
     """
     return _Cluster(random).record(polls)
 
 
 class _Cluster:
-    """A cluster whose groups all read the same topic. Its state changes at random."""
+    """A cluster in which all groups read the same topic. The state of the cluster changes at random."""
 
     def __init__(self, random: Random) -> None:
         self._random = random

@@ -100,7 +100,7 @@ class RecordedTables:
     def fault(
         self, scope: str = "offsets", *, group: str | None = None, broker: int | None = None, gone: bool = False
     ) -> None:
-        """Add a row to the table `faults`, which has errors in reading the cluster.
+        """Add a row to the table `faults`, which contains errors that occurred while the cluster was read.
 
         If `gone` is true, the row says that the error no longer occurs.
         """

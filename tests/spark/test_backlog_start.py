@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def test_a_backlog_begins_when_the_time_lag_begins_to_rise(spark: SparkSession) -> None:
     """All time lags rise from minute 200 on.
 
-    The whole group `g` has a gap before minute 230, so its backlog begins there.
+    The time lags of the whole group `g` have a gap before minute 230, so the backlog of this group begins there.
     """
     series = (("g", "t", 0, 0), ("g", "t", 1, 700), ("g", None, None, 0), ("h", "t", 0, 9))
     lag = [

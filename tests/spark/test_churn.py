@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def record_members(tables: RecordedTables, group: str, present: str, before: str) -> None:
-    """Add rows to table `members` for the latest poll: all members if it writes all rows; otherwise changes.
+    """Add rows to the table `members` for the latest poll: all members in a keyframe, and changes in other polls.
 
     Args:
         present: members at the latest poll. Each character is a member id.
@@ -29,7 +29,7 @@ def record_members(tables: RecordedTables, group: str, present: str, before: str
             tables.member(group, name, gone=True)
 
 
-def test_churn_counts_rebalances_from_polls_and_decoded_records(spark: SparkSession) -> None:
+def test_the_churn_table_counts_rebalances_in_polls_and_decoded_records(spark: SparkSession) -> None:
     tables = RecordedTables()
     states = {600: "Assigning", 900: "Reconciling", 1_200: "Stable", 3_300: "Reconciling", 3_900: "Stable"}
     members_at = {0: "ab", 900: "abc", 1_200: "bc", 1_800: "abc", 3_300: "bc"}

@@ -57,7 +57,7 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return the argument `days` of `decoded_activity`: one row, whose time `at` is `day` days after `START`."""
+    """Return the argument `days` of `decoded_activity`. Its only row has a time `day` days after `START`."""
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
@@ -114,7 +114,7 @@ def test_gold_table_cleanup_lists_unused_groups_and_families_of_unused_groups(sp
 def test_offsets_expire_a_week_after_the_last_commit_or_member(spark: SparkSession) -> None:
     """Polls do not show a commit of an unchanged offset.
 
-    Without decoded commits, kgtui therefore assumes that a group committed until it became Empty.
+    Without decoded commits, kgtui therefore assumes that a group committed offsets until its state became Empty.
     """
     tables = RecordedTables()
     for day in (0.5, 1.0, 1.5, 3.5):
@@ -174,7 +174,7 @@ def test_the_cleanup_table_lists_unused_groups_that_only_decoded_records_show(sp
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_spark_and_the_terminal_ui_find_the_same_prefix_of_each_group_id(spark: SparkSession) -> None:
+def test_spark_and_the_terminal_ui_find_the_same_group_id_prefixes(spark: SparkSession) -> None:
     names = [
         "team-007.settle", "a-b", ".x", "x.", "x", "_a:b", "a.", "a-.", "a:b.c", "na\nme_x", "名.前", "", "--",
         "a-b-c:",

@@ -74,7 +74,7 @@ def records() -> list[Record]:
 
 @pytest.fixture
 def code_generation(spark: SparkSession) -> Iterator[None]:
-    """Turn on Spark's code generation, which is on for users but off in the other tests."""
+    """Turn on Spark's code generation, as for users. In all other tests, code generation is off."""
     before = {name: value for name, value in SMALL_JOBS.items() if ".codegen." in name}
     for name in before:
         spark.conf.unset(name)

@@ -35,7 +35,7 @@ def test_the_pipeline_runs_on_two_executors_with_their_own_python_executable(
     assert uninterrupted_lake.read(COMMITS).count() > 0, "executors decode records with kgtui's code"
 
 
-def test_gold_lag_equals_the_lag_that_the_recording_reader_computes(uninterrupted_lake: SparkLake) -> None:
+def test_the_gold_table_lag_equals_the_lag_of_the_recording_reader(uninterrupted_lake: SparkLake) -> None:
     recording, lag = RecordingReader(uninterrupted_lake.folder.local_path), uninterrupted_lake.read(LAG).cache()
     last_polls = {row["minute"]: row["covered_to"] for row in lag.select("minute", "covered_to").distinct().collect()}
     assert len(last_polls) == 7
@@ -86,7 +86,7 @@ def without_column(path: Path, column: str) -> None:
     write_deltalake(str(path), rows, mode="overwrite", schema_mode="overwrite", partition_by=["day"])
 
 
-def test_gold_rows_of_an_incremental_run_equal_the_rows_of_a_complete_run(
+def test_an_incremental_run_and_a_complete_run_give_the_same_gold_rows(
     spark: SparkSession, uninterrupted_lake: SparkLake, tmp_path: Path
 ) -> None:
     """The test removes a column from the gold table `lag`, so that the last run computes all rows again."""

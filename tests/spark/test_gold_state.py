@@ -35,7 +35,7 @@ TEN = START // HOUR * HOUR + 2 * HOUR
 
 
 HEALTH_TABLES = (LAG, HEALTH, HEALTH_STATE)
-"""Gold `health` and its state, and gold `lag`, from which they are computed."""
+"""The gold table `lag`, and two tables that are computed from it: `health` and its state."""
 
 
 def assert_equals_a_complete_run(lake: SparkLake, tables: Iterable[Table] = gold.TABLES) -> None:
@@ -86,12 +86,12 @@ def test_incremental_runs_equal_a_complete_run_for_random_commits(
 
 
 @pytest.mark.full
-def test_a_commit_that_is_written_after_the_hour_is_not_lost(
+def test_a_commit_that_is_written_after_its_hour_is_not_lost(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A commit is made before the last poll of an hour, but its record is written only afterwards.
 
-    The pipeline decodes it only after it has stored the state of this hour.
+    The pipeline decodes the record only after the state of this hour has been stored.
     """
     cluster, lake = Cluster(1), new_lake(spark, tmp_path / "lake")
     compute_only(HEALTH_TABLES, lake, monkeypatch)
@@ -150,7 +150,7 @@ class Interrupted(Exception):
 
 
 SPAN_TABLES = (*HEALTH_TABLES, FORECAST, FORECAST_STATE)
-"""The gold tables whose files cover time spans, their states, and gold `lag`, from which all of them are computed."""
+"""Gold tables with one file per time span and their state tables, and gold `lag`, the source of these tables."""
 
 
 def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
@@ -172,7 +172,7 @@ def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
         *(pytest.param(table, gold.TABLES, id=table.name, marks=pytest.mark.full) for table in gold.TABLES[:-1]),
     ],
 )
-def test_an_update_after_an_interrupted_run_is_complete_and_keeps_the_files_of_earlier_hours(
+def test_a_run_after_an_interrupted_run_keeps_the_files_of_earlier_hours(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: Table, tables: tuple[Table, ...]
 ) -> None:
     """The second run is interrupted after it has written the gold table `last`. The third run must complete the tables.

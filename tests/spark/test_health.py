@@ -250,7 +250,7 @@ def test_spark_and_the_model_compute_the_same_status_for_random_silver_commits(s
     assert len(results) > 60
 
 
-def test_the_health_row_of_a_group_has_the_worst_status_of_its_partitions(spark: SparkSession) -> None:
+def test_a_group_has_the_worst_health_status_of_its_partitions(spark: SparkSession) -> None:
     tables = RecordedTables()
     for second in range(0, 1_200, 10):
         tables.poll(second, keyframe=second == 600)

@@ -44,7 +44,7 @@ FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 20)]
 
 
 @pytest.mark.parametrize("seed", [1, *FULL])
-def test_lag_rows_after_a_start_time_equal_the_rows_of_a_complete_run(spark: SparkSession, seed: int) -> None:
+def test_lag_rows_from_a_start_time_equal_those_of_a_complete_run(spark: SparkSession, seed: int) -> None:
     random = Random(seed)
     tables = random_recording(random, 80).frames(spark)
     since = ms(60 * random.randint(5, 22))
@@ -54,7 +54,7 @@ def test_lag_rows_after_a_start_time_equal_the_rows_of_a_complete_run(spark: Spa
 
 
 @pytest.mark.parametrize("seed", FULL)
-def test_churn_rows_after_a_start_time_equal_the_rows_of_a_complete_run(spark: SparkSession, seed: int) -> None:
+def test_churn_rows_from_a_start_time_equal_those_of_a_complete_run(spark: SparkSession, seed: int) -> None:
     recording = random_recording(Random(seed), 250)
     timeline, groups, partitions, _ = recording.frames(spark)
     members = frame(spark, MEMBERS, recording.members)

@@ -141,7 +141,7 @@ def test_java_decodes_many_random_and_damaged_records_like_python(spark: SparkSe
     assert check_equal(spark, random_records(seed, 60)) == set(STRUCTS)
 
 
-def test_while_commits_are_decoded_all_other_records_are_kept_in_memory(spark: SparkSession) -> None:
+def test_decoding_commits_keeps_all_other_records_in_memory(spark: SparkSession) -> None:
     records = [*commits(), *unusual(), *classic_groups()]
     batch = bronze_rows(spark, records)
     rest = [index for index, record in enumerate(records) if decode_record(*record)[0] != "commit"]
@@ -158,7 +158,7 @@ def test_while_commits_are_decoded_all_other_records_are_kept_in_memory(spark: S
 
 
 def test_records_kept_in_memory_are_discarded_if_incomplete_or_too_large(spark: SparkSession) -> None:
-    """The first batch has two records, although one is expected.
+    """The first batch has two records instead of the one record that is expected.
 
     The second batch has 40 records of 1 MB, which together are larger than the limit of 32 MB.
     """
@@ -176,7 +176,7 @@ def test_records_kept_in_memory_are_discarded_if_incomplete_or_too_large(spark: 
         assert kept.take(expected) is None
 
 
-def test_a_session_does_not_use_the_java_decoder_if_its_class_is_missing(
+def test_a_session_does_not_use_the_java_decoder_without_its_class(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = spark.newSession()
@@ -198,7 +198,7 @@ def test_a_session_does_not_use_a_decoder_that_returns_unexpected_fields(
 
 
 def test_a_forged_array_length_is_rejected_without_allocating_memory(spark: SparkSession) -> None:
-    """The array claims 2,147,483,647 elements, so that a list of them would not fit into the JVM's memory."""
+    """The array claims 2,147,483,647 elements. A list of so many elements would not fit into the JVM's memory."""
     key, value = encode(
         RecordType.GROUP_METADATA, {"group": "g"}, _classic("consumer", [], -1) | {"protocol": None}, version=3
     )

@@ -65,7 +65,7 @@ def by_position(records: list[TopicRecord]) -> dict[tuple[int, int], TopicRecord
 
 
 def topic_records(frame: DataFrame) -> list[TopicRecord]:
-    """Convert rows that Spark has read to `TopicRecord`, so that they can be compared with a consumer's records."""
+    """Convert rows from Spark to `TopicRecord`, so that a test can compare the rows with a consumer's records."""
     return [
         TopicRecord(
             row.partition,
@@ -141,7 +141,7 @@ def quiet_cluster(broker_431: Cluster) -> Cluster:
     return broker_431
 
 
-def test_a_run_fails_if_spark_reads_no_record_of_a_topic_with_records(quiet_cluster: Cluster, lake: SparkLake) -> None:
+def test_a_run_fails_if_spark_reads_nothing_from_a_topic_with_records(quiet_cluster: Cluster, lake: SparkLake) -> None:
     quiet_cluster.commit("somebody", {("quiet", 0): 0})
     topic = describe_topic(lake.folder.local_path, quiet_cluster.bootstrap)
     lake.spark.conf.set(INTERNAL_TOPICS_OPTION, "false")
@@ -173,7 +173,7 @@ def test_a_continuous_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkL
 
 
 @pytest.mark.full
-def test_a_pipeline_run_with_the_option_since_skips_older_records(quiet_cluster: Cluster, lake: SparkLake) -> None:
+def test_a_pipeline_run_with_a_start_time_skips_older_records(quiet_cluster: Cluster, lake: SparkLake) -> None:
     quiet_cluster.commit("early", {("quiet", 0): 1})
     newest = max(record.timestamp for record in read_offsets_topic(quiet_cluster))
     quiet_cluster.commit("late", {("quiet", 0): 1})

@@ -57,7 +57,7 @@ def two_minutes_of_three_groups() -> RecordedTables:
     return tables
 
 
-def test_gold_table_lag_has_the_last_lag_and_the_rates_of_each_minute(spark: SparkSession) -> None:
+def test_the_gold_table_lag_has_lag_and_rates_per_minute(spark: SparkSession) -> None:
     result = lag(*two_minutes_of_three_groups().frames(spark)).cache()
     assert_rows(spark, partition_rows(result), [
         ("reads", 0, minute(0), 200, None, None, 19.9, False),
@@ -79,7 +79,7 @@ def test_gold_table_lag_has_the_last_lag_and_the_rates_of_each_minute(spark: Spa
     ])  # fmt: skip
 
 
-def test_rates_are_null_after_a_gap_but_time_lag_is_not(spark: SparkSession) -> None:
+def test_rates_are_null_after_a_gap_but_the_time_lag_is_known(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     tables.group("g")
@@ -102,7 +102,7 @@ def test_rates_are_null_after_a_gap_but_time_lag_is_not(spark: SparkSession) -> 
     ])  # fmt: skip
 
 
-def test_sums_of_a_group_are_null_if_its_offsets_could_not_be_read(spark: SparkSession) -> None:
+def test_unreadable_offsets_make_the_sums_of_a_group_null(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     for group, coordinator in (("silent", 1), ("refused", 2), ("read", 2)):

@@ -49,7 +49,7 @@ def test_a_batch_is_appended_only_once_and_rows_are_merged_by_key(spark: SparkSe
     assert all(path.stat().st_mode & 0o077 == 0 for path in files)
 
 
-def test_a_folder_without_a_lake_and_a_lake_of_a_newer_format_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
+def test_folders_without_a_lake_and_lakes_of_a_newer_format_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
     with pytest.raises(LakeError, match="no lake"):

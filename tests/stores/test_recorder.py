@@ -29,7 +29,7 @@ ADDRESS_WITHOUT_SERVER = "http://127.0.0.1:1"
 
 @pytest.fixture(autouse=True)
 def fail_fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Repeat failed requests only once, so that tests of errors do not take long."""
+    """Limit the repetitions of failed requests to one, so that tests of errors are fast."""
     monkeypatch.setitem(store.DEFAULT_OPTIONS, "max_retries", "1")
 
 
@@ -83,7 +83,7 @@ async def test_the_recorder_takes_the_lock_of_a_dead_process_and_reports_the_cra
     assert any("crashed" in message for message in await record(bucket.uri()))
 
 
-async def test_the_lock_of_a_different_machine_can_be_taken_only_when_it_is_stale(
+async def test_only_a_stale_lock_of_a_different_machine_can_be_taken(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await record(bucket.uri())
@@ -115,7 +115,7 @@ def test_only_one_of_two_processes_takes_a_lock_that_both_found_stale(bucket: Bu
     assert second.write(found.holder, None) is None
 
 
-def test_the_recorder_keeps_its_lock_if_the_response_to_a_renewal_is_lost(bucket: Bucket) -> None:
+def test_the_recorder_keeps_the_lock_after_a_lost_response_to_a_renewal(bucket: Bucket) -> None:
     LakeFolder.of(bucket.uri()).prepare()
     file = store_lock.ConditionalFile(lock_path(bucket))
     holder = Holder("here", 1, 1.0)
@@ -164,7 +164,7 @@ async def test_the_recorder_error_says_that_the_bucket_does_not_exist(bucket: Bu
         RecordingReader(uri)
 
 
-async def test_the_recorder_error_for_missing_credentials_names_the_variables_to_set(
+async def test_the_error_for_missing_credentials_mentions_the_variables_to_set(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
@@ -186,7 +186,7 @@ async def test_the_recorder_error_says_that_the_store_does_not_answer(
     assert "AWS_ALLOW_HTTP" in await error_of_recorder(f"s3a://other-{bucket.name}/lake")
 
 
-async def test_the_recorder_loses_no_data_if_the_store_stops_answering_for_a_while(
+async def test_the_recorder_loses_no_data_while_the_store_does_not_answer(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(store.DEFAULT_OPTIONS, "max_retries", "0")

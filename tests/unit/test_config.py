@@ -143,7 +143,7 @@ def test_a_configuration_file_with_settings_of_every_kind_is_read(folder: Path) 
         ),
     ],
 )
-def test_a_configuration_error_names_the_file_the_key_and_the_expected_value(
+def test_a_configuration_error_mentions_the_file_the_key_and_the_expected_value(
     folder: Path, text: str, says: str
 ) -> None:
     assert load_error(folder, text) == says
@@ -250,13 +250,13 @@ def test_options_and_variables_can_make_a_cluster_read_only_but_never_writable(
     assert config.resolve(settings).read_only
 
 
-def test_address_of_a_configured_cluster_selects_the_settings(folder: Path) -> None:
+def test_address_of_a_configured_cluster_selects_settings_of_this_cluster(folder: Path) -> None:
     write(folder, CLUSTERS)
     target = config.resolve(config.load(), Namespace(bootstrap_server="prod-2:9092"))
     assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")
 
 
-def test_the_option_command_config_replaces_all_properties_of_a_cluster(folder: Path, tmp_path: Path) -> None:
+def test_the_command_config_file_replaces_all_properties_of_a_cluster(folder: Path, tmp_path: Path) -> None:
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\n")
     other = tmp_path / "other.properties"
@@ -300,7 +300,7 @@ def test_a_list_of_broker_addresses_is_split_at_commas() -> None:
     assert config.parse_bootstrap(" a:1 ,[::1]:9092,,10.0.0.1:65535", "x") == ("a:1", "[::1]:9092", "10.0.0.1:65535")
 
 
-def test_the_warning_about_an_unused_property_names_the_line_and_the_reason(
+def test_the_warning_about_an_unused_property_mentions_the_line_and_the_reason(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = folder / "client.properties"

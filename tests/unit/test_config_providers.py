@@ -84,7 +84,7 @@ def test_references_stay_if_no_config_provider_is_declared(folder: Path) -> None
         ("${dir:.:../word}", "'../word' is not the name of a file in ."),
     ],
 )
-def test_invalid_reference_error_names_property_and_problem(folder: Path, text: str, says: str) -> None:
+def test_error_about_an_invalid_reference_has_property_and_problem(folder: Path, text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         value(folder, text)
     assert str(caught.value).startswith("client.properties: client.id: ")
@@ -116,7 +116,7 @@ def test_parameters_limit_what_a_config_provider_can_read(folder: Path) -> None:
         ),
     ],
 )
-def test_the_error_about_an_unusable_config_provider_names_the_provider(
+def test_the_error_about_an_unusable_config_provider_mentions_the_provider(
     folder: Path, properties: dict[str, str], says: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:

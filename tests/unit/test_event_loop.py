@@ -9,7 +9,7 @@ import pytest
 from tests.event_loop import longer_if_busy
 
 
-async def test_longer_if_busy_repeats_a_failed_test() -> None:
+async def test_decorator_longer_if_busy_repeats_a_failed_test() -> None:
     timeouts = []
 
     @longer_if_busy(0.5)

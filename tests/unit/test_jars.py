@@ -21,7 +21,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_missing_jars_error_names_the_download_command() -> None:
+def test_missing_jars_error_mentions_the_download_command() -> None:
     with pytest.raises(jars.JarsMissingError, match="run tests/run"):
         jars.classpath("4.3.1")
     with pytest.raises(jars.JarsMissingError, match=r"known versions are 2\.4\.1"):
@@ -34,7 +34,7 @@ def test_class_path_has_all_jars_of_a_kafka_version(cache: Path) -> None:
 
 
 def test_an_interrupted_download_of_jars_leaves_no_incomplete_folder(cache: Path) -> None:
-    """A later test run would use an incomplete folder as if it were complete."""
+    """The next test run would use an incomplete folder as if the folder were complete."""
 
     def stops_halfway(coordinates: object, into: Path, transitive: bool) -> None:
         (into / "half.jar").write_bytes(b"")
@@ -78,13 +78,13 @@ def test_the_maven_file_excludes_all_dependencies_if_transitive_is_false() -> No
     ],
     ids=["maven", "ivy"],
 )
-def test_the_error_of_a_failed_download_names_the_jar_that_does_not_exist(output: str) -> None:
+def test_the_error_of_a_failed_download_mentions_the_missing_jar(output: str) -> None:
     message = fetch.failure(["mvn", "-B"], f"a line\n{output}\nmany other lines")
     assert re.fullmatch(r"The jar repository does not have org\.apache\.kafka.kafka-tools.*9\.9\.9\.", message), message
     assert fetch.failure(["mvn", "-B"], "Connection refused") == "mvn -B … failed:\nConnection refused"
 
 
-def test_full_test_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_test_runs_need_the_jars_of_brokers_of_six_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Maven Central lacks the command line tools of Kafka 4.4.0."""
 
     archives: list[str] = []
@@ -108,7 +108,7 @@ def test_full_test_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.Mo
     assert sorted(archives) == ["3.9.2", "3.9.2", "4.3.1", "4.3.1"]
 
 
-def test_the_error_about_jars_that_only_full_runs_fetch_names_the_option_full() -> None:
+def test_the_error_about_missing_jars_for_full_runs_mentions_the_option() -> None:
     with pytest.raises(jars.JarsMissingError, match="run tests/run --full once"):
         jars.classpath("4.4.0")
 

@@ -51,7 +51,7 @@ def test_a_java_program_is_compiled_again_only_after_a_change(tmp_path: Path, ka
     assert len(list((tmp_path / "programs").iterdir())) == 2
 
 
-def test_a_class_archive_is_used_only_with_the_jars_for_which_it_was_created(tmp_path: Path, kafka_jar: Path) -> None:
+def test_a_class_archive_is_used_only_with_its_own_jars(tmp_path: Path, kafka_jar: Path) -> None:
     source = tmp_path / "Hello.java"
     source.write_text(PROGRAM)
     archive = java.archive("4.3.1")

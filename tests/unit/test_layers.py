@@ -68,12 +68,13 @@ def loaded_by_package(package: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("module", ["kgtui", "kgtui.cli", "kgtui.model", "kgtui.admin", "kgtui.admin.base"])
-def test_importing_basic_modules_loads_no_module_that_takes_long_to_import(module: str) -> None:
+def test_importing_basic_modules_loads_no_slow_module(module: str) -> None:
+    """A slow module takes long to import. `HEAVY` lists the slow modules."""
     assert not loaded_by(f"import {module}") & HEAVY
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help"])
-def test_the_options_version_and_help_load_no_module_that_takes_long_to_import(argument: str) -> None:
+def test_printing_the_version_or_the_help_loads_no_slow_module(argument: str) -> None:
     program = f"""
 import contextlib, io
 from kgtui.cli import main
@@ -105,13 +106,14 @@ def test_importing_the_app_does_not_load_panes_and_dialogs_that_open_later() -> 
 
 
 @pytest.mark.parametrize("package", [package for package in PACKAGES if package not in ("tui", "commands")])
-def test_only_the_packages_tui_and_commands_load_textual(package: str) -> None:
+def test_textual_is_loaded_only_by_the_packages_tui_and_commands(package: str) -> None:
     assert "textual" not in loaded_by_package(package)
 
 
 @pytest.mark.parametrize("package", [package for package in PACKAGES if package not in ("client", "admin", "commands")])
-def test_only_the_packages_client_admin_and_commands_load_aiokafka(package: str) -> None:
-    """Other packages use Kafka through the interface `GroupAdmin`, so they do not need aiokafka.
+def test_aiokafka_is_loaded_only_by_three_packages(package: str) -> None:
+    """The packages `client`, `admin` and `commands` load aiokafka. All others use Kafka through the interface
+    `GroupAdmin`.
 
     The simulator handles its sockets without aiokafka.
     """

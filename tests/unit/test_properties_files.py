@@ -55,7 +55,7 @@ def test_rejected_pem_file_is_not_shown_in_the_error(tmp_path: Path, text: str, 
     assert not any(part in str(caught.value) for part in PEM.splitlines())
 
 
-def test_a_line_of_a_pem_file_in_properties_is_rejected_by_line_number(tmp_path: Path) -> None:
+def test_a_pem_line_in_a_properties_file_is_reported_with_its_number(tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     body = "MC4CAQAwBQYDK2VwBCIEIGh/Nabcdefghijklmnopqrstuvwxvalue/ABCDEFGH="
     file.write_text(f"client.id=x\n{body}\n")
@@ -66,7 +66,7 @@ def test_a_line_of_a_pem_file_in_properties_is_rejected_by_line_number(tmp_path:
 
 @pytest.mark.parametrize("name", ["bootstap.servers", "sals.mechanism", "securty.protocol", "schema.registry.urll"])
 def test_keys_that_look_like_misspelled_property_names_are_kept(tmp_path: Path, name: str) -> None:
-    """Such keys are not replaced with line numbers, because they are unlikely to be secrets. Warnings show them."""
+    """Misspelled names are unlikely to be secrets. Warnings show them instead of their line numbers."""
     file = tmp_path / "client.properties"
     file.write_text(f"{name}=1\n")
     assert set(config.read_properties(file)) == {name}
@@ -148,7 +148,7 @@ def test_secrets_are_escaped_in_jaas_config(tmp_path: Path, monkeypatch: pytest.
     assert parse_jaas(jaas["sasl.jaas.config"]).options["password"].reveal() == 'f\\"1;'
 
 
-def test_the_error_about_a_secret_names_the_missing_variable_or_file(tmp_path: Path) -> None:
+def test_the_error_about_a_secret_mentions_the_missing_variable_or_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"ssl\.key.password: the environment variable NOT_SET_AT_ALL is not set"):
         filled(tmp_path, "ssl.key.password=${NOT_SET_AT_ALL}")
     with pytest.raises(ConfigError, match=r"ssl\.key.password: .*none: No such file or directory"):

@@ -68,7 +68,7 @@ async def test_the_python_example_in_the_readme_runs() -> None:
     }
 
 
-def test_the_duckdb_and_polars_examples_in_the_readme_print_rows_of_a_lake(tmp_path: Path) -> None:
+def test_duckdb_and_polars_examples_in_the_readme_print_rows(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     listings = {"pay": Listing("consumer", "consumer", "Stable", 1), "old": Listing("classic", "consumer", "Empty", 1)}
     recording.poll(PollResult(listings, {}, {}, {}, {}), START)
@@ -99,7 +99,7 @@ def test_generated_tables_in_the_readme_are_current(mark: str) -> None:
     assert with_tables(TEXT) == TEXT
 
 
-def test_the_filter_table_in_the_readme_has_every_term_with_a_valid_example() -> None:
+def test_the_filter_table_has_a_valid_example_for_every_term() -> None:
     rows = [line for line in between(TEXT, "filter").splitlines() if line.startswith("| `")]
     examples = [re.findall(r"`([^`]*)`", line) for line in rows]
     assert examples == [[row.term, row.example] for row in HELP]
@@ -121,8 +121,10 @@ def test_kgtui_accepts_the_options_and_filters_of_commands_in_the_readme(words: 
             parse(text)
 
 
-def test_commands_in_the_readme_are_found_and_unknown_options_rejected() -> None:
-    """Without this test, a parser that finds no command or accepts every option would make the other test pass."""
+def test_the_readme_check_finds_commands_and_rejects_unknown_options() -> None:
+    """Without this test, the test of the README's commands would pass even if it found no command or accepted any
+    option.
+    """
     assert {"demo", "ls", "show", "delete", "backups", "audit", "doctor", "groups"} <= {
         w[0] for w in commands_in_readme()
     }
@@ -140,7 +142,7 @@ def test_configuration_examples_in_the_readme_are_valid(tmp_path: Path, monkeypa
     assert settings.keys == {"refresh": "f5"}
 
 
-def test_the_readme_names_every_configuration_key_and_variable() -> None:
+def test_the_readme_mentions_every_configuration_key_and_variable() -> None:
     """The configuration example must contain all keys, except keys with a dot, which are Java properties."""
     keys, config = fenced(TEXT, "toml")
     example = tomllib.loads(config + keys)
@@ -160,13 +162,13 @@ def test_links_in_the_readme_have_existing_targets() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_the_table_of_api_calls_in_the_readme_names_every_groupadmin_method() -> None:
+def test_the_api_table_in_the_readme_has_every_groupadmin_method() -> None:
     rows = re.findall(r"^\| `[^|]*\| (`[^|]*)\|$", TEXT[TEXT.index("| Java's Admin |") :], re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     calls = {name for name, _ in inspect.getmembers(GroupAdmin, inspect.isfunction) if not name.startswith("_")}
     assert named == calls - {"close"}
 
 
-def test_the_readme_names_every_package() -> None:
+def test_the_readme_mentions_every_package() -> None:
     named = set(re.findall(r"^\| `kgtui/(\w+)` \|", TEXT, re.MULTILINE))
     assert named == {path.parent.name for path in (ROOT / "kgtui").glob("*/__init__.py")}

@@ -169,7 +169,7 @@ async def test_markup_in_member_ids_and_states_is_shown_as_text(tmp_path: Path) 
         assert not {"\x1b", "\u202e", "\u200b"} & set(shown_text)
 
 
-async def test_history_pane_of_a_recording_shows_gaps_and_enter_goes_to_a_change(
+async def test_the_history_pane_of_a_recording_shows_gaps_and_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log has a row for a gap. Enter moves the replay to the time of the selected row.
@@ -230,7 +230,7 @@ async def test_history_log_also_lists_events_that_are_missing_from_the_samples(t
         assert "client-1 at /10.0.0.1 joined" in words
 
 
-def test_history_log_shows_member_names_and_verdict_reasons_in_column_details() -> None:
+def test_the_history_log_shows_member_names_and_reasons_for_verdicts() -> None:
     """Member ids are shortened. The row of a changed verdict has `verdict` in the column CHANGE."""
     member_id = "enrich-2-33d63ea3-1111-4222-8333-abcdefabcdef"
     point = ChangePoint(NOW, state="Stable")

@@ -41,7 +41,7 @@ GROUPS = ("pay", "fraud", "fill", "calm", "restless", "perf.a", "tmp")
 def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
     """Return a snapshot of a cluster with these groups.
 
-    By default, they are the groups in the findings, without the deleted `perf.b`.
+    The default groups are the groups in the findings, without the deleted group `perf.b`.
     """
     return snapshot_of(
         [(group, "classic", "consumer", "Empty" if group in ("perf.a", "tmp") else "Stable", 1) for group in groups]
@@ -114,7 +114,7 @@ async def test_first_finding_is_described_in_full_before_the_cursor_moves(
         await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 unread records." in unwrapped_text(app))
 
 
-async def test_enter_on_a_finding_selects_the_group_and_clears_the_filter(tmp_path: Path, lake: Path) -> None:
+async def test_the_enter_key_on_a_finding_selects_the_group_and_clears_the_filter(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster(), tmp_path, filter="calm")
     async with app.run_test(size=(120, 40)) as pilot:
         await open_insights(pilot, app)
@@ -124,7 +124,7 @@ async def test_enter_on_a_finding_selects_the_group_and_clears_the_filter(tmp_pa
         assert main_screen(app).filter_bar.active_filter == ""
 
 
-async def test_enter_on_a_finding_about_a_deleted_group_shows_a_message(tmp_path: Path, lake: Path) -> None:
+async def test_the_enter_key_on_a_finding_about_a_deleted_group_shows_a_message(tmp_path: Path, lake: Path) -> None:
     """The Insights screen stays open, because it cannot go to a group that no longer exists."""
     app, _ = app_on(cluster(("calm",)), tmp_path)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
@@ -134,7 +134,7 @@ async def test_enter_on_a_finding_about_a_deleted_group_shows_a_message(tmp_path
         assert app.screen is screen
 
 
-async def test_space_marks_the_unused_groups_of_a_finding(tmp_path: Path, lake: Path) -> None:
+async def test_the_space_key_marks_the_unused_groups_of_a_finding(tmp_path: Path, lake: Path) -> None:
     """Space marks the groups of the finding, except groups that are in use or no longer exist. Nothing is deleted."""
     app, _ = app_on(cluster(), tmp_path, admin=ScriptedAdmin())
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
@@ -154,7 +154,7 @@ async def test_space_marks_the_unused_groups_of_a_finding(tmp_path: Path, lake: 
         assert "perf.a" in screen_text(app)
 
 
-async def test_enter_on_an_evidence_row_goes_to_the_group_in_this_row(tmp_path: Path, lake: Path) -> None:
+async def test_the_enter_key_on_an_evidence_row_goes_to_the_group_in_this_row(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster((*GROUPS, "perf.b")), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await open_insights(pilot, app)
@@ -168,7 +168,7 @@ async def test_enter_on_an_evidence_row_goes_to_the_group_in_this_row(tmp_path: 
         await until(pilot, lambda: main_screen(app).group == "perf.b")
 
 
-async def test_space_marks_no_group_of_a_different_cluster(
+async def test_the_space_key_marks_no_group_of_a_different_cluster(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.lake.tables.recorded_cluster_id", lambda _: "other-[/id]")

@@ -95,7 +95,7 @@ async def test_quitting_the_app_finishes_the_recording(tmp_path: Path) -> None:
     assert not tmp_path.joinpath("own", "recorder.lock").exists()
 
 
-async def test_recording_into_a_lake_that_another_process_writes_is_refused(
+async def test_the_dialog_refuses_a_lake_that_another_process_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The dialog stays open and names the process that already records. No further message is shown."""
@@ -118,7 +118,7 @@ async def test_recording_into_a_lake_that_another_process_writes_is_refused(
         lock.release()
 
 
-async def test_recording_into_a_nonempty_folder_that_is_not_a_lake_is_refused(tmp_path: Path) -> None:
+async def test_the_dialog_refuses_a_nonempty_folder_that_is_not_a_lake(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_text("meow", encoding="utf-8")
     app = live(tmp_path)

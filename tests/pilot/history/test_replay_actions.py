@@ -38,7 +38,7 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
             yield app, pilot, admin
 
 
-async def test_a_playing_recording_stops_after_a_key_press_and_at_the_last_poll(
+async def test_playback_stops_after_a_key_press_and_at_the_last_poll(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The header shows the speed. Keys `p` and `[` stop playback, and so does the end of the recording."""
@@ -65,8 +65,8 @@ async def test_a_playing_recording_stops_after_a_key_press_and_at_the_last_poll(
         assert admin.poll == admin.recording.last
 
 
-async def test_several_short_replay_steps_add_up_to_one_poll_and_gaps_are_skipped(tmp_path: Path) -> None:
-    """Four steps of 10 s reach the next poll. From the last poll before a gap, one second reaches the poll after it."""
+async def test_short_replay_steps_add_up_to_one_poll_and_skip_gaps(tmp_path: Path) -> None:
+    """Four steps of 10 s reach the next poll. At a gap, one step of one second reaches the first poll after the gap."""
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, None)
     position = LakeReplayPosition(admin)
@@ -83,9 +83,7 @@ async def test_several_short_replay_steps_add_up_to_one_poll_and_gaps_are_skippe
     assert not await position.advance(1.0)
 
 
-async def test_comparison_of_two_times_lists_differences_and_enter_goes_to_a_group(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_comparing_two_times_lists_the_differences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Key `v` limits the table to one kind of difference, and `l` to the selected group.
 
     Enter closes the comparison and selects the group of the current row in the tree.

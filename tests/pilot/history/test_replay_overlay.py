@@ -113,7 +113,7 @@ async def test_an_opened_recording_has_the_filter_and_selection_of_the_live_scre
         assert not [worker for worker in app.workers if worker.name == "replay" and worker.is_running]
 
 
-async def test_escape_closes_the_recording_and_returns_to_the_live_cluster(tmp_path: Path) -> None:
+async def test_the_escape_key_closes_the_recording_and_returns_to_the_live_cluster(tmp_path: Path) -> None:
     """The first escape clears a filter, and the second closes the recording.
 
     Key `d` has no effect, because groups in a recording cannot be deleted.
@@ -218,7 +218,7 @@ async def test_the_recorder_continues_while_a_recording_is_replayed(tmp_path: Pa
     assert ended == [lake]
 
 
-async def test_request_for_a_past_time_suggests_the_recording_of_the_cluster(
+async def test_going_to_a_past_time_suggests_the_recording_of_the_cluster(
     tmp_path: Path,
 ) -> None:
     lake = sample_history.record(tmp_path / "lakes" / "prod-eu")

@@ -223,7 +223,7 @@ def many_offsets(count: int, added_lag: int = 0) -> GroupOffsets:
 
 
 def configs() -> tuple[GroupConfig, ...]:
-    """Return the configs of a group. Two are set for the group, and one of these two is sensitive.
+    """Return the configs of a group. Two configs are set for the group, and one of the two is sensitive.
 
     The other configs have their default values.
     """

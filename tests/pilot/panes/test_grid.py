@@ -102,7 +102,7 @@ async def test_column_titles_of_the_grid_are_numbers_if_client_ids_have_equal_en
         assert grid(pane)["ITEM"].split()[1:] == [str(number) for number in range(1, 13)]
 
 
-async def test_the_grid_keeps_the_chosen_member_after_a_new_snapshot_and_a_resize() -> None:
+async def test_a_new_snapshot_and_a_resize_keep_the_chosen_member_of_the_grid() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, group_of_many_members(60), "orders.enrich")
     async with app.run_test(size=(100, 24)) as pilot:

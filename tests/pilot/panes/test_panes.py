@@ -214,7 +214,7 @@ async def test_key_l_limits_the_offsets_pane_to_partitions_with_lag() -> None:
         assert len(pane.table.rows) == count_of_all_rows
 
 
-async def test_enter_keeps_the_filter_of_the_offsets_pane_and_escape_removes_it() -> None:
+async def test_the_enter_key_keeps_the_filter_of_the_offsets_pane_and_escape_removes_it() -> None:
     pane = OffsetsPane()
     app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(100, 40)) as pilot:
@@ -285,7 +285,7 @@ async def test_the_value_of_a_sensitive_config_is_hidden() -> None:
         assert "(hidden)" in pane.table.render_line(2).text
 
 
-async def test_page_down_scrolls_the_overview_pane() -> None:
+async def test_the_page_down_key_scrolls_the_overview_pane() -> None:
     pane = OverviewPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(60, 10)) as pilot:
@@ -297,7 +297,7 @@ async def test_page_down_scrolls_the_overview_pane() -> None:
 
 
 async def test_the_cursor_stays_on_the_same_partition_when_5000_partitions_change() -> None:
-    """A worker computes the rows of a large group. After it has finished, the cursor is on the same partition."""
+    """A worker computes the rows of a large group. When it has finished, the cursor is on the same partition."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
 

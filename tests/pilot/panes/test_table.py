@@ -98,7 +98,7 @@ async def test_refreshing_rows_keeps_the_cursor_scroll_position_and_focus() -> N
         assert app.focused is app.query_one(Input)
 
 
-async def test_the_cursor_stays_on_the_same_row_when_rows_are_added_above_it() -> None:
+async def test_adding_rows_above_the_cursor_keeps_the_cursor_on_its_row() -> None:
     app = TableApp(many(200))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("pagedown", "pagedown", "up", "up")
@@ -109,7 +109,7 @@ async def test_the_cursor_stays_on_the_same_row_when_rows_are_added_above_it() -
         assert app.table.cursor - app.table.scroll_offset.y == line
 
 
-async def test_the_next_row_is_selected_if_the_row_under_the_cursor_is_removed() -> None:
+async def test_removing_the_row_under_the_cursor_selects_the_next_row() -> None:
     app = TableApp(many(10))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down", "down")
@@ -123,7 +123,7 @@ async def test_the_next_row_is_selected_if_the_row_under_the_cursor_is_removed()
         assert app.table.cursor == 0
 
 
-async def test_setting_the_rows_of_a_different_group_moves_the_cursor_to_the_top() -> None:
+async def test_showing_a_different_group_moves_the_cursor_to_the_top() -> None:
     app = TableApp(many(100))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("end")
@@ -161,7 +161,7 @@ async def test_a_refresh_redraws_only_changed_rows() -> None:
         assert app.drawn == []
 
 
-async def test_a_click_moves_the_cursor_or_reports_the_column() -> None:
+async def test_clicks_on_rows_move_the_cursor_and_clicks_on_titles_are_reported() -> None:
     app = TableApp(many(20))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.click(LineTable, offset=(2, 5))

@@ -35,8 +35,8 @@ def pane_app(pane: Pane, group: str) -> PaneApp[Pane]:
 def test_overview_pane_of_a_reconciling_group(snap_compare: Compare) -> None:
     """Labels are on the left, and values are beside them.
 
-    Amber: the state, the number of members behind the epoch, and of classic members. Red: records that were deleted
-    unread.
+    The state and the numbers of classic members and of members behind the epoch are amber. Records that were deleted
+    unread are red.
     """
     assert snap_compare(pane_app(OverviewPane(), "payments.settle"), terminal_size=(80, 32))
 

@@ -61,8 +61,13 @@ def killed(folder: StateFolder) -> StateFolder:
     return folder
 
 
-async def test_next_start_logs_a_deletion_that_a_crash_interrupted(killed: StateFolder, admin: ScriptedAdmin) -> None:
-    """If the group no longer exists, kgtui logs a successful outcome once, with the field `found_later`."""
+async def test_next_start_after_a_crash_logs_success_if_the_group_is_gone(
+    killed: StateFolder, admin: ScriptedAdmin
+) -> None:
+    """kgtui crashed during a deletion. If the group no longer exists, kgtui logs a successful outcome.
+
+    The outcome is logged once, with the field `found_later`.
+    """
     ((entry,), _) = read_entries(killed.audit)
     assert entry.outcome is None
     (result,) = await unfinished(admin, killed)
@@ -76,10 +81,13 @@ async def test_next_start_logs_a_deletion_that_a_crash_interrupted(killed: State
     assert await unfinished(admin, killed) == ()
 
 
-async def test_next_start_of_kgtui_logs_that_a_deletion_interrupted_by_a_crash_failed(
+async def test_next_start_after_a_crash_logs_failure_if_the_group_exists(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """If the group still exists, kgtui logs a failed outcome, and does not send the delete request again."""
+    """kgtui crashed during a deletion. If the group still exists, kgtui logs a failed outcome.
+
+    kgtui does not send the delete request again.
+    """
     admin.add("g", state="Empty", lag=5)
     (result,) = await unfinished(admin, killed)
     assert result.status is DeletionStatus.FAILED
@@ -164,9 +172,7 @@ async def test_incomplete_audit_log_line_does_not_make_the_next_line_unreadable(
     assert entries[0].outcome is not None
 
 
-def test_audit_log_line_that_was_cut_off_by_a_full_disk_is_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_no_truncated_line_in_the_audit_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Earlier lines remain in the log."""
     log = tmp_path / "log"
     append_line(log, b"first")

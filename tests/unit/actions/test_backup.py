@@ -133,7 +133,7 @@ def test_truncated_backup_file_is_reported_as_incomplete(folder: StateFolder) ->
     assert not read_backup(path).complete
 
 
-def test_list_backups_reports_files_that_are_not_backups(folder: StateFolder) -> None:
+def test_listing_backups_reports_files_that_are_not_backups(folder: StateFolder) -> None:
     """`list_backups` returns the valid backups, and one message for each file that is not a valid backup."""
     path = write_a_backup(folder, consumer())
     header = json.loads(path.read_text().splitlines()[0])
@@ -151,7 +151,7 @@ def test_list_backups_reports_files_that_are_not_backups(folder: StateFolder) ->
 async def test_backup_and_intent_are_flushed_before_the_delete_request(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The backup and the intent are flushed to disk with fsync before the delete request, and the outcome after it."""
+    """fsync writes the backup and the intent to disk before the delete request, and the outcome after the request."""
     steps: list[str] = []
     fsync, record_call = os.fsync, admin._record_call
 

@@ -63,7 +63,7 @@ async def delete(admin: ScriptedAdmin, folder: StateFolder, *groups: str) -> Res
 async def test_empty_group_is_described_again_and_backed_up_before_it_is_deleted(
     admin: ScriptedAdmin, folder: StateFolder, type_: str
 ) -> None:
-    """kgtui describes the group for the plan, directly before the deletion, and after the deletion to verify it.
+    """kgtui describes the group three times: for the plan, directly before the deletion, and after the deletion.
 
     kgtui then logs the outcome of the deletion.
     """
@@ -88,7 +88,7 @@ async def test_empty_group_is_described_again_and_backed_up_before_it_is_deleted
 
 
 @pytest.mark.parametrize("kind", ["connect", "sr", ""])
-async def test_connect_schema_registry_and_simple_groups_can_be_deleted(
+async def test_simple_connect_and_schema_registry_groups_can_be_deleted(
     admin: ScriptedAdmin, folder: StateFolder, kind: str
 ) -> None:
     """These groups have the type classic and the protocol type `connect`, `sr` (schema registry) or an empty string."""
@@ -139,7 +139,7 @@ async def test_group_that_becomes_active_during_its_backup_is_not_deleted(
     assert delete_requests(admin) == []
 
 
-async def test_deletion_is_refused_if_the_broker_responds_that_the_group_is_not_empty(
+async def test_deletion_is_refused_if_the_broker_reports_a_non_empty_group(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The broker responds with NON_EMPTY_GROUP (68), and the refusal is logged."""
@@ -217,10 +217,10 @@ async def test_deletion_succeeds_if_the_coordinator_changed_after_the_plan(
     assert (await execute(admin, made, folder)).exit_code == 0
 
 
-async def test_deletion_whose_request_gets_no_response_succeeds_if_the_group_is_gone(
+async def test_deletion_without_a_response_succeeds_if_the_group_is_gone(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """kgtui does not send the request again. It describes the group, and finds that the group no longer exists."""
+    """kgtui does not send a second request. It describes the group, and finds that the group no longer exists."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
 
@@ -320,7 +320,7 @@ async def test_deletion_counts_as_failed_if_the_group_exists_after_a_reported_su
     assert "the group exists" in result.reason
 
 
-async def test_reason_for_a_forbidden_deletion_names_the_missing_acl_operation(
+async def test_reason_for_a_forbidden_deletion_mentions_the_missing_acl_operation(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The broker responds with GROUP_AUTHORIZATION_FAILED (30)."""

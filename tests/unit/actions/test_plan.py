@@ -70,7 +70,7 @@ async def test_deletion_of_offsets_in_deleted_topics_is_irreversible(admin: Scri
     assert made.allowed[0].loss.not_restored[0] == "offsets of deleted topics (1)"
 
 
-async def test_deletion_plan_has_one_entry_for_each_requested_group_in_the_same_order(admin: ScriptedAdmin) -> None:
+async def test_deletion_plan_has_one_entry_per_requested_group_in_order(admin: ScriptedAdmin) -> None:
     """Deleting an Empty group is allowed; deleting an active or a missing group is refused."""
     admin.add("live", members=(member(),))
     admin.add("idle", "consumer", state="Empty")
@@ -116,7 +116,7 @@ async def test_deletion_plan_refuses_a_group_if_reading_its_offsets_times_out(ad
     )
 
 
-async def test_deletion_plan_names_the_missing_acl_operation_of_a_refused_group(admin: ScriptedAdmin) -> None:
+async def test_deletion_plan_mentions_the_missing_acl_operation_of_a_refused_group(admin: ScriptedAdmin) -> None:
     """The user lacks the permission to delete the first group, and the permission to describe the second group."""
     admin.add("g", state="Empty", operations=frozenset({"READ", "DESCRIBE"}))
     admin.add("hidden", state="Empty")
@@ -147,7 +147,7 @@ async def test_deletion_plan_says_that_some_offsets_are_possibly_hidden(
     )
 
 
-async def test_loss_is_a_lower_bound_if_a_topic_is_hidden(admin: ScriptedAdmin) -> None:
+async def test_predicted_data_loss_is_a_lower_bound_if_a_topic_is_hidden(admin: ScriptedAdmin) -> None:
     admin.add("g", state="Empty", lag=3)
     data = (await read_group_data(admin, [admin.descriptions["g"]], timeout=5))["g"]
     assert isinstance(data, GroupData)

@@ -46,7 +46,7 @@ def test_safety_of_a_deletion_depends_on_lost_data_and_the_last_commit(
     assert reason in safety.reason
 
 
-def test_safety_of_a_deletion_is_uncertain_if_the_group_has_just_become_empty() -> None:
+def test_deleting_a_group_that_has_just_become_empty_may_be_unsafe() -> None:
     safety = safety_of(allowed(), now=NOW, empty_since=NOW - 40)
     assert safety.text == "uncertain: all members left 40 s ago, so the application may just be restarting"
     assert safety_of(allowed(), now=NOW, empty_since=NOW - RECENT).answer is SafeToDelete.YES

@@ -1,4 +1,4 @@
-"""Tests that other users cannot read files in the state folder, or redirect them with symbolic links."""
+"""Tests that other users cannot read files in the state folder, or redirect writes with symbolic links."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_writing_a_file_makes_the_state_folder_accessible_only_for_its_owner(
     ],
     ids=["backup", "audit", "shared lock", "sole lock"],
 )
-def test_file_in_the_state_folder_is_not_written_if_its_path_is_a_symbolic_link(
+def test_no_state_file_is_written_to_a_symbolic_link(
     tmp_path: Path, name: str, write: Callable[[Path], object]
 ) -> None:
     folder, target = tmp_path / "state", tmp_path / "target"
@@ -110,14 +110,14 @@ def test_state_folder_of_another_user_is_rejected(tmp_path: Path, monkeypatch: p
         private_folder(tmp_path)
 
 
-def test_remove_drafts_deletes_incomplete_backups_but_no_complete_backup(tmp_path: Path) -> None:
+def test_function_remove_drafts_deletes_only_incomplete_backups(tmp_path: Path) -> None:
     (tmp_path / ".a.jsonl.part").write_bytes(b"{")
     (tmp_path / "b.jsonl").write_bytes(b"{}")
     remove_drafts(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["b.jsonl"]
 
 
-def test_remove_drafts_deletes_nothing_in_a_folder_that_is_a_symbolic_link(tmp_path: Path) -> None:
+def test_function_remove_drafts_ignores_a_folder_that_is_a_symbolic_link(tmp_path: Path) -> None:
     elsewhere, link = tmp_path / "elsewhere", tmp_path / "link"
     elsewhere.mkdir()
     (elsewhere / ".a.jsonl.part").write_bytes(b"{")

@@ -161,7 +161,7 @@ async def test_a_topic_that_listoffsets_refuses_is_reported_as_denied() -> None:
     assert (access.denied_topics, access.hides_topics) == (frozenset({"orders"}), True)
 
 
-async def test_permissions_are_read_again_only_if_they_are_older_than_max_age() -> None:
+async def test_permissions_are_read_again_only_after_their_maximum_age() -> None:
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
     admin = KafkaGroupAdmin(pool)
     assert await admin.access() == FULL_ACCESS
@@ -220,7 +220,7 @@ def log_ends(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
 
 
 async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: Callable[[Sent], Any]) -> int:
-    """Send a request for `api`. Return how many requests the next read of the permissions sends (0 if cached)."""
+    """Send a request for `api`. Return the number of requests of the next read of the permissions (0 if cached)."""
     pool.answers[api] = answer
     if api == "OffsetFetch":
         await admin.committed_offsets(["pay"])

@@ -47,13 +47,13 @@ async def test_group_lists_of_all_brokers_are_merged_and_sorted() -> None:
 
 
 async def test_a_group_listed_by_two_brokers_appears_once_in_the_result() -> None:
-    """While a group moves from one broker to another, it can happen that both brokers list the group."""
+    """While a group moves from one broker to another, both brokers can list the group."""
     pool = FakePool(answers={"ListGroups": lambda _: lists(row("moves"))})
     assert list((await KafkaGroupAdmin(pool).list_groups()).rows) == ["moves"]
 
 
 @pytest.mark.parametrize("honest", [True, False], ids=["filtered by the broker", "filtered here"])
-async def test_list_groups_filters_on_brokers_and_in_kgtui(honest: bool) -> None:
+async def test_groups_are_filtered_by_brokers_and_by_kgtui(honest: bool) -> None:
     rows = [row("a", "Empty", "consumer"), row("b"), row("c", "Empty", "share", "share"), row("d", "Odd", "swarm", "x")]
 
     def answer(sent: Sent) -> Any:
@@ -78,7 +78,7 @@ async def test_list_groups_filters_on_brokers_and_in_kgtui(honest: bool) -> None
 
 
 @longer_if_busy(0.5)
-async def test_list_groups_repeats_requests_to_a_loading_broker_until_the_deadline(timeout: float) -> None:
+async def test_listing_groups_repeats_requests_to_a_loading_broker(timeout: float) -> None:
     times: dict[int, int] = {1: 0, 2: 0}
 
     def answer(sent: Sent) -> Any:
@@ -94,7 +94,7 @@ async def test_list_groups_repeats_requests_to_a_loading_broker_until_the_deadli
     assert (times[1], times[2] > 3, answered.coverage.brokers) == (3, True, (1, 2))
 
 
-async def test_list_groups_raises_an_error_if_no_broker_responds() -> None:
+async def test_listing_groups_raises_an_error_if_no_broker_responds() -> None:
     pool = FakePool(answers={"ListGroups": lambda sent: DeadlineError("late", broker=sent.node)}, nodes=(1, 2))
     with pytest.raises(UnreachableError) as caught:
         await KafkaGroupAdmin(pool).list_groups()
@@ -124,7 +124,7 @@ def configs(sent: Sent, codes: dict[str, int] | None = None, *rows: dict[str, An
     }
 
 
-async def test_group_configs_are_sorted_by_name_and_contain_the_source_of_each_value() -> None:
+async def test_group_configs_are_sorted_by_name_and_have_sources() -> None:
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, None, config("b", 8), config("a", 99))})
     (a, b) = (await KafkaGroupAdmin(pool).group_configs(["g"])).rows["g"]
     assert (a.name, a.source, a.type) == ("a", "UNKNOWN_99", "INT")
@@ -155,7 +155,7 @@ CONFIGS = {
 
 
 def retention_rows(sent: Sent) -> dict[str, Any]:
-    """Return the configs of each requested resource in `CONFIGS`, and TOPIC_AUTHORIZATION_FAILED for other ones."""
+    """Return the configs of requested resources in `CONFIGS`, and TOPIC_AUTHORIZATION_FAILED for other resources."""
     results = []
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]
@@ -168,7 +168,7 @@ def retention_rows(sent: Sent) -> dict[str, Any]:
     return {"Results": results}
 
 
-async def test_only_topics_that_delete_records_only_by_age_have_retention_times(
+async def test_topics_have_a_retention_time_only_if_age_is_their_only_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A topic has no retention time if it has a size limit, keeps records forever, or is only compacted."""
@@ -234,7 +234,7 @@ async def test_unsupported_and_forbidden_configs_are_different_faults() -> None:
 
 
 @pytest.mark.parametrize("lookup", [True, False], ids=["coordinator lookup", "coordinator"])
-async def test_fault_of_a_forbidden_deletion_names_the_acl_operation_delete(lookup: bool) -> None:
+async def test_a_forbidden_deletion_has_a_fault_with_the_acl_operation_delete(lookup: bool) -> None:
     pool = FakePool(answers={
         "DeleteGroups": lambda _: {"Results": [{"GroupId": "g", "ErrorCode": FORBIDDEN, "ErrorMessage": None}]}
     })  # fmt: skip

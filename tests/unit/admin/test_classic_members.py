@@ -76,8 +76,8 @@ def test_members_have_no_assignment_while_a_classic_group_rebalances() -> None:
     assert (member.assignment, member.assigned_count) == ((), 0)
 
 
-def test_cooperative_connect_assignment_changes_the_previous_assignment() -> None:
-    """As in KIP-415, the worker keeps its previous tasks, except revoked ones, and adds the newly assigned tasks."""
+def test_a_cooperative_connect_assignment_changes_the_previous_one() -> None:
+    """As in KIP-415, the worker keeps previous tasks that are not revoked, and adds the newly assigned tasks."""
     had = assignment_to((("files", (-1, 0, 1)), ("db", (0,)), ("old", (-1, 3))))
     now = assignment_to((("db", (-1, 1)), ("files", (0,))), (("files", (1,)), ("old", (-1, 3))))
     (member,) = classic("connect", worker("http://a/", had, now))
@@ -94,7 +94,7 @@ def test_cooperative_connect_assignment_changes_the_previous_assignment() -> Non
     assert member.assigned_count == 5
 
 
-def test_eager_connect_assignment_replaces_all_previous_tasks_of_the_worker() -> None:
+def test_an_eager_connect_assignment_replaces_all_previous_tasks() -> None:
     metadata = connect.encode_subscription(connect.Subscription(0, "http://b/", 5))
     assigned = connect.encode_assignment(assignment_to((("db", (-1, 0)),), version=0))
     (member,) = classic("connect", (metadata, assigned))
@@ -103,7 +103,7 @@ def test_eager_connect_assignment_replaces_all_previous_tasks_of_the_worker() ->
     assert member.connect.leader is False
 
 
-def test_connect_leader_is_decoded_if_at_least_one_worker_has_an_assignment() -> None:
+def test_leader_of_connect_workers_is_read_from_their_assignments() -> None:
     waiting, leads = classic(
         "connect", worker("http://b/", None, None), worker("http://a/", None, assignment_to((("db", (0,)),)))
     )
@@ -125,7 +125,7 @@ def rows_of(found: set[tuple[str, int]]) -> connect.Tasks:
 
 
 @given(had=units, revoked=units, new=units)
-def test_connect_worker_keeps_tasks_that_are_not_revoked_and_adds_new_tasks(
+def test_a_connect_worker_keeps_unrevoked_tasks_and_adds_new_tasks(
     had: set[tuple[str, int]], revoked: set[tuple[str, int]], new: set[tuple[str, int]]
 ) -> None:
     allocation, increment = assignment_to(rows_of(had)), assignment_to(rows_of(new), rows_of(revoked))

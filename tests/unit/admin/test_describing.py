@@ -139,7 +139,7 @@ async def test_describing_a_deleted_group_sends_no_list_request() -> None:
 async def test_describing_a_deleted_group_without_a_cached_type_lists_the_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Here, kgtui remembers the type of only one deleted group, `s`. For `k`, it requests the list of groups."""
+    """kgtui has cached only the type of the deleted group `s`. For the group `k`, it requests the list of groups."""
     monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
     feed = cluster.admin.listing_feed(1)
@@ -154,7 +154,7 @@ async def test_describing_a_deleted_group_without_a_cached_type_lists_the_groups
         assert ("ListGroups" in {sent.api for sent in cluster.pool.sent[before:]}) is lists_again
 
 
-async def test_list_response_that_lacks_the_requested_groups_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_list_response_without_the_requested_groups_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster(ALL)
     monkeypatch.setattr(listing, "decode_list_groups", lambda version, body: pytest.fail("the list was decoded"))
     answer = await cluster.admin.describe_groups(["nope"])
@@ -211,7 +211,7 @@ async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(
         await cluster.admin.list_groups()
 
 
-async def test_group_that_an_old_broker_describes_as_dead_exists_if_it_is_listed() -> None:
+async def test_a_listed_group_exists_even_if_an_old_broker_reports_it_as_dead() -> None:
     """DescribeGroups before version 6 returns Dead for missing groups, so kgtui also checks the list of groups.
 
     The description of a listed group is not authoritative.
@@ -238,7 +238,7 @@ async def test_groups_with_unusual_ids_are_described_or_reported_as_not_found(ve
 async def test_a_group_with_an_empty_id_is_described_as_classic() -> None:
     """kgtui sends the empty id only in DescribeGroups requests.
 
-    In Kafka 3.9, it would make ConsumerGroupDescribe fail for all groups in the request.
+    In Kafka 3.9, the empty id would make ConsumerGroupDescribe fail for all groups in the request.
     """
     cluster = Cluster({"": ("classic", "Empty"), "c": ("consumer", "Stable")})
     assert list((await cluster.admin.describe_groups(["", "c"])).rows) == ["", "c"]
@@ -260,14 +260,14 @@ async def test_descriptions_from_the_first_rpc_are_kept_if_the_next_rpc_fails() 
     assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
 
 
-async def test_group_states_that_old_list_responses_lack_are_read_with_describegroups() -> None:
+async def test_states_missing_in_old_list_responses_are_read_with_describegroups() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
     cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
     rows = (await cluster.admin.list_groups(states=["Empty"])).rows
     assert [(group, row.type, row.state) for group, row in rows.items()] == [("b", "classic", "Empty")]
 
 
-async def test_list_groups_returns_groups_of_other_brokers_if_one_broker_fails() -> None:
+async def test_listing_groups_returns_groups_of_healthy_brokers() -> None:
     cluster = Cluster(ALL, nodes=(1, 2))
     honest = cluster.list
     cluster.pool.answers["ListGroups"] = lambda sent: (

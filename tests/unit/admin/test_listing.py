@@ -119,7 +119,7 @@ async def test_polled_group_list_ignores_the_order_of_groups() -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
-async def test_poll_returns_every_group_if_the_listgroups_version_changes(before: int, after: int) -> None:
+async def test_a_poll_returns_every_group_if_the_listgroups_version_changes(before: int, after: int) -> None:
     """Encoded groups of two ListGroups versions cannot be compared, so all groups are returned as updated."""
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
     brokers.set_version(before)
@@ -255,7 +255,7 @@ async def test_polling_a_group_list_returns_the_right_changes_in_any_group_order
                 }
 
 
-async def test_polling_a_group_list_hides_no_group_if_an_id_contains_encoded_rows() -> None:
+async def test_a_group_id_that_contains_encoded_rows_hides_no_group() -> None:
     """A poll decodes only groups whose bytes are new. One group id contains the bytes of encoded groups."""
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()

@@ -148,7 +148,7 @@ async def test_partition_without_leader_has_an_error_after_several_lookups() -> 
 
 @pytest.mark.parametrize(("failed", "known"), [(-2, PartitionBounds(None, END, OUT_OF_RANGE)),
                                                (-1, PartitionBounds(START, None, OUT_OF_RANGE))])  # fmt: skip
-async def test_log_start_is_returned_if_reading_the_log_end_fails_and_vice_versa(
+async def test_an_error_in_one_log_bound_does_not_affect_the_other_log_bound(
     failed: int, known: PartitionBounds
 ) -> None:
     logs = Logs()
@@ -156,7 +156,7 @@ async def test_log_start_is_returned_if_reading_the_log_end_fails_and_vice_versa
     assert (await logs.read(("a", 0))).rows == {("a", 0): known}
 
 
-async def test_log_bounds_from_other_leaders_are_returned_if_one_leader_times_out() -> None:
+async def test_a_timeout_of_one_leader_does_not_affect_other_leaders() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 1): 2}
     honest = logs.answer
@@ -166,7 +166,7 @@ async def test_log_bounds_from_other_leaders_are_returned_if_one_leader_times_ou
     assert [(fault.broker, fault.name, fault.group) for fault in answer.faults] == [(2, "NO_ANSWER", None)]
 
 
-async def test_log_bounds_are_read_from_the_new_leader_if_the_old_leader_crashed() -> None:
+async def test_log_bounds_are_read_from_the_new_leader_after_a_crash() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2, ("a", 1): 2}
     alive = logs.answer

@@ -80,7 +80,7 @@ async def test_offsets_of_up_to_200_small_groups_are_read_with_one_request() -> 
     assert (len(pool.sent), list(batch.rows)) == (1, NAMES)
 
 
-async def test_requests_for_offsets_are_limited_by_partitions(
+async def test_requests_for_offsets_are_limited_to_a_number_of_partitions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """kgtui measures the mean number of partitions per group, and limits a request to about 20,000 partitions.
@@ -114,7 +114,7 @@ async def test_an_offset_request_that_times_out_is_split_into_two_requests() -> 
     assert pool.sent[0].timeout == pytest.approx(15, abs=1)
 
 
-async def test_offsets_of_other_groups_are_read_if_one_group_times_out() -> None:
+async def test_a_timeout_of_one_group_does_not_affect_other_groups() -> None:
     def answer(sent: Sent) -> Any:
         return DeadlineError("late", broker=1) if "g002" in names_of(sent) else every_group_with()(sent)
 
@@ -151,7 +151,7 @@ async def test_offsets_that_were_already_read_are_kept_if_a_later_request_fails(
     assert batch.without_result(["a", "b", "c"]) == ["b", "c"]
 
 
-async def test_each_group_whose_offsets_cannot_be_read_has_a_fault_with_an_error_code() -> None:
+async def test_unreadable_offsets_of_a_group_cause_a_fault_with_an_error_code() -> None:
     def answer(sent: Sent) -> Any:
         codes = {"forbidden": 30, "newer": 31_999, "fine": 0}
         return {"Groups": [group(name, commit(0), error=codes[name]) for name in reversed(names_of(sent))]}
@@ -194,7 +194,7 @@ async def test_old_brokers_get_few_concurrent_offset_requests_with_one_group_eac
     assert (len(pool.sent), answer.most) == (20, CONCURRENT_REQUESTS)
 
 
-async def test_offsets_of_other_groups_are_read_if_one_connection_is_lost() -> None:
+async def test_a_lost_connection_does_not_affect_offsets_of_other_groups() -> None:
     versions: dict[str | tuple[str, int], int | None] = {"OffsetFetch": 7}
     batch = await read(FakePool(answers={"OffsetFetch": OneByOne("g003")}, versions=versions), NAMES[:8])
     assert batch.without_result(NAMES[:8]) == ["g003"]
@@ -215,7 +215,7 @@ def share(name: str, *partitions: dict[str, Any], error: int = 0) -> dict[str, A
 
 
 @pytest.mark.parametrize(("version", "lag"), [(0, None), (1, 4)])
-async def test_missing_start_offset_or_lag_of_a_share_group_is_decoded_as_none(version: int, lag: int | None) -> None:
+async def test_missing_offset_or_lag_of_a_share_partition_is_none(version: int, lag: int | None) -> None:
     known = {"PartitionIndex": 1, "StartOffset": 6, "LeaderEpoch": 2, "Lag": 4, "ErrorCode": 0, "ErrorMessage": None}
     if version == 0:
         del known["Lag"]

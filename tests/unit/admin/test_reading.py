@@ -67,13 +67,13 @@ def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
         ("swarm", "swarm", False),
     ],
 )
-def test_listing_has_offsets_only_for_types_and_protocols_that_commit_offsets(
+def test_listed_groups_have_offsets_only_if_their_type_commits_offsets(
     group_type: str | None, protocol: str, asked: bool
 ) -> None:
     assert Listing(group_type, protocol, "Stable", 1).has_offsets is asked
 
 
-async def test_offsets_of_each_group_are_read_with_the_request_for_the_group_type() -> None:
+async def test_offsets_are_read_with_the_right_request_for_each_group_type() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     admin.add("s", "share", lag=7)
@@ -125,7 +125,7 @@ async def test_log_bounds_are_read_for_partitions_of_active_streams_tasks() -> N
     ]
 
 
-async def test_each_fault_returned_by_read_groups_names_a_group_and_a_step() -> None:
+async def test_each_returned_fault_contains_a_group_and_a_step() -> None:
     """A step is either describing the groups or reading their offsets."""
     admin = ScriptedAdmin()
     admin.add("fine", lag=1)
@@ -153,7 +153,7 @@ async def test_descriptions_and_offsets_are_returned_if_log_bounds_cannot_be_rea
     assert [(fault.name, fault.group) for fault in read.general_faults] == [("UNREACHABLE", None)]
 
 
-async def test_callback_on_described_is_called_before_log_bounds_are_read() -> None:
+async def test_the_on_described_callback_is_called_before_log_bounds_are_read() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     reported: list[tuple[set[str], set[str]]] = []
@@ -188,7 +188,7 @@ async def test_lag_does_not_depend_on_whether_log_starts_are_read() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_option_committed_ends_skips_partitions_without_a_commit() -> None:
+async def test_the_committed_ends_option_skips_partitions_without_a_commit() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -200,7 +200,7 @@ async def test_option_committed_ends_skips_partitions_without_a_commit() -> None
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_read_groups_returns_errors_as_faults_only_with_the_option_separately(separately: bool) -> None:
+async def test_errors_are_returned_as_faults_only_with_the_separately_option(separately: bool) -> None:
     """With the option `separately`, the results of successful requests and the faults are returned.
 
     Without the option, `read_groups` raises the error.
@@ -264,7 +264,7 @@ def test_remaining_time_is_divided_equally_among_the_remaining_steps(
     ids=["subscribed", "owned"],
 )
 async def test_forbidden_topics_of_members_are_reported_as_hidden(logs: Logs, reader: Member) -> None:
-    """The topic `new`, in which the group has no offsets, is not hidden, because the user has DESCRIBE on it."""
+    """The user has DESCRIBE on the topic `new`, so this topic is not hidden. The group has no offsets in `new`."""
     admin = ScriptedAdmin()
     admin.add("c", members=(reader,), lag=5)
     admin.bounds |= {("secret", part): PartitionBounds(None, None, 29) for part in (0, 1)}
@@ -287,7 +287,7 @@ async def test_topic_permissions_are_checked_only_for_topics_without_offsets() -
     assert dict(admin.calls)["partition_bounds"] == ("t-c-0",)
 
 
-async def test_lag_total_counts_owned_partitions_without_a_commit() -> None:
+async def test_the_total_lag_counts_owned_partitions_without_a_commit() -> None:
     """`LagTotal.partitions` includes partitions that members own but for which no offset is committed.
 
     These partitions add no lag.
@@ -308,7 +308,7 @@ async def test_lag_total_counts_owned_partitions_without_a_commit() -> None:
     assert read.total_of("unknown") is None
 
 
-async def test_offset_that_two_groups_committed_is_searched_once() -> None:
+async def test_an_offset_that_two_groups_committed_is_searched_only_once() -> None:
     admin = ScriptedAdmin()
     admin.times = {("t", part): RecordTime(5, TimeRange(100.0, 100.0)) for part in range(2)}
     rows = {

@@ -84,7 +84,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_record_search_finds_timestamps_for_every_traffic_pattern(shape: str) -> None:
+def test_the_record_search_finds_timestamps_for_every_traffic_pattern(shape: str) -> None:
     random = Random(shape)
     make, limit = SHAPES[shape]
     log = dense(make(random))
@@ -104,7 +104,7 @@ def test_record_search_finds_timestamps_for_every_traffic_pattern(shape: str) ->
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_record_search_is_as_exact_as_the_precision_requires(shape: str) -> None:
+def test_the_record_search_is_as_exact_as_the_precision_requires(shape: str) -> None:
     """The precision 0.01 requires a range of at most 1 % of the record's age, or 1 s if this is more."""
     random = Random(shape)
     log = dense(SHAPES[shape][0](random))
@@ -126,9 +126,7 @@ Some timestamps are later than the current time.
 
 
 @given(times=TIMES, data=st.data())
-def test_record_search_in_a_log_without_gaps_finds_a_range_around_the_timestamp(
-    times: list[int], data: st.DataObject
-) -> None:
+def test_the_record_search_in_a_log_without_gaps_finds_a_time_range(times: list[int], data: st.DataObject) -> None:
     log = dense(times)
     offset = data.draw(st.integers(1000, log.end - 1))
     found = log.search(offset)
@@ -143,7 +141,7 @@ def test_record_search_in_a_log_without_gaps_finds_a_range_around_the_timestamp(
 
 
 @given(times=TIMES, data=st.data())
-def test_record_search_finds_times_in_a_log_with_gaps(times: list[int], data: st.DataObject) -> None:
+def test_the_record_search_finds_times_in_a_log_with_gaps(times: list[int], data: st.DataObject) -> None:
     """Compaction and aborted transactions leave gaps: offsets that have no record."""
     steps = data.draw(st.lists(st.integers(1, 5), min_size=len(times), max_size=len(times)))
     log = Log(list(zip(accumulate(steps), times, strict=True)), sum(steps) + data.draw(st.integers(1, 5)))
@@ -157,7 +155,7 @@ def test_record_search_finds_times_in_a_log_with_gaps(times: list[int], data: st
 
 
 @given(times=st.lists(st.integers(NOW - 10**9, NOW), min_size=2, max_size=80), data=st.data())
-def test_record_search_with_decreasing_timestamps_has_limited_rounds(times: list[int], data: st.DataObject) -> None:
+def test_the_record_search_with_decreasing_timestamps_has_limited_rounds(times: list[int], data: st.DataObject) -> None:
     offset = data.draw(st.integers(0, len(times) - 1))
     search = RecordSearch(LogPosition(offset, 0, len(times)), NOW)
     while (asked := search.next_time()) is not None:
@@ -168,7 +166,7 @@ def test_record_search_with_decreasing_timestamps_has_limited_rounds(times: list
     assert found.reason == UNORDERED or found.unread is not None
 
 
-def test_record_search_reports_decreasing_timestamps() -> None:
+def test_the_record_search_reports_decreasing_timestamps() -> None:
     search = RecordSearch(LogPosition(50, 0, 100), NOW)
     for asked, offset, timestamp in ((0, 0, 1000), (2000, 60, 2000), (1500, 10, 5000)):
         search.next_time()
@@ -178,8 +176,8 @@ def test_record_search_reports_decreasing_timestamps() -> None:
 
 
 @pytest.mark.parametrize("timestamp", [NOW + 86_400_000, NOW * 1_000, 2**63 - 1])
-def test_record_search_reports_timestamps_in_the_future(timestamp: int) -> None:
-    """Some producers write microseconds. Read as milliseconds, they are dates in the far future."""
+def test_the_record_search_reports_timestamps_in_the_future(timestamp: int) -> None:
+    """Some producers write microseconds. If kgtui read them as milliseconds, the dates would be in the far future."""
     search = RecordSearch(LogPosition(5, 0, 10), NOW)
     search.answer(0, 0, timestamp)
     assert search.next_time() is None
@@ -187,7 +185,7 @@ def test_record_search_reports_timestamps_in_the_future(timestamp: int) -> None:
 
 
 @pytest.mark.parametrize("answer", [(-1, -1), (0, -1)])
-def test_record_search_reports_records_without_timestamps(answer: tuple[int, int]) -> None:
+def test_the_record_search_reports_records_without_timestamps(answer: tuple[int, int]) -> None:
     search = RecordSearch(LogPosition(5, 0, 10), NOW)
     search.answer(0, *answer)
     assert search.next_time() is None

@@ -96,7 +96,7 @@ async def test_searching_record_times_takes_one_request_per_leader_and_search_ro
     ("code", "reason"),
     [(29, FORBIDDEN_TOPIC), (43, OLD_FORMAT), (3, "This server does not host this topic-partition.")],
 )
-async def test_record_times_of_a_failed_partition_have_a_reason(code: int, reason: str) -> None:
+async def test_record_times_of_a_failed_partition_contain_the_reason(code: int, reason: str) -> None:
     logs = Logs()
     logs.codes = {("a", 0): code}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -104,13 +104,13 @@ async def test_record_times_of_a_failed_partition_have_a_reason(code: int, reaso
     assert answer.rows["a", 1].unread == FOUND
 
 
-async def test_record_times_of_a_forbidden_topic_name_the_permission() -> None:
+async def test_record_times_of_a_forbidden_topic_contain_the_missing_permission() -> None:
     logs = Logs()
     logs.pool.leaders = {"secret": -29}
     assert (await logs.read(("secret", 0))).rows == {("secret", 0): RecordTime(400, reason=FORBIDDEN_TOPIC)}
 
 
-async def test_records_without_timestamps_take_one_request() -> None:
+async def test_searching_records_without_timestamps_takes_one_request() -> None:
     logs = Logs()
     logs.empty = {"a"}
     assert (await logs.read(("a", 0))).rows == {("a", 0): RecordTime(400, reason=NO_TIMESTAMPS, rounds=1)}
@@ -170,7 +170,7 @@ async def test_record_times_are_read_from_the_new_leader() -> None:
     assert logs.pool.leaders_looked_up == [(["a"], False), (["a"], True)]
 
 
-async def test_record_times_from_other_leaders_are_returned_if_one_leader_fails() -> None:
+async def test_a_failure_of_one_leader_does_not_affect_other_leaders() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("a", 2): 3}
     honest = logs.answer
@@ -182,5 +182,5 @@ async def test_record_times_from_other_leaders_are_returned_if_one_leader_fails(
     assert sorted(fault.broker for fault in answer.faults) == [2, 3]
 
 
-async def test_record_times_with_timeout_zero_report_no_answer() -> None:
+async def test_reading_record_times_with_timeout_zero_returns_no_answer() -> None:
     assert (await Logs().read(("a", 0), timeout=0)).rows == {("a", 0): RecordTime(400, reason=NO_ANSWER)}

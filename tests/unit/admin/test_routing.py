@@ -1,4 +1,4 @@
-"""Tests of `Router`, which sends requests to the coordinators of groups, and repeats them if this is safe."""
+"""Tests of `Router`, which sends requests to the coordinators of groups, and repeats requests if this is safe."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ async def test_router_returns_a_fault_if_a_coordinator_is_loading_until_the_dead
     assert (list(answer.rows), script.times("b")) == (["b"], 1)
 
 
-async def test_router_does_not_repeat_after_final_or_unknown_errors() -> None:
+async def test_router_does_not_repeat_requests_after_final_or_unknown_errors() -> None:
     script = Script({"forbidden": [FORBIDDEN], "newer": [NEWER], "fine": [OK]})
     answer = await run(FakePool(), script)
     assert [(fault.group, fault.name) for fault in answer.faults] == [
@@ -192,7 +192,7 @@ async def test_router_keeps_the_results_of_a_batch_that_failed_halfway() -> None
     ]
 
 
-async def test_router_returns_a_fault_for_a_group_that_is_missing_in_the_response() -> None:
+async def test_router_returns_a_fault_for_a_group_without_a_response() -> None:
     answer = await run(FakePool(), Script({"a": [OK], "b": [None]}))
     (fault,) = answer.faults
     assert (fault.group, fault.name, fault.broker) == ("b", "NO_ANSWER", 1)

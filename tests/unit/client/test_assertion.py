@@ -162,7 +162,9 @@ def failure(**assertion: str) -> str:
     return str(caught.value)
 
 
-def test_assertion_error_says_what_is_wrong_with_the_private_key(keys: dict[str, PrivateKey], tmp_path: Path) -> None:
+def test_error_for_a_jwt_assertion_explains_the_unusable_private_key(
+    keys: dict[str, PrivateKey], tmp_path: Path
+) -> None:
     plain = str(write_key(tmp_path / "plain.pem", keys["RS256"]))
     encrypted = str(write_key(tmp_path / "encrypted.pem", keys["ES256"], PASSPHRASE))
     (tmp_path / "text").write_text("hello")
@@ -179,7 +181,7 @@ def test_assertion_error_says_what_is_wrong_with_the_private_key(keys: dict[str,
     assert "=none is not supported: set it to RS256 or ES256" in failure(private_key_file=plain, algorithm="none")
 
 
-def test_assertion_error_names_the_invalid_property_template_or_file(
+def test_error_for_a_jwt_assertion_mentions_the_invalid_property_or_file(
     keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
     files = {
@@ -218,7 +220,7 @@ def test_jwt_bearer_grant_without_a_valid_endpoint_url_raises_config_error(url: 
         from_properties(properties_of(TokenServer(url)))
 
 
-def test_assertion_error_gives_the_install_command_if_cryptography_is_missing(
+def test_jwt_assertion_without_cryptography_gives_the_install_command(
     keys: dict[str, PrivateKey], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric", None)

@@ -146,10 +146,10 @@ async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
     assert await key_id_of("THIRD", 800) == "THIRD"
 
 
-async def test_after_a_refused_login_a_new_token_is_signed_only_after_a_pause(
+async def test_a_pause_precedes_a_new_token_after_a_refused_login(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The AWS credentials are deleted after the refusal, so `prepare` fails only when it signs a new token."""
+    """The test deletes the AWS credentials after the refusal, so `prepare` fails only when it must sign a new token."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     login, address = Login(from_properties(properties_of())), Address(BROKER, 9098)

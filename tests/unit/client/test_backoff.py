@@ -67,7 +67,7 @@ class Runners:
         raise AssertionError
 
 
-async def test_first_success_continues_after_a_failure_or_delay() -> None:
+async def test_function_first_success_continues_after_a_failure_or_delay() -> None:
     """The first function fails. The second one hangs, so the third one is started `head_start` seconds later."""
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
@@ -75,7 +75,7 @@ async def test_first_success_continues_after_a_failure_or_delay() -> None:
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
 
 
-async def test_first_success_without_a_delay_starts_all_functions() -> None:
+async def test_function_first_success_without_a_delay_starts_all_functions() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3
@@ -92,7 +92,7 @@ async def test_function_first_success_lists_errors_in_order_if_all_functions_fai
         await first_success(list[partial[asyncio.Future[int]]](), head_start=0, expected=(ConnectError,))
 
 
-async def test_first_success_raises_an_unexpected_error_immediately() -> None:
+async def test_function_first_success_raises_unexpected_errors_immediately() -> None:
     asked = Runners()
     with pytest.raises(ConnectError):
         await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, expected=(DecodeError,))
@@ -107,7 +107,7 @@ async def test_function_first_success_passes_further_results_to_the_discard_call
     assert sorted([first, *left]) == [1, 2]
 
 
-async def test_cancelling_first_success_cancels_all_functions() -> None:
+async def test_canceling_function_first_success_cancels_all_functions() -> None:
     asked = Runners()
     runners = [partial(asked.hang, number) for number in (1, 2)]
     task = asyncio.create_task(first_success(runners, head_start=0, expected=(KgtuiError,)))

@@ -1,4 +1,4 @@
-"""Tests of a broker that stops responding: it does not delay calls to healthy brokers, and it can recover."""
+"""Tests of a broker that stops responding. The broker does not delay calls to healthy brokers, and can recover."""
 
 from __future__ import annotations
 

@@ -190,14 +190,14 @@ async def test_server_without_the_metadata_api_may_be_a_controller() -> None:
             await pool.metadata(timeout=60)
 
 
-async def test_the_error_for_an_empty_broker_list_says_that_the_cluster_is_starting() -> None:
+async def test_an_empty_broker_list_is_reported_as_a_starting_cluster() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[METADATA.key] = always({"Brokers": []})
         with pytest.raises(UnreachableError, match="reports no brokers, because the cluster is still starting"):
             await pool.metadata(timeout=60)
 
 
-async def test_server_with_an_invalid_apiversions_response_is_no_broker() -> None:
+async def test_server_with_an_invalid_apiversions_response_is_not_a_broker() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
         def damaged(request: Request) -> Response:

@@ -151,7 +151,9 @@ def test_client_properties_set_the_reconnect_backoff_of_the_pool(
         ({"ssl.trustmanager.algorithm": "Own"}, "ssl.trustmanager.algorithm is not supported yet: remove the property"),
     ],
 )
-def test_config_error_names_the_missing_invalid_or_unsupported_property(properties: dict[str, str], says: str) -> None:
+def test_config_error_mentions_the_missing_invalid_or_unsupported_property(
+    properties: dict[str, str], says: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties(properties)
     assert says in str(caught.value)
@@ -325,7 +327,7 @@ def test_the_ca_certificates_of_the_system_are_trusted_by_default() -> None:
         (Tls(key_pem=Secret("hunter2"), chain_pem="x"), "ssl.keystore.key and ssl.keystore.certificate.chain: "),
     ],
 )
-def test_the_tls_error_names_the_property_with_an_invalid_certificate_or_key(tls: Tls, says: str) -> None:
+def test_the_tls_error_mentions_the_property_with_an_invalid_certificate_or_key(tls: Tls, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         tls.context("x")
     assert str(caught.value).startswith(says)

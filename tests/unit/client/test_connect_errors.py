@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 PATIENT = PoolOptions(connect_timeout=30)
 QUICK = PoolOptions(connect_timeout=1)
-"""Options for tests in which the server never answers: connecting fails after one second."""
+"""Options for tests with a silent server. Connecting fails after one second."""
 TLS = ClientSettings("SSL", tls=Tls())
 LOGIN = ClientSettings("SASL_PLAINTEXT", "PLAIN", "alice", Secret("hunter2"))
 
@@ -282,7 +282,7 @@ def write_self_signed(file: Path, first: int, last: int) -> None:
     file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + text)
 
 
-async def test_connection_error_names_the_client_certificate_as_a_possible_cause(
+async def test_connection_error_mentions_the_client_certificate_as_a_possible_cause(
     tmp_path: Path, certificate: Path
 ) -> None:
     write_self_signed(own := tmp_path / "client.pem", -9, -2)
@@ -338,7 +338,7 @@ def many_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_the_next_ip_address_of_a_host_is_tried_if_the_first_does_not_respond(
+async def test_the_second_ip_address_of_a_host_is_tried_after_the_first(
     certificate: Path, tls_server: ssl.SSLContext
 ) -> None:
     """The certificate is checked for the host name, not for the IP address."""
@@ -352,7 +352,7 @@ async def test_the_next_ip_address_of_a_host_is_tried_if_the_first_does_not_resp
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_a_refused_login_is_not_repeated_at_the_next_ip_address_of_the_host() -> None:
+async def test_a_refused_login_is_not_repeated_at_the_second_ip_address() -> None:
     tries: list[int] = []
 
     async def counted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -371,7 +371,7 @@ async def test_a_refused_login_is_not_repeated_at_the_next_ip_address_of_the_hos
 async def test_closing_the_pool_does_not_wait_for_a_silent_tls_broker(
     certificate: Path, tls_server: ssl.SSLContext
 ) -> None:
-    """`Transport.close` aborts the connection, because asyncio would otherwise wait 30 s for the broker to close it."""
+    """`Transport.close` aborts the connection. Without this, asyncio would wait 30 s until the broker closes it."""
     settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
     async with cluster(1, tls=tls_server) as fake:
         pool = Pool(fake.seeds, settings)
@@ -422,7 +422,7 @@ async def test_the_login_error_lists_the_sasl_mechanisms_that_the_broker_offers(
             assert "set sasl.mechanism to a mechanism that the broker offers: SCRAM-SHA-512, OAUTHBEARER" in message
 
 
-async def test_the_login_error_names_the_refused_user() -> None:
+async def test_the_login_error_mentions_the_refused_user() -> None:
     async with server(sasl(login_code=58)) as address:
         assert await reason(address, LOGIN) == (
             f"{address} refused the login as 'alice': check user name and password in sasl.jaas.config"

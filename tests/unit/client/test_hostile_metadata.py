@@ -24,7 +24,7 @@ int32s = st.one_of(st.integers(-(2**31), 2**31 - 1), st.sampled_from([-1, 0, 655
 
 @pytest.fixture(autouse=True)
 def no_dns_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the DNS resolver fail for all names except 127.0.0.1 and localhost, as it fails for unknown names."""
+    """Let the DNS resolver report every name except 127.0.0.1 and localhost as unknown."""
     resolve = socket.getaddrinfo
 
     def resolve_locally(host: str, *args: Any, **options: Any) -> Any:
@@ -49,7 +49,7 @@ async def listed(fake: FakeCluster) -> tuple[list[str], list[tuple[int | None, s
 
 
 @pytest.mark.parametrize("host", INVALID_HOSTS)
-async def test_groups_of_other_brokers_are_listed_if_one_broker_has_an_invalid_host(host: str) -> None:
+async def test_an_invalid_host_of_one_broker_does_not_affect_other_brokers(host: str) -> None:
     async with cluster(3) as fake:
         advertise(fake, host, 9092)
         groups, faults = await listed(fake)
@@ -59,7 +59,7 @@ async def test_groups_of_other_brokers_are_listed_if_one_broker_has_an_invalid_h
 
 @pytest.mark.parametrize("port", [-(2**31), -1, 0, 65536, 2**31 - 1])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_groups_of_other_brokers_are_listed_if_one_broker_has_an_invalid_port(host: str, port: int) -> None:
+async def test_an_invalid_port_of_one_broker_does_not_affect_other_brokers(host: str, port: int) -> None:
     async with cluster(3) as fake:
         advertise(fake, host, port)
         groups, faults = await listed(fake)
@@ -73,7 +73,7 @@ async def test_groups_of_other_brokers_are_listed_if_one_broker_has_an_invalid_p
 @given(host=hosts, port=int32s, rack=st.none() | st.text(max_size=50), node=int32s, controller=int32s,
        cluster_id=st.none() | st.text(max_size=50))  # fmt: skip
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-async def test_groups_of_other_brokers_are_listed_if_one_broker_has_random_metadata(
+async def test_random_metadata_of_one_broker_does_not_affect_other_brokers(
     host: str, port: int, rack: str | None, node: int, controller: int, cluster_id: str | None
 ) -> None:
     """A damaged or malicious broker can send metadata with any text and any integer."""

@@ -31,7 +31,7 @@ FIRST_CODE = -1765328384
 
 @pytest.fixture(autouse=True)
 def _gssapi(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make an empty object importable as gssapi, so that kgtui does not report the package as missing."""
+    """Let `import gssapi` return an empty object, so that kgtui does not report the package as missing."""
     monkeypatch.setitem(sys.modules, "gssapi", SimpleNamespace())
 
 
@@ -185,7 +185,7 @@ def test_keytab_error_says_that_the_realm_of_the_principal_is_missing() -> None:
     )
 
 
-def test_gssapi_failure_has_the_major_and_the_minor_message() -> None:
+def test_error_after_a_gssapi_failure_has_the_major_and_minor_message() -> None:
     texts = {True: ["Unspecified GSS failure.  Minor code may help"], False: ["Clock skew too great"]}
     error = SimpleNamespace(
         maj_code=0xD0000, min_code=2**32 + FIRST_CODE + 37, get_all_statuses=lambda _, major: texts[major]
@@ -211,7 +211,9 @@ async def test_error_says_that_gssapi_cannot_read_keytabs(
         await Tickets(Kerberos("kafka", use_cache=True, cache="/c")).get("b")
 
 
-async def test_error_for_a_refused_kerberos_login_names_principal_and_service(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_error_for_a_refused_kerberos_login_mentions_principal_and_service(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def get(self: Tickets, host: str) -> None:
         self.principal = f"ada@{host.upper()}"
 

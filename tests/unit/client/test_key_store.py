@@ -58,7 +58,7 @@ def trust_store(path: Path, password: str = PASSWORD, kind: str = "PKCS12") -> d
 
 
 @pytest.mark.parametrize("kind", ["PKCS12", "pkcs12", "JKS", ""])
-def test_pkcs12_stores_are_read_even_if_the_store_type_is_jks_or_unset(stores: Path, kind: str) -> None:
+def test_pkcs12_stores_are_read_for_any_store_type(stores: Path, kind: str) -> None:
     """As in Java, a PKCS#12 file can also be read if the store type is JKS or unset. JKS is the default."""
     properties = key_store(stores / "client.p12", kind=kind) | trust_store(stores / "trust.p12", kind=kind)
     assert load(properties) == (1, "")

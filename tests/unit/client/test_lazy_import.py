@@ -33,11 +33,11 @@ def run(code: str) -> str:
         "from aiokafka import *\nprint(AIOKafkaConsumer.__module__)",
     ],
 )
-def test_names_of_a_lazily_imported_package_can_be_imported_later(code: str) -> None:
+def test_mentions_of_a_lazily_imported_package_can_be_imported_later(code: str) -> None:
     assert run(code) == "aiokafka.consumer.consumer\n"
 
 
-def test_later_import_of_the_package_keeps_loaded_modules() -> None:
+def test_importing_a_lazy_package_normally_keeps_its_loaded_modules() -> None:
     code = "import aiokafka\nprint(aiokafka.__version__ > '', aiokafka.conn.create_conn is create_conn)"
     assert run(code) == "True True\n"
 
@@ -77,7 +77,7 @@ print(wave.open.__name__)
     assert run(code) == "wave\nopen\n"
 
 
-def test_without_package_does_not_hide_a_loaded_package() -> None:
+def test_function_without_package_does_not_hide_a_loaded_package() -> None:
     with without_package("pytest"):
         assert sys.modules["pytest"] is pytest
     assert sys.modules["pytest"] is pytest

@@ -83,7 +83,7 @@ async def test_a_token_login_succeeds_if_the_broker_sends_an_empty_response() ->
     assert b"n,,\x01auth=Bearer " in raw.sent[1][1]
 
 
-async def test_a_token_login_fails_if_the_broker_refuses_the_token_with_a_challenge() -> None:
+async def test_a_token_login_fails_after_a_challenge_from_the_broker() -> None:
     """As in RFC 7628, the broker first sends a challenge without an error code, then an answer with an error code."""
     status = '{"status":"insufficient_scope"}'
     raw = FakeConnection({"AuthBytes": status.encode()}, {"ErrorCode": 58, "ErrorMessage": status})

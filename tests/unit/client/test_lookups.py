@@ -92,7 +92,7 @@ async def test_a_coordinator_lookup_is_repeated_only_after_retriable_errors() ->
 
 
 @longer_if_busy(0.3)
-async def test_a_coordinator_lookup_returns_the_last_error_of_a_group_at_the_deadline(timeout: float) -> None:
+async def test_a_coordinator_lookup_returns_the_last_error_at_the_deadline(timeout: float) -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"stuck-group": [15] * 10_000}
         found = await pool.find_coordinators(["stuck-group", "healthy-group"], timeout=timeout)
@@ -158,7 +158,7 @@ async def test_partition_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=60, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_failing_leader_clears_cached_topics_with_growing_pauses(
+async def test_a_failing_leader_clears_cached_topics_after_growing_pauses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Only the topics of the failing leader are removed from the cache. The next removal must wait for a pause.

@@ -66,7 +66,7 @@ def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, l
 
 
 def signature_of(url: str, secret: str) -> str:
-    """Compute the signature of a URL as Amazon documents it (Signature Version 4, in query parameters).
+    """Compute the signature of a URL according to Amazon's documentation (Signature Version 4, in query parameters).
 
     It does not cover User-Agent, which Amazon's signers add after signing.
     """
@@ -201,14 +201,14 @@ async def test_msk_login_error_says_that_aws_credentials_or_the_region_are_missi
         ({"sasl.client.callback.handler.class": "x.Y"}, "sasl.client.callback.handler.class is not supported yet"),
     ],
 )
-def test_msk_login_error_names_the_invalid_property_or_option(properties: dict[str, str], says: str) -> None:
+def test_msk_login_error_mentions_the_invalid_property_or_option(properties: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties({**properties_of(), **properties})
     assert says in str(caught.value)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
-def test_msk_error_names_the_command_that_installs_the_signer(
+def test_msk_error_mentions_the_command_that_installs_the_signer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(msk_iam, "find_spec", lambda _: None)
@@ -270,14 +270,14 @@ async def test_late_token_for_a_different_region_is_not_cached(
     assert await tokens.get(BROKER) is good
 
 
-async def test_error_for_a_broker_without_oauthbearer_names_the_iam_port(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_error_for_a_broker_without_oauthbearer_mentions_the_iam_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(test_login, "OFFER", {"ErrorCode": 0, "Mechanisms": ["AWS_MSK_IAM"]})
     with pytest.raises(ConnectError, match=r"\(it offers AWS_MSK_IAM\): use the port for IAM \(9098\), and"):
         await Login(from_properties(properties_of())).run(FakeConnection(), Address(BROKER, 9098))
 
 
 @pytest.mark.usefixtures("credentials", "sts")
-async def test_error_for_a_refused_msk_login_names_identity_and_reason() -> None:
+async def test_error_for_a_refused_msk_login_mentions_identity_and_reason() -> None:
     settings = from_properties(properties_of('awsDebugCreds="true"'))
     login, address = Login(settings), Address(BROKER, 9098)
     await login.prepare(address)

@@ -60,7 +60,7 @@ async def test_the_bulk_lane_reuses_the_connection_to_the_bootstrap_server() -> 
 
 
 async def test_api_versions_are_negotiated_per_broker() -> None:
-    """During an upgrade, one of two brokers can have an older release than the other."""
+    """During an upgrade, two brokers can have different releases."""
     async with cluster(2) as fake, Pool(fake.seeds[1:], options=QUICK) as pool:
         fake[1].ranges |= {LIST_GROUPS.key: (0, 3), API_VERSIONS.key: (0, 3)}
         fake[2].ranges |= {LIST_GROUPS.key: (1, 99)}
@@ -220,7 +220,7 @@ async def call_until_answered(pool: Pool, node: int = 1) -> dict[str, Any]:
                 await asyncio.sleep(0.005)
 
 
-async def test_a_cancelled_call_does_not_close_the_connection() -> None:
+async def test_a_canceled_call_does_not_close_the_connection() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         gate = asyncio.Event()
 
@@ -241,7 +241,7 @@ async def test_a_cancelled_call_does_not_close_the_connection() -> None:
 
 
 async def test_a_read_request_is_repeated_if_an_idle_connection_closes() -> None:
-    """It can happen that a broker closes an idle connection at the moment when kgtui sends the next request."""
+    """A broker can close an idle connection at the moment when kgtui sends the next request."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
 
@@ -332,7 +332,7 @@ async def test_calls_to_a_restarted_broker_succeed_again() -> None:
 
 @longer_if_busy(0.8)
 async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(timeout: float) -> None:
-    """`timeout` is the throttle time that the broker reports, in seconds; it is longer if the test machine is busy."""
+    """`timeout` is the throttle time that the broker reports, in seconds. It is longer on a busy machine."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         loop = asyncio.get_running_loop()
         fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": round(timeout * 1000)})
@@ -365,7 +365,7 @@ async def test_only_long_responses_are_decoded_outside_the_event_loop_thread() -
 async def test_first_response_of_an_api_is_decoded_outside_the_event_loop_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Before it decodes the first response of an API, kgtui compiles a decoder, which would block the event loop."""
+    """kgtui compiles a decoder before it decodes the first response of an API. This would block the event loop."""
     threads: list[threading.Thread] = []
     compile_struct = decoder_codegen.compile_struct
 
@@ -403,7 +403,7 @@ async def test_a_connection_closed_during_a_response_raises_disconnected_error()
             assert await call_until_answered(pool)
 
 
-async def test_the_error_for_an_unknown_broker_names_the_broker() -> None:
+async def test_the_error_for_an_unknown_broker_mentions_the_broker() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         with pytest.raises(ConnectError, match="broker 9 is not in the cluster"):
             await pool.call(9, LIST_GROUPS, {}, timeout=60)
@@ -420,7 +420,7 @@ async def test_client_id_and_request_timeout_are_taken_from_client_settings() ->
         assert {request.client_id for request in fake[1].received} == {"ops"}
 
 
-async def test_metadata_contains_both_of_two_brokers_that_advertise_the_same_address() -> None:
+async def test_two_brokers_with_the_same_address_are_both_in_the_metadata() -> None:
     """Two brokers advertise the same address if `advertised.listeners` is wrong or a port is forwarded."""
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         fake.hosts[2] = ("127.0.0.1", fake[1].port)

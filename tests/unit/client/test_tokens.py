@@ -1,4 +1,4 @@
-"""Tests of OAUTHBEARER tokens: where they come from, when they are refreshed, and the messages for failed requests."""
+"""Tests of OAUTHBEARER tokens: their sources, when they are refreshed, and the messages for failed requests."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ async def test_an_unsigned_token_is_created_if_no_token_endpoint_is_configured()
         ({"sasl.login.callback.handler.class": "x.Own"}, "sasl.login.callback.handler.class is not supported yet: use"),
     ],
 )
-def test_the_token_login_error_names_the_invalid_or_missing_property(more: dict[str, str], says: str) -> None:
+def test_the_token_login_error_mentions_the_invalid_or_missing_property(more: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties(TokenServer("http://localhost:1/token").properties(**more))
     assert says in str(caught.value)

@@ -122,7 +122,7 @@ async def test_sending_on_a_closed_connection_raises_disconnected_error() -> Non
         await dialler.close()
 
 
-async def test_the_response_to_a_cancelled_request_is_ignored() -> None:
+async def test_the_response_to_a_canceled_request_is_ignored() -> None:
     gate = asyncio.Event()
 
     async def late(request: Request) -> dict[str, Any]:
@@ -241,7 +241,7 @@ async def test_a_response_that_is_larger_than_the_limit_is_not_read(announced: i
     assert received < 10_000_000
 
 
-async def test_the_error_for_a_first_response_above_the_size_limit_contains_the_limit() -> None:
+async def test_an_oversized_first_response_is_reported_with_the_size_limit() -> None:
     """The test connects twice, because the second attempt must report the same error as the first one."""
     settings = from_properties({"receive.message.max.bytes": "50"})
     async with cluster(1) as fake:

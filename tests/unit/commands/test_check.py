@@ -30,8 +30,8 @@ class Script:
     """A clock that `sleep_until` advances without waiting.
 
     Attributes:
-        steps: by how many seconds each call of `sleep_until` advances the time.
-        happens: functions that change the cluster. Call number n of `sleep_until` calls them with n.
+        steps: seconds by which each call of `sleep_until` advances the time.
+        happens: functions that change the cluster; the n-th call of `sleep_until` calls each of them with n.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ def test_kgtui_check_fails_if_records_of_a_group_were_lost(
     assert json.loads(run("check", "--group", "fine", "--format", "json").out)["check"]["failed"]
 
 
-def test_kgtui_check_with_the_option_all_also_prints_healthy_groups(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_can_also_print_healthy_groups(run: Callable[..., Completed]) -> None:
     ran = run("check", "--all")
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "WARN", "stuck": "STOP"}
 
@@ -235,9 +235,7 @@ def test_kgtui_check_reads_groups_once_per_interval_and_at_the_end(
     assert asked == [("fine",)] * 4
 
 
-def test_rounding_errors_do_not_make_kgtui_check_read_once_too_often(
-    run: Callable[..., Completed], script: Script
-) -> None:
+def test_rounding_errors_cause_no_additional_read_of_kgtui_check(run: Callable[..., Completed], script: Script) -> None:
     """3.6 s are 12 intervals of 0.3 s. Rounding errors of the times must not cause a thirteenth interval."""
     run("check", "fine", "--for", "3.6s", "--interval", "0.3s")
     assert len(script.steps) == 12
@@ -274,7 +272,7 @@ def test_kgtui_check_says_that_verdicts_after_a_short_watch_are_not_final(run: C
     ]
 
 
-def test_kgtui_check_json_has_counts_and_the_verdict_and_cause_of_each_group(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_json_has_counts_verdicts_and_causes(run: Callable[..., Completed]) -> None:
     ran = run("check", "--format", "json", "--all")
     whole = json.loads(ran.out)
     assert whole["version"] == 1
@@ -365,10 +363,10 @@ def test_kgtui_check_exits_with_1_if_the_lag_of_a_group_is_unknown(
     assert "the lag of some partitions is unknown: forbidden" in ran.err
 
 
-def test_kgtui_check_restarts_the_lag_trend_of_a_group_after_a_failed_read(
+def test_kgtui_check_restarts_the_lag_trend_after_a_failed_read(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """One read fails shortly before the end. The reads after it are too few for a trend, so the trend is null."""
+    """One read fails shortly before the end. Too few reads follow for a trend, so the trend is null."""
     fault = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")
 
     def stumble(step: int) -> None:
@@ -436,7 +434,7 @@ def test_kgtui_check_starts_no_second_read_during_a_slow_read(
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 
-def test_kgtui_check_reports_rebalances_and_members_behind(
+def test_kgtui_check_reports_rebalances_and_members_with_old_epochs(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def rebalance(step: int) -> None:

@@ -121,7 +121,7 @@ async def test_kgtui_check_is_undecided_about_consumer_groups_without_permission
 async def test_kgtui_check_gives_no_final_verdict_if_some_topics_are_forbidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The group might have offsets in the forbidden topics. The exit code is 0 although the verdict is not final."""
+    """The group might have offsets in the forbidden topics. The verdict is not final, but the exit code is 0."""
     company.faults.forbid_topics(["unrelated"])
     found = await checked(company, capfd, "web.sessions")
     (row,) = found["groups"]
@@ -159,7 +159,7 @@ async def test_kgtui_check_notices_permissions_that_change_during_the_watch(
     assert row["offsets_may_be_hidden"] is not granted
 
 
-async def test_kgtui_check_names_a_forbidden_topic_to_which_a_member_subscribes(
+async def test_kgtui_check_mentions_a_forbidden_topic_to_which_a_member_subscribes(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """An ACL denies DESCRIBE on this topic. The user has DESCRIBE on all other topics."""
@@ -356,7 +356,8 @@ async def test_exit_code_of_a_kgtui_check_process_depends_on_the_verdicts() -> N
     assert missing == (1, fine[1], "kgtui: no group matches the filter; to find out why, run kgtui doctor nowhere\n")
 
 
-async def test_check_exits_with_3_for_an_unreachable_cluster_and_2_for_wrong_options() -> None:
+async def test_kgtui_check_has_different_exit_codes_for_different_errors() -> None:
+    """The exit code is 3 for an unreachable cluster, and 2 for wrong options."""
     nowhere = await kgtui("check", "--bootstrap-server", "127.0.0.1:1", "--timeout", "2")
     assert (nowhere[0], nowhere[1]) == (3, "")
     assert (await kgtui("check", "--for", "never"))[0] == 2

@@ -28,7 +28,7 @@ POLLS = 31
 HOUR, DAY = 3_600.0, 86_400.0
 
 STOPS = 12
-"""Number of the poll after which the group `stuck` commits no more offsets."""
+"""Index of the poll after which the group `stuck` commits no more offsets."""
 
 
 def state_at(poll: int, **more: Any) -> PollResult:
@@ -97,7 +97,7 @@ def test_kgtui_check_judges_the_end_of_a_recording_by_default(
     assert check("--all").verdicts == {"fine": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_kgtui_check_at_a_recorded_time_uses_only_polls_up_to_that_time(
+def test_kgtui_check_uses_no_polls_after_the_requested_time(
     check: Callable[..., Completed],
 ) -> None:
     """The recording has keyframes, which store all groups, and compacted files.
@@ -188,7 +188,7 @@ def test_kgtui_check_computes_the_lag_trend_only_from_polls_after_a_gap(
     assert (row["reads"], row["trend_seconds"]) == (9, 20.0)
 
 
-def test_kgtui_check_exits_with_1_if_recorded_polls_lack_data_of_a_broker(
+def test_kgtui_check_exits_with_1_if_recorded_data_is_incomplete(
     tmp_path: Path, check: Callable[..., Completed]
 ) -> None:
     silent = Fault("NO_ANSWER", "no answer within 5 s", broker=2)
@@ -215,6 +215,6 @@ def test_kgtui_check_finds_a_deleted_group_only_at_times_before_its_deletion(
     assert check("fine", "--at", at(2), "--all", lake=tmp_path / "gone").code == 0
 
 
-def test_kgtui_check_rejects_the_option_at_without_the_option_lake(capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_check_rejects_a_recorded_time_without_a_lake(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "--at", "10m"]) == 2
     assert "--lake" in capfd.readouterr().err

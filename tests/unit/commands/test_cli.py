@@ -45,7 +45,7 @@ def modules_loaded_by(*words: str) -> set[str]:
 HEAVY = {"textual", "aiokafka", "asyncio", "re2", "rich", "rich_argparse", "shtab", "msgspec"}
 
 
-def test_the_options_version_and_help_import_no_large_module() -> None:
+def test_printing_the_version_or_the_help_imports_no_large_module() -> None:
     assert not modules_loaded_by("--version") & (HEAVY | {"argparse"})
     assert not modules_loaded_by("--help") & HEAVY
     assert not modules_loaded_by("groups", "--help") & (HEAVY | {"argparse"})
@@ -85,12 +85,12 @@ def test_running_a_command_creates_no_argument_parsers_of_other_commands(monkeyp
     assert made == ["kgtui", "kgtui ls"]
 
 
-def test_the_option_version_prints_the_version_of_kgtui(capsys: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_prints_its_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"kgtui {kgtui.__version__}\n"
 
 
-def test_the_option_help_works_for_kgtui_and_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_and_every_command_can_print_their_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["--help"])
     assert ended.value.code == 0
@@ -132,7 +132,7 @@ def test_bash_accepts_the_shell_completion_script(capsys: pytest.CaptureFixture[
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_error_for_an_unreachable_cluster_names_the_addresses_and_exits_with_3(
+def test_an_unreachable_cluster_is_reported_with_addresses_and_exit_code_3(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert cli.main(["ls", "--bootstrap-server", "127.0.0.1:1"]) == 3
@@ -226,7 +226,7 @@ def test_command_exits_silently_with_141_if_its_output_pipe_is_closed() -> None:
     assert (process.returncode, err) == (128 + signal.SIGPIPE, b"")
 
 
-def test_symbols_are_replaced_by_ascii_text_if_the_encoding_of_stdout_is_ascii() -> None:
+def test_symbols_are_replaced_if_the_encoding_of_stdout_is_ascii() -> None:
     env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     code = "from kgtui.commands.printing import print_text, notify; print_text('≥ 5 – é\\n'); notify('– 東')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env, check=True)
@@ -281,10 +281,10 @@ def test_error_for_an_unknown_option_says_how_to_show_help(
     ],
     ids=" ".join,
 )
-def test_an_empty_name_is_rejected_for_a_cluster_a_group_and_a_file(
+def test_empty_names_of_clusters_groups_and_files_are_rejected(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A script can pass an unset variable as the name. If kgtui then used a default, it could use a wrong cluster."""
+    """A script can pass an empty variable as the name. With a default, kgtui could then act on a wrong cluster."""
     assert cli.main(words) == 2
     assert "the value is empty" in capsys.readouterr().err
 
@@ -298,7 +298,7 @@ def test_an_empty_environment_variable_for_a_cluster_or_file_is_rejected(
     assert f"the environment variable {name} is empty" in capsys.readouterr().err
 
 
-def test_commands_accept_a_group_id_that_consists_of_one_space() -> None:
+def test_kgtui_commands_accept_a_group_id_that_is_one_space() -> None:
     assert parser.parse_args(["show", " "]).groups == [" "]
     assert parser.parse_args(["delete", "--group", " "]).group == [" "]
 

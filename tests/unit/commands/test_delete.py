@@ -79,10 +79,13 @@ def sent(admin: ScriptedAdmin) -> list[str]:
     return sorted(group for call, groups in admin.calls if call == "delete_groups" for group in groups)
 
 
-def test_kgtui_delete_with_options_yes_and_expect_asks_for_no_confirmation(
+def test_kgtui_delete_can_run_without_asking_for_confirmation(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command prints the plan and the results to stdout, and writes backups and the audit log."""
+    """With `--yes` and `--expect`, the command asks no question.
+
+    It prints the plan and the results to stdout, and writes backups and the audit log.
+    """
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
     out = capsys.readouterr().out
     assert "offsets of 1 partition in 1 topic" in out
@@ -105,7 +108,7 @@ def test_kgtui_delete_with_options_yes_and_expect_asks_for_no_confirmation(
         (["--dry-run", "--expect", "7"], "2 groups match, but --expect is 7"),
     ],
 )
-def test_kgtui_delete_that_is_refused_exits_with_4_and_sends_no_delete_request(
+def test_a_refused_kgtui_delete_exits_with_4_and_sends_no_request(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str], words: list[str], reason: str
 ) -> None:
     assert cli.main(["delete", "state:Empty", *words]) == 4
@@ -157,10 +160,13 @@ def test_kgtui_delete_exits_with_1_if_a_deletion_fails(admin: ScriptedAdmin) -> 
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 1
 
 
-def test_kgtui_delete_with_the_option_group_deletes_exactly_the_given_ids(
+def test_kgtui_delete_can_delete_exactly_the_given_group_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An id that looks like a filter term is not parsed as a filter. --expect counts only existing groups."""
+    """With `--group`, an id that looks like a filter term is not parsed as a filter.
+
+    The option `--expect` counts only existing groups.
+    """
     admin.add("type:share", state="Empty")
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["type:share"]
@@ -168,7 +174,7 @@ def test_kgtui_delete_with_the_option_group_deletes_exactly_the_given_ids(
     assert "there is no group 'nope'" in capsys.readouterr().err
 
 
-def test_kgtui_delete_of_a_missing_group_prints_similar_ids_and_exits_with_1(
+def test_kgtui_delete_suggests_similar_ids_for_a_missing_group(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "--group", "idle-aa", "--dry-run"]) == 1
@@ -229,9 +235,10 @@ def test_kgtui_delete_says_that_no_groups_are_visible_to_the_user(
     assert "there is no group that you may see" in capsys.readouterr().err
 
 
-def test_kgtui_delete_rejects_several_group_ids_without_the_option_group(
+def test_kgtui_delete_rejects_several_group_ids_as_a_filter(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The error message suggests one option `--group` per id."""
     assert cli.main(["delete", "idle-a", "idle-b"]) == 2
     assert "for groups with exactly these ids, pass --group idle-a --group idle-b" in capsys.readouterr().err
     assert admin.calls == []
@@ -283,7 +290,7 @@ def test_irreversible_deletion_needs_a_second_confirmation(
     assert cli.main([*words, "--irreversible"]) == 0
 
 
-def test_json_output_of_delete_is_one_document_with_plan_and_results(
+def test_json_output_of_kgtui_delete_is_one_document(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "/./", "--yes", "--expect", "3", "--format", "json"]) == 4
@@ -303,9 +310,10 @@ def test_json_output_of_delete_is_one_document_with_plan_and_results(
     assert json.loads(capsys.readouterr().out)["results"] is None
 
 
-def test_commands_delete_backups_and_audit_escape_control_characters_in_ids(
+def test_three_commands_escape_control_characters_in_group_ids(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The commands are `kgtui delete`, `kgtui backups` and `kgtui audit`."""
     admin.add("\x1b[31mred\n", state="Empty", lag=1)
     assert cli.main(["delete", "red", "--yes", "--expect", "1"]) == 0
     assert cli.main(["backups"]) == 0

@@ -103,7 +103,7 @@ async def test_kgtui_events_says_that_no_groups_are_visible_to_the_user(
 
 
 @pytest.mark.parametrize("words", [["ordesr"], ["--group", "ordesr"]])
-async def test_kgtui_events_says_that_no_group_matches_and_waits_for_a_matching_group(
+async def test_kgtui_events_waits_until_a_group_matches_the_filter(
     capfd: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     admin = ScriptedAdmin()
@@ -116,7 +116,7 @@ async def test_kgtui_events_says_that_no_group_matches_and_waits_for_a_matching_
     await run.end()
 
 
-async def test_events_json_has_one_object_with_all_values_of_an_event(
+async def test_the_json_output_has_one_object_with_all_values_per_event(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
 ) -> None:
     watched = Watched(admin, capfd, "--format", "json", "--kind", "joined")
@@ -144,7 +144,7 @@ async def test_events_json_has_one_object_with_all_values_of_an_event(
         (("members:5+",), set()),
     ],
 )
-async def test_events_filter_also_selects_events_of_deleted_groups(
+async def test_the_filter_also_selects_events_of_deleted_groups(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str], words: tuple[str, ...], selected: set[str]
 ) -> None:
     admin.add("gone", "classic", state="Empty")
@@ -199,7 +199,7 @@ def test_kgtui_events_exits_with_1_if_no_recorded_event_matches(
     assert main(["events", "--lake", str(tmp_path), "paymnets", "--allow-empty"]) == 0
 
 
-def test_events_table_of_a_recording_has_the_text_of_each_event(
+def test_the_table_of_recorded_events_has_the_text_of_each_event(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, *LIFE)
@@ -244,7 +244,7 @@ WAITING = (
 )
 
 
-def test_kgtui_events_exits_after_the_duration_or_without_brokers(
+def test_kgtui_events_exits_after_its_duration_or_if_no_broker_responds(
     cluster: SimulatorProcess,
 ) -> None:
     done = kgtui("events", "nobody", "--for", "1s", "--bootstrap-server", cluster.bootstrap)
@@ -254,8 +254,8 @@ def test_kgtui_events_exits_after_the_duration_or_without_brokers(
 
 
 @pytest.mark.parametrize("close", [False, True], ids=["Ctrl-C", "closed pipe"])
-def test_kgtui_events_ends_silently_on_ctrl_c_or_closed_pipe(cluster: SimulatorProcess, close: bool) -> None:
-    """No group matches, so the command writes nothing to stdout. It must notice the closed pipe nevertheless."""
+def test_kgtui_events_exits_silently_after_ctrl_c_or_a_closed_pipe(cluster: SimulatorProcess, close: bool) -> None:
+    """No group matches, so the command writes nothing to stdout. It must notice the closed pipe without writing."""
     words = ["events", "nobody", "--bootstrap-server", cluster.bootstrap]
     with subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -44,7 +44,9 @@ def test_kgtui_insights_prints_the_most_urgent_finding_first(lake: Path, capfd: 
     assert " ago; the tables were computed " in out.splitlines()[-1]
 
 
-def test_option_since_of_kgtui_insights_prints_past_problems(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_insights_prints_past_problems_only_if_requested(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     began = NOW - 6 * HOUR
     times = {"window_start": NOW - 3 * HOUR, "covered_to": NOW - 3 * HOUR}
     rows = [
@@ -91,7 +93,7 @@ def test_kgtui_insights_exits_with_1_if_stdout_is_on_a_full_disk(
     assert capfd.readouterr().err == "kgtui: cannot write the output: No space left on device\n"
 
 
-def test_option_evidence_of_kgtui_insights_prints_the_evidence(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_insights_can_print_the_evidence_for_findings(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "pay", "--lake", str(lake), "--evidence"]) == 0
     out = capfd.readouterr().out
     assert "    TOPIC  PARTITION  STATUS  LAG  POSITION" in out
@@ -165,7 +167,7 @@ def test_kgtui_insights_reports_an_unreadable_table_and_exits_with_1(
     assert capfd.readouterr().out.startswith("no findings; tables are missing, so kgtui could not look for: flapping\n")
 
 
-def test_insights_says_how_to_create_the_gold_tables_if_the_lake_has_none(
+def test_kgtui_insights_says_how_to_create_missing_gold_tables(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     LakeFolder.of(tmp_path).prepare()

@@ -47,7 +47,7 @@ def test_kgtui_groups_refuses_an_empty_command_config(words: list[str], capfd: p
     assert "Option command-config: the value is empty" in capfd.readouterr().err
 
 
-def test_kgtui_groups_rejects_a_repeated_option_only_when_used() -> None:
+def test_a_repeated_option_is_rejected_only_when_its_value_is_used() -> None:
     """Parsing the options causes no error. The error occurs when the value of the repeated option is read."""
     found = read_options(["--server", "a", "--server", "b"], OPTIONS)
     with pytest.raises(KafkaOptionError, match="Found multiple arguments for option server") as caught:

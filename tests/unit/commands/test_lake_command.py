@@ -59,7 +59,7 @@ def test_kgtui_lake_status_omits_columns_on_a_narrow_terminal(
     assert len(groups) < max(width, 70)
 
 
-def test_kgtui_lake_status_with_format_json_prints_one_document(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_lake_status_can_print_one_json_document(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["lake", "status", str(lake), "--format", "json"]) == 0
     status = json.loads(capfd.readouterr().out)
     assert status["version"] == 1
@@ -83,9 +83,7 @@ def test_kgtui_lake_optimize_prints_how_many_files_it_compacted(lake: Path, capf
     assert "gold/lag: compacted 2 files into 1" in capfd.readouterr().out
 
 
-def test_kgtui_lake_prune_with_the_option_dry_run_counts_rows_to_delete(
-    lake: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dry_run_of_kgtui_lake_prune_counts_the_rows_to_delete(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     main(["lake", "prune", str(lake), "--keep", "recorded=1d", "--dry-run"])
     dry_run = capfd.readouterr().out
     main(["lake", "prune", str(lake), "--keep", "all"])
@@ -101,7 +99,7 @@ def test_lake_commands_reject_invalid_arguments(
     assert capfd.readouterr().err.startswith("kgtui: ")
 
 
-def test_the_option_keep_of_lake_prune_accepts_rules_for_tables_and_layers() -> None:
+def test_kgtui_lake_prune_accepts_keep_rules_for_tables_and_layers() -> None:
     """`30d` without a name is the default. `gold=365d` is a rule for a layer, and `gold/lag=all` for one table."""
     assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == KeepRules(30, (("gold", 365), ("gold/lag", None)))
     assert parse_keep(["36h"]) == KeepRules(1)

@@ -56,7 +56,7 @@ def test_kgtui_ls_without_options_sends_only_list_requests(run: Callable[..., Co
     assert set(calls(admin)) == {"list_groups", "cluster"}
 
 
-def test_kgtui_ls_lag_reads_log_starts_only_of_empty_groups(
+def test_kgtui_ls_with_lag_reads_log_starts_only_for_empty_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     ran = run("ls", "--lag")
@@ -106,7 +106,9 @@ def test_kgtui_ls_prints_matching_groups_in_the_sort_order_of_the_filter(
     assert (ran.code, groups(ran)) == (0 if expected else 1, expected)
 
 
-def test_kgtui_ls_says_that_filters_have_no_and_operator(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_ls_explains_that_filters_have_no_boolean_operators(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.add("demand", "consumer")
     ran = run("ls", "type:consumer", "AND", "mand")
     assert groups(ran) == ["demand"]
@@ -140,9 +142,7 @@ def test_kgtui_ls_reports_missing_groups_and_suggests_similar_ids(
     assert run("ls", *words, "--allow-empty") == (0, ran.out, ran.err)
 
 
-def test_kgtui_ls_with_the_option_group_lists_exactly_the_given_ids(
-    run: Callable[..., Completed], admin: ScriptedAdmin
-) -> None:
+def test_kgtui_ls_can_list_exactly_the_given_group_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("type:share", lag=3)
     ran = run("ls", "--group", "type:share", "--group", "idle", "--lag")
     assert (ran.code, groups(ran)) == (0, ["idle", "type:share"])
@@ -214,7 +214,7 @@ def test_kgtui_ls_shows_no_lag_for_a_forbidden_group(run: Callable[..., Complete
         assert (ran.code, groups(ran)) == (1, [])
 
 
-def test_kgtui_ls_reports_an_empty_group_with_day_old_unread_records_as_unused(
+def test_kgtui_ls_reports_empty_groups_with_old_unread_records_as_unused(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     """If the first unread record is newer, the verdict is `empty`, because the members might have left just now."""
@@ -231,10 +231,10 @@ RESTRICTED = Access(frozenset({"DESCRIBE"}), any_topic=False)
 """Permissions of a user who is allowed to describe some topics, but not all."""
 
 
-def test_lags_in_ls_are_lower_bounds_if_some_topics_are_forbidden(
+def test_lags_in_kgtui_ls_are_lower_bounds_if_some_topics_are_forbidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The exit code is 1 only if there is a group of which the user sees no offset."""
+    """The exit code is 1 only if the user can see no offset of some group."""
     admin.add("quiet", "consumer")
     admin.user_access = RESTRICTED
     ran = run("ls", "--lag")
@@ -275,7 +275,7 @@ def test_kgtui_ls_json_and_wide_format_show_that_offsets_are_possibly_hidden(
     assert row["offsets_may_be_hidden"] is None
 
 
-def test_lag_filter_of_ls_selects_a_group_only_if_every_possible_lag_matches(
+def test_lag_filter_selects_a_group_only_if_every_possible_lag_matches(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     """The user lacks DESCRIBE on some topics, so the lag 5 of `idle` is only a lower bound.
@@ -292,7 +292,7 @@ def test_lag_filter_of_ls_selects_a_group_only_if_every_possible_lag_matches(
     assert (groups(ran), ran.err) == (["idle"], "")
 
 
-def test_kgtui_ls_names_a_forbidden_topic_to_which_a_member_subscribes(
+def test_kgtui_ls_mentions_a_forbidden_topic_to_which_a_member_subscribes(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     """An ACL denies DESCRIBE on the topic `secret`."""
@@ -336,7 +336,7 @@ def test_kgtui_ls_shows_unknown_lag_if_permissions_are_unknown(
 
 
 @pytest.mark.parametrize("words", [("ls",), ("ls", "--lag"), ("ls", "state:Empty"), ("check", "--for", "1s")])
-def test_kgtui_ls_and_check_report_that_no_groups_are_visible_to_the_user(
+def test_kgtui_ls_and_check_report_that_the_user_may_see_no_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin, words: tuple[str, ...]
 ) -> None:
     admin.groups.clear()
@@ -356,7 +356,7 @@ def test_kgtui_ls_of_a_cluster_without_groups_exits_with_0(run: Callable[..., Co
     assert (ran.code, groups(ran), ran.err) == (0, [], "")
 
 
-def test_lag_in_ls_is_a_lower_bound_if_one_partition_has_an_unknown_lag(
+def test_lag_is_a_lower_bound_if_one_partition_has_an_unknown_lag(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.commits["idle"] += (CommittedOffset("gone", 0, 3), CommittedOffset("t-idle", 1, None))
@@ -380,7 +380,8 @@ def test_kgtui_ls_reports_all_groups_with_the_same_error_in_one_line(
     assert "(and 1 more with the same error)" in ran.err
 
 
-def test_kgtui_ls_reports_that_the_filter_term_empty_needs_the_terminal_ui(run: Callable[..., Completed]) -> None:
+def test_kgtui_ls_cannot_filter_by_how_long_groups_have_been_empty(run: Callable[..., Completed]) -> None:
+    """The message says that the term `empty:` works only in the terminal UI."""
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
@@ -399,7 +400,10 @@ def test_kgtui_ls_without_watch_gives_verdicts_only_on_groups_without_members(ru
 def test_kgtui_ls_applies_filters_about_empty_and_unused_groups_to_all_groups(
     run: Callable[..., Completed], verdict: str, found: list[str]
 ) -> None:
-    """These verdicts require the state Empty. Groups with members have no verdict here, but surely do not match."""
+    """The verdicts `empty` and `unused` require the state Empty.
+
+    Groups with members have no verdict here, but certainly do not match.
+    """
     ran = run("ls", f"verdict:{verdict}")
     assert groups(ran) == found
     assert "could not be applied" not in ran.err
@@ -455,6 +459,6 @@ def test_kgtui_ls_watch_prints_one_json_document_per_line_until_ctrl_c(
 
 
 @pytest.mark.parametrize(("words", "expected"), [("5", 5.0), ("5s", 5.0), ("2m", 120.0)])
-def test_options_with_a_time_take_seconds_or_a_duration_with_a_unit(words: str, expected: float) -> None:
+def test_time_options_accept_seconds_or_a_duration_with_a_unit(words: str, expected: float) -> None:
     assert parse_args(["ls", f"--watch={words}"]).watch == expected
     assert parse_args(["--interval", words, "clusters"]).interval == expected

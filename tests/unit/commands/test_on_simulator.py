@@ -32,7 +32,7 @@ def company() -> Iterator[SimulatorProcess]:
         yield cluster
 
 
-def test_kgtui_ls_process_lists_the_groups_of_a_simulated_cluster(company: SimulatorProcess) -> None:
+def test_a_kgtui_ls_process_prints_the_groups_of_a_simulated_cluster(company: SimulatorProcess) -> None:
     done = kgtui("ls", "--bootstrap-server", company.bootstrap, "--format", "json", "--lag", "kind:consumer")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
@@ -49,7 +49,8 @@ def test_kgtui_ls_reads_the_bootstrap_server_from_the_environment_variable(compa
     assert names == sorted(names, reverse=True)
 
 
-def test_commands_groups_show_and_doctor_work_with_a_share_group(company: SimulatorProcess) -> None:
+def test_three_kgtui_commands_work_with_a_share_group(company: SimulatorProcess) -> None:
+    """The commands are `kgtui groups`, `kgtui show` and `kgtui doctor`."""
     listed = kgtui("groups", "--bootstrap-server", company.bootstrap, "--list", "--share")
     assert listed.returncode == 0
     group = listed.stdout.splitlines()[1].split()[0]
@@ -82,7 +83,7 @@ def test_kgtui_ls_watch_exits_silently_on_ctrl_c(company: SimulatorProcess) -> N
     assert (process.returncode, err) == (130, b"")
 
 
-def test_kgtui_demo_without_terminal_ui_prints_an_address_and_stops_on_ctrl_c() -> None:
+def test_kgtui_demo_without_terminal_ui_stops_on_ctrl_c() -> None:
     command = [sys.executable, "-m", "kgtui", "demo", "--no-tui", "--brokers", "2", "--scenario", "empty"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -137,7 +138,7 @@ async def test_kgtui_doctor_reports_a_broker_that_does_not_respond(timeout: floa
 
 
 @longer_if_busy(1)
-async def test_group_selection_continues_if_one_broker_is_silent(
+async def test_groups_of_healthy_brokers_are_selected_if_one_broker_is_silent(
     timeout: float,
 ) -> None:
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster:
@@ -167,7 +168,7 @@ async def test_kgtui_doctor_says_why_a_named_group_is_not_listed(timeout: float)
         assert "It may be on broker 2" in as_text(diagnosis)
 
 
-def test_kgtui_doctor_names_the_permission_that_is_needed_to_describe_a_group() -> None:
+def test_kgtui_doctor_mentions_the_permission_for_describing_a_group() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "describe: Group authorization failed.", 30, group="pay")
     line = cannot_be_described(fault)
     assert line.startswith("The group cannot be described: Group authorization failed. Ask for: kafka-acls.sh")

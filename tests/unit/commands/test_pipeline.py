@@ -66,7 +66,7 @@ def test_pipeline_reports_an_unreachable_cluster_and_creates_no_lake(
     assert not (tmp_path / "lake").exists()
 
 
-def test_pipeline_run_rejects_an_empty_lake_if_no_source_of_records_is_given(
+def test_pipeline_run_rejects_an_empty_lake_without_a_source_of_records(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Without this check, a misspelled lake path would create an empty lake without an error."""

@@ -49,7 +49,7 @@ def test_demo_histories_with_the_same_seed_are_equal_and_have_no_gaps(tmp_path: 
     assert (last.lag("payments.settle").lag or 0) > 100_000 > (last.lag("payments.ledger").lag or 0)
 
 
-def test_newest_poll_of_a_demo_is_at_the_last_multiple_of_the_interval() -> None:
+def test_newest_demo_poll_is_at_a_multiple_of_the_interval() -> None:
     assert newest_poll_time(300.0, 1_000.0) == 900.0
 
 
@@ -59,7 +59,7 @@ def parsed(*options: str) -> argparse.Namespace:
     return parser.parse_args(options)
 
 
-def test_pipeline_demo_with_the_option_history_only_does_not_start_spark(
+def test_pipeline_demo_can_create_only_the_history_without_spark(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "demo"

@@ -111,7 +111,7 @@ def test_kgtui_record_of_an_unreachable_cluster_creates_no_lake(
 
 
 @pytest.mark.parametrize("command", ["record", "replay"])
-def test_record_and_replay_reject_a_folder_that_is_not_a_lake(
+def test_kgtui_record_and_replay_reject_a_folder_that_is_not_a_lake(
     tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "notes.txt").touch()
@@ -127,7 +127,7 @@ def test_kgtui_record_with_an_invalid_duration_exits_with_2(
     assert words[0] in capsys.readouterr().err
 
 
-def test_record_and_replay_say_what_to_install_if_deltalake_is_missing(
+def test_kgtui_record_and_replay_say_that_deltalake_must_be_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "deltalake", None)
@@ -176,7 +176,7 @@ def test_durations_are_parsed_to_seconds_and_invalid_durations_are_rejected() ->
             parse_duration("--for", text)
 
 
-def test_time_options_accept_absolute_and_relative_times_and_reject_other_texts(
+def test_time_options_accept_only_absolute_and_relative_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TZ", "Europe/Berlin")
@@ -203,7 +203,7 @@ def test_time_options_accept_absolute_and_relative_times_and_reject_other_texts(
 def test_recorder_exits_with_70_if_the_monitor_crashes(
     cluster: SimulatorProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If the recorder ignored the crash, it would record no groups and exit with 0."""
+    """If the recorder ignored the crash of the monitor, the recorder would record no groups and exit with 0."""
 
     async def fail(self: Monitor) -> None:
         raise ZeroDivisionError("for this test")

@@ -107,10 +107,10 @@ async def test_repeated_screening_keeps_data_of_groups_whose_coordinator_is_repl
     assert facts.first_seen(last, "simple") == facts.first_seen(first, "simple") == clock["now"] - 3
 
 
-async def test_report_on_a_new_empty_group_does_not_say_that_its_members_left(
+async def test_a_new_empty_group_is_not_reported_as_left_by_its_members(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The group `new` is already Empty in the first list that contains it. The group `old` had a member before."""
+    """The group `new` is Empty in its first list. The group `old` had a member before."""
     admin = ScriptedAdmin()
     admin.add("old", state="Empty", lag=10)
     screened = RepeatedScreening(admin, 5.0, 1.0)

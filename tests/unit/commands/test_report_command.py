@@ -52,7 +52,7 @@ def test_report_is_written_into_a_named_pipe_without_replacing_the_pipe(lake: Pa
     assert pipe.is_fifo()
 
 
-def test_report_options_since_and_until_set_the_time_range_of_plots(lake: Path, tmp_path: Path) -> None:
+def test_options_of_kgtui_report_set_the_time_range_of_the_plots(lake: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert main(["report", str(lake), "-o", str(out), "--since", "2026-11-21T15:50Z", "--until", "5m"]) == 0
     assert "2026-11-21 15:50 to 2026-11-21 15:55 UTC" in out.read_text()
@@ -67,7 +67,7 @@ def test_report_options_since_and_until_set_the_time_range_of_plots(lake: Path, 
         (["-o", "{0}"], "cannot write"),
     ],
 )
-def test_report_command_rejects_wrong_options(
+def test_kgtui_report_rejects_wrong_options(
     lake: Path, tmp_path: Path, words: list[str], message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "report.html"
@@ -76,14 +76,14 @@ def test_report_command_rejects_wrong_options(
     assert not out.exists()
 
 
-def test_report_command_rejects_a_lake_without_gold_tables(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_report_rejects_a_lake_without_gold_tables(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
     assert main(["report", str(tmp_path / "lake"), "-o", str(tmp_path / "report.html")]) == 2
     assert "kgtui pipeline run" in capfd.readouterr().err
     assert not (tmp_path / "report.html").exists()
 
 
-def test_report_command_names_an_unreadable_table_and_exits_with_1(
+def test_kgtui_report_mentions_an_unreadable_table_and_exits_with_1(
     lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (lake / "gold/churn/_delta_log/00000000000000000000.json").write_text("{")

@@ -49,7 +49,7 @@ def test_kgtui_show_requests_no_configs_of_classic_groups(run: Callable[..., Com
     assert [ids for method, ids in admin.calls if method == "group_configs"] == [("pay",)]
 
 
-def test_kgtui_show_reports_a_missing_group_and_still_shows_the_existing_group(run: Callable[..., Completed]) -> None:
+def test_kgtui_show_reports_missing_groups_and_shows_existing_groups(run: Callable[..., Completed]) -> None:
     ran = run("show", "nope", "pay", "--format", "json")
     assert ran.code == 1
     found = json.loads(ran.out)
@@ -58,7 +58,7 @@ def test_kgtui_show_reports_a_missing_group_and_still_shows_the_existing_group(r
     assert ran.err == "kgtui: group nope: Group nope not found. [GROUP_ID_NOT_FOUND]\n"
 
 
-def test_kgtui_show_reports_that_the_user_is_not_allowed_to_describe_a_group(
+def test_kgtui_show_reports_that_the_user_may_not_describe_a_group(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken["pay"] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group="pay", advice="grant DESCRIBE")
@@ -67,7 +67,7 @@ def test_kgtui_show_reports_that_the_user_is_not_allowed_to_describe_a_group(
     assert ran.err == "kgtui: group pay: forbidden [GROUP_AUTHORIZATION_FAILED] (grant DESCRIBE)\n"
 
 
-def test_kgtui_show_prints_the_write_time_and_the_expiry_time_of_unread_records(
+def test_kgtui_show_prints_write_and_expiry_times_of_unread_records(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.times = {
@@ -120,7 +120,7 @@ def test_kgtui_show_says_that_a_group_has_no_visible_offsets(
     assert next(line.split()[1] for line in ran.out.splitlines() if "lag  " in line) == ("–" if any_topic else "?")
 
 
-def test_kgtui_show_with_all_permissions_does_not_mention_them(
+def test_kgtui_show_does_not_mention_permissions_if_all_are_granted(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")
@@ -129,7 +129,7 @@ def test_kgtui_show_with_all_permissions_does_not_mention_them(
     assert "may see" not in ran.out
 
 
-def test_kgtui_show_names_a_forbidden_assigned_topic(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_show_mentions_a_forbidden_assigned_topic(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("old", "classic", members=(member("m", assignment=(("t-old", (0,)), ("secret", (0,)))),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     ran = run("show", "old")
@@ -158,7 +158,7 @@ def test_kgtui_show_says_that_offsets_in_forbidden_topics_are_not_listed(
     assert "not listed" not in ran.out
 
 
-def test_kgtui_show_names_a_forbidden_subscribed_topic(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_show_mentions_a_forbidden_subscribed_topic(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     ran = run("show", "old")

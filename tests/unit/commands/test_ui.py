@@ -103,7 +103,7 @@ async def test_command_line_options_override_settings_of_the_configuration_file(
         assert flagged.monitor.interval == 3
 
 
-async def test_address_typed_in_the_terminal_ui_is_opened_only_if_a_broker_responds() -> None:
+async def test_a_typed_address_is_opened_only_if_a_broker_responds() -> None:
     async with AsyncExitStack() as stack, Simulator(brokers=1, scenario="empty") as cluster:
         opener = SessionOpener(build().parse_args([]), stack)
         with pytest.raises(UnreachableError) as caught:
@@ -174,7 +174,7 @@ async def test_user_can_switch_to_a_configured_cluster_even_if_no_broker_respond
         assert (again.read_only, again.target.command_config) == (True, "prod.properties")
 
 
-async def test_option_command_config_applies_only_to_the_first_cluster(
+async def test_the_command_config_file_applies_only_to_the_first_cluster(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file can contain passwords, which other clusters must not get. `--read-only` applies to all clusters."""

@@ -146,7 +146,7 @@ def test_group_timeline_reports_the_duration_of_a_rebalance(tmp_path: Path) -> N
 MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
-def test_group_timeline_has_no_rates_after_a_poll_that_could_not_read_offsets(tmp_path: Path) -> None:
+def test_group_timeline_has_no_rates_after_unreadable_offsets(tmp_path: Path) -> None:
     """A rate needs the offsets of two consecutive polls.
 
     Only faults of the group's coordinator matter, not those of the second broker.
@@ -195,7 +195,7 @@ def test_kgtui_show_prints_the_times_of_a_recorded_group(tmp_path: Path, capfd: 
     assert f"last progress     {last}" in capfd.readouterr().out
 
 
-def test_start_of_a_state_before_the_recording_is_unknown(tmp_path: Path) -> None:
+def test_start_of_a_state_before_the_first_poll_is_unknown(tmp_path: Path) -> None:
     write(tmp_path, *[poll_of(groups=("pay",))] * 3)
     lake = RecordingReader(tmp_path)
     times = lake.group_timeline("pay", lake.first.at, lake.last.at).observed_times

@@ -33,7 +33,7 @@ async def record(lake: Path, access: Access) -> None:
     assert [call for call, _ in admin.calls].count("access") >= 1
 
 
-async def test_replay_returns_the_permissions_of_the_user_who_made_the_recording(tmp_path: Path) -> None:
+async def test_a_replay_returns_the_permissions_of_the_user_who_made_the_recording(tmp_path: Path) -> None:
     await record(tmp_path / "lake", ONLY_GROUPS)
     replay = await ReplayAdmin.open(RecordingReader(tmp_path / "lake"))
     assert await replay.access() == ONLY_GROUPS
@@ -91,7 +91,7 @@ async def test_recorder_reads_permissions_again_if_the_first_read_failed(tmp_pat
     assert load_access(folder) == ONLY_GROUPS
 
 
-def test_commands_say_that_a_recording_may_lack_forbidden_offsets(
+def test_kgtui_commands_say_that_a_recording_may_lack_forbidden_offsets(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     asyncio.run(record(tmp_path / "lake", ONLY_GROUPS))

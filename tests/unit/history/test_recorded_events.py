@@ -100,9 +100,7 @@ def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("keyframes", [(), (4,), (2, 7), tuple(range(9))])
-def test_events_found_in_a_recording_do_not_depend_on_which_polls_are_keyframes(
-    tmp_path: Path, keyframes: tuple[int, ...]
-) -> None:
+def test_recorded_events_do_not_depend_on_keyframes(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
     """A keyframe is a poll that was recorded with all rows. Of other polls, only the changed rows were recorded."""
     write(tmp_path, *LIFE, keyframes=keyframes)
     assert texts_by_poll(list(recorded_events(RecordingReader(tmp_path)))) == EXPECTED

@@ -1,4 +1,4 @@
-"""Tests that a recording marks each group of which brokers possibly left out offsets because of missing permissions."""
+"""Tests that a recording marks each group whose offsets may be incomplete because of missing permissions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def marked_groups(lake: Path, poll: int) -> set[str]:
     return set((await replay.committed_offsets(["pay", "ship"])).hidden)
 
 
-async def test_replay_marks_offsets_of_polls_with_forbidden_topics(tmp_path: Path) -> None:
+async def test_a_replay_marks_offsets_of_polls_with_forbidden_topics(tmp_path: Path) -> None:
     polls = [poll_of(groups=("pay", "ship"), hidden=hidden) for hidden in (VISIBLE, HIDDEN, HIDDEN, VISIBLE, None)]
     write(tmp_path, *polls, keyframes=(2,))
     assert [await marked_groups(tmp_path, poll) for poll in range(5)] == [set(), {"pay"}, {"pay"}, set(), set()]
@@ -45,7 +45,7 @@ async def test_replay_marks_offsets_of_polls_with_forbidden_topics(tmp_path: Pat
     assert [offsets is not None and offsets.hidden for offsets in reads] == [False, True, True, False, False]
 
 
-async def test_mark_for_incomplete_offsets_is_kept_at_a_poll_that_cannot_read_offsets(tmp_path: Path) -> None:
+async def test_mark_for_incomplete_offsets_is_kept_after_a_failed_read(tmp_path: Path) -> None:
     """The second of three polls could not read any offsets, so it keeps the offsets and the mark of the first poll."""
     write(tmp_path, poll_of(hidden=HIDDEN), PollResult({"pay": STABLE}, hidden=VISIBLE), poll_of(hidden=VISIBLE))
     assert [await marked_groups(tmp_path, poll) for poll in range(3)] == [{"pay"}, {"pay"}, set()]
@@ -65,7 +65,7 @@ async def test_forbidden_topic_of_a_member_makes_offsets_incomplete(tmp_path: Pa
 
 @pytest.mark.parametrize(("hidden", "hides"), [(HIDDEN, True), (VISIBLE, False)])
 @pytest.mark.parametrize("any_topic", ["true", "false"])
-async def test_replay_derives_topic_permissions_from_incomplete_offsets(
+async def test_a_replay_derives_topic_permissions_from_incomplete_offsets(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
     """The lake stores only the newest permissions (`any_topic`), which can differ from those at the poll."""
@@ -97,7 +97,7 @@ def test_kgtui_ls_says_that_a_recorded_group_has_no_visible_offsets(
     assert "group pay: no offsets that you may see" in err
 
 
-def test_commands_mark_the_lag_of_a_recorded_group_with_incomplete_offsets(
+def test_kgtui_commands_mark_recorded_lag_with_incomplete_offsets(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, poll_of(groups=("pay", "ship"), hidden=HIDDEN))
@@ -112,7 +112,7 @@ def test_commands_mark_the_lag_of_a_recorded_group_with_incomplete_offsets(
     assert "OK?" in capfd.readouterr().out
 
 
-async def test_replay_without_marks_uses_the_stored_permissions(tmp_path: Path) -> None:
+async def test_a_replay_without_marks_uses_the_stored_permissions(tmp_path: Path) -> None:
     """The first poll has no mark, because the table `groups` lacks the column for marks. The second poll has a mark."""
     write(tmp_path, poll_of(hidden=HIDDEN))
     table = str(LakeFolder.of(tmp_path).table(GROUPS.name))

@@ -283,7 +283,7 @@ async def test_recorder_reports_a_failed_poll_and_records_a_gap(
     assert not check_polls(tmp_path / "lake")
 
 
-async def test_recorder_error_names_the_lake_folder_that_cannot_be_created(tmp_path: Path) -> None:
+async def test_recorder_error_mentions_the_lake_folder_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     recorder = Recorder(ScriptedMonitor(scripted()), scripted(), tmp_path / "file" / "lake")
     with pytest.raises(LakeError, match=r"file/lake cannot be written: .*Not a directory"):

@@ -156,7 +156,7 @@ def test_recorded_poll_has_rows_only_for_changes_since_the_previous_poll(tmp_pat
     assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0
 
 
-def test_group_that_a_poll_could_not_read_has_the_values_of_the_previous_poll(tmp_path: Path) -> None:
+def test_unreadable_group_keeps_the_values_of_the_previous_poll(tmp_path: Path) -> None:
     write(tmp_path, poll_of(), PollResult({"pay": STABLE}))
     state = RecordingReader(tmp_path).at(None)
     assert state.offsets("pay").committed[0].offset == 100
@@ -233,7 +233,7 @@ def test_recording_reader_returns_the_newest_poll_at_or_before_a_time(tmp_path: 
         lake.at(START / 1000 - 1)
 
 
-def test_refreshed_recording_reader_finds_polls_written_after_it_was_opened(tmp_path: Path) -> None:
+def test_refreshed_recording_reader_finds_new_polls(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(100))
     lake = RecordingReader(tmp_path)
     assert lake.at(None).offsets("pay").committed[0].offset == 100
@@ -244,7 +244,7 @@ def test_refreshed_recording_reader_finds_polls_written_after_it_was_opened(tmp_
     assert lake.at(None).offsets("pay").committed[0].offset == 150
 
 
-def test_next_change_of_a_group_is_found_even_if_keyframes_and_days_lie_between(tmp_path: Path) -> None:
+def test_next_change_of_a_group_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
     """A change means that a group appears, disappears, or gets a different state or assignment.
 
     A new offset is not a change.
@@ -290,7 +290,7 @@ def test_comparison_of_two_polls_lists_changed_groups_members_owners_and_lags(tm
         assert found.lags[0].by == 740
 
 
-def test_recording_reader_error_names_the_damaged_lake(tmp_path: Path) -> None:
+def test_recording_reader_error_mentions_the_damaged_lake(tmp_path: Path) -> None:
     write(tmp_path, poll_of())
     for path in (tmp_path / "recorded/partitions").glob("day=*/*.parquet"):
         path.write_bytes(b"not parquet")
@@ -302,7 +302,7 @@ def test_recording_reader_error_names_the_damaged_lake(tmp_path: Path) -> None:
         RecordingReader(tmp_path)
 
 
-def test_open_recording_reader_still_works_after_a_compaction(tmp_path: Path) -> None:
+def test_open_recording_reader_works_after_a_compaction(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(100), poll_of(101), poll_of(102), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     recording.compact()

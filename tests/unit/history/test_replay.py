@@ -65,7 +65,7 @@ def by_member_id(description: GroupDescription) -> GroupDescription:
     )
 
 
-async def test_replay_returns_the_same_values_as_the_recorded_cluster(tmp_path: Path) -> None:
+async def test_a_replay_returns_the_same_values_as_the_recorded_cluster(tmp_path: Path) -> None:
     """The cluster has groups of every type, some with invalid UTF-8 in their ids. Its clock does not advance."""
     async with (
         Simulator(seed=3, scenario="company", clock=ManualClock()) as cluster,
@@ -94,7 +94,7 @@ async def test_replay_returns_the_same_values_as_the_recorded_cluster(tmp_path: 
         assert share.rows
 
 
-async def test_replay_refuses_to_delete_groups(tmp_path: Path) -> None:
+async def test_a_replay_refuses_to_delete_groups(tmp_path: Path) -> None:
     write(tmp_path, poll_of())
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     (outcome,) = await admin.delete_groups(["pay"])
@@ -105,7 +105,7 @@ async def test_replay_refuses_to_delete_groups(tmp_path: Path) -> None:
     assert (await admin.list_groups()).rows
 
 
-async def test_replay_returns_a_fault_for_each_group_without_a_recorded_description(tmp_path: Path) -> None:
+async def test_a_replay_returns_a_fault_for_each_group_without_a_description(tmp_path: Path) -> None:
     write(tmp_path, PollResult({"new": STABLE}))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     answer = await admin.describe_groups(["new", "gone"])
@@ -117,7 +117,7 @@ async def test_replay_returns_a_fault_for_each_group_without_a_recorded_descript
     assert (await admin.group_configs(["new"])).faults[0].name == "NOT_SUPPORTED"
 
 
-async def test_replay_returns_the_recorded_faults(tmp_path: Path) -> None:
+async def test_a_replay_returns_the_recorded_faults(tmp_path: Path) -> None:
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay", "ask for DESCRIBE")
     silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")
     write(tmp_path, poll_of(groups=("pay", "b"), faults=(("offsets", forbidden), ("broker", silent))))
@@ -132,7 +132,7 @@ async def test_replay_returns_the_recorded_faults(tmp_path: Path) -> None:
     assert (raised.value.fault_name, raised.value.broker, raised.value.advice) == ("NO_ANSWER", 2, "wait")
 
 
-async def test_monitor_of_a_replay_shows_the_new_poll_after_each_step_and_seek(tmp_path: Path) -> None:
+async def test_monitor_shows_the_new_poll_after_each_step_and_seek(tmp_path: Path) -> None:
     """A step moves the replay to the next poll, and a seek moves it to a given time."""
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, poll_of(100), poll_of(120, groups=("pay", "new")), poll_of(140, listing=empty))
@@ -179,7 +179,7 @@ async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_pa
     assert found.lag.lag == 50
 
 
-async def test_replay_reports_changed_groups_after_a_seek(tmp_path: Path) -> None:
+async def test_a_replay_reports_changed_groups_after_a_seek(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

@@ -80,7 +80,7 @@ async def test_retention_times_are_kept_if_reading_them_fails(folder: LakeFolder
     assert load_retention(folder) == Retention({"a": HOUR}, DAY)
 
 
-async def test_replay_returns_the_retention_times_stored_in_the_lake(tmp_path: Path) -> None:
+async def test_a_replay_returns_the_retention_times_stored_in_the_lake(tmp_path: Path) -> None:
     admin = scripted()
     topics = {topic for topic, _ in admin.bounds}
     assert topics

@@ -33,7 +33,7 @@ EMPTY = replace(STABLE, state="Empty")
 
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(polls=st.lists(st.tuples(values.polls(), st.booleans()), min_size=1, max_size=6))
-def test_replay_and_group_timeline_agree_on_the_start_time_of_each_group_state(
+def test_replay_and_timeline_have_the_same_start_times_of_states(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -59,7 +59,7 @@ def test_state_starts_are_searched_only_in_the_newest_polls(tmp_path: Path, monk
     assert found == ({}, (lake.first.at + 10, False))
 
 
-async def test_replay_judges_an_empty_group_by_recorded_times(tmp_path: Path) -> None:
+async def test_a_replay_judges_an_empty_group_by_recorded_times(tmp_path: Path) -> None:
     """The group is Empty at the first poll, Stable at the second, and Empty at the last two polls."""
     write(tmp_path, poll_of(listing=EMPTY), poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))
     lake = RecordingReader(tmp_path)
@@ -77,7 +77,9 @@ async def test_replay_judges_an_empty_group_by_recorded_times(tmp_path: Path) ->
         task.cancel()
 
 
-def test_commands_print_when_a_recorded_group_became_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_commands_print_when_a_recorded_group_became_empty(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(tmp_path, poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))
     for command in (["ls", "--lag"], ["show", "pay"]):
         main([*command, "--lake", str(tmp_path), "--format", "json"])

@@ -91,7 +91,7 @@ def test_unused_group_with_hidden_offsets_may_be_in_use(hidden: bool | None) -> 
     assert ("it may be in use" in finding.what) is (hidden is True)
 
 
-def test_command_selects_many_unused_groups_by_common_prefix() -> None:
+def test_the_command_of_a_finding_selects_unused_groups_by_their_prefix() -> None:
     rows = [row(CLEANUP, kind="family", name="a.b.*", groups=20, quiet_since=NOW)]
     rows += [row(CLEANUP, kind="group", name=f"a.b.{i}", family="a.b.*", groups=1, quiet_since=NOW) for i in range(20)]
     (finding,) = unused(rows)
@@ -114,7 +114,7 @@ def test_command_selects_many_unused_groups_by_common_prefix() -> None:
         ({"lost": 0, "at_risk": True}, "unread records expire, before they are read"),
     ],
 )
-def test_expiry_finding_names_lost_records_and_remaining_time(values: dict[str, Any], what: str) -> None:
+def test_expiry_finding_mentions_lost_records_and_remaining_time(values: dict[str, Any], what: str) -> None:
     (finding,) = at_risk([row(FORECAST, group="g", hour=NOW, lag=1, **values)])
     assert finding.what == what
     assert finding.severity is Severity.ERROR
@@ -198,7 +198,7 @@ def test_rebalance_finding_begins_at_the_start_of_the_burst() -> None:
     assert flapping([{**one, "flapping": False} for one in churn_hours({2: 0})], NOW.timestamp()) == []
 
 
-def test_lake_with_only_churn_has_only_rebalance_findings(tmp_path: Path) -> None:
+def test_lake_with_only_the_churn_table_has_only_rebalance_findings(tmp_path: Path) -> None:
     rows = [{**one, "source": "silver", "covered_to": one["last_rebalance"]} for one in churn_hours({2.4: 0.1})]
     found = read_insights(write(tmp_path, {CHURN: rows}))
     assert found.as_of == (NOW - 0.1 * HOUR).timestamp()
@@ -247,7 +247,7 @@ def test_past_problem_is_reported_with_the_reason_why_the_problem_ended(tmp_path
         ("STALL", 2, None, "it is not known what ended the problem"),
     ],
 )
-def test_past_problem_says_what_ended_it(
+def test_each_kind_of_past_problem_has_a_text_about_its_end(
     tmp_path: Path, worst: str, members: int, after: dict[str, Any] | None, ended: str
 ) -> None:
     times = {"window_start": NOW - 2 * HOUR, "covered_to": NOW - 2 * HOUR}
@@ -278,7 +278,7 @@ def test_short_healthy_period_does_not_split_a_past_problem(tmp_path: Path) -> N
     assert [(finding.since, finding.until) for finding in past] == spans
 
 
-def test_problem_is_not_listed_as_past_if_the_group_still_has_the_same_backlog(tmp_path: Path) -> None:
+def test_problem_is_not_past_while_the_same_backlog_remains(tmp_path: Path) -> None:
     time = NOW - 5 * HOUR
     fell = {"window_start": time, "covered_to": time, "bad_since": NOW - 6 * HOUR, "status": "WARN", "worst": "WARN"}
     backlog = {"hour": NOW, "lag": 9, "trend": 5.0, "trend_error": 1.0, "lost": 0, "at_risk": False}
@@ -351,7 +351,7 @@ def test_only_rates_and_lags_far_from_the_baseline_are_reported_as_unusual(
     )
 
 
-def test_group_with_a_finding_gets_none_about_unusual_lag() -> None:
+def test_group_with_another_finding_has_no_finding_about_unusual_lag() -> None:
     told = {"lag": 900.0, "lag_normal": 1.0, "lag_deviation": 50.0}
     assert unusual([row(BASELINE, group="g", hour=NOW, **told)], {"g"}) == []
 
@@ -367,13 +367,13 @@ def test_findings_contain_group_ids_with_special_characters_unchanged(tmp_path: 
         assert Gold(path).lag_histories([name])[name].lag[-1] == 1_000
 
 
-def test_missing_gold_tables_error_names_kgtui_pipeline_run(tmp_path: Path) -> None:
+def test_missing_gold_tables_error_mentions_kgtui_pipeline_run(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path).prepare()
     with pytest.raises(LakeError, match="kgtui pipeline run"):
         read_insights(tmp_path)
 
 
-def test_error_for_an_unreadable_gold_table_says_why_the_table_cannot_be_read(tmp_path: Path) -> None:
+def test_error_for_an_unreadable_gold_table_has_the_reason(tmp_path: Path) -> None:
     folder = LakeFolder.of(tmp_path)
     folder.prepare()
     rows = pa.table({"day": [NOW.date()], "group": ["g"]})
@@ -388,7 +388,7 @@ def test_error_for_an_unreadable_gold_table_says_why_the_table_cannot_be_read(tm
 
 
 def test_compaction_does_not_change_the_age_of_a_table(tmp_path: Path) -> None:
-    """In table `gold/churn`, files are merged even if their rows belong to different hours, unlike in `gold/lag`."""
+    """In the table `gold/churn`, files with rows of different hours are merged. In `gold/lag`, they are not merged."""
     write(write(tmp_path, rows_with_problems()), rows_with_problems())
     made = Gold(tmp_path).age(CHURN).written
     done = {one.table: one.what for one in upkeep.optimize(tmp_path)}
@@ -398,7 +398,7 @@ def test_compaction_does_not_change_the_age_of_a_table(tmp_path: Path) -> None:
     assert Gold(tmp_path).age(CHURN).written == made
 
 
-def test_compaction_of_the_gold_table_lag_does_not_change_the_age_of_the_table(tmp_path: Path) -> None:
+def test_compaction_of_the_table_lag_does_not_change_its_age(tmp_path: Path) -> None:
     rows = {LAG: [row(LAG, group="g", minute=NOW)]}
     write(write(tmp_path, rows), rows)
     made = Gold(tmp_path).age(LAG).written

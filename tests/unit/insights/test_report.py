@@ -160,7 +160,7 @@ def test_report_shortens_long_group_ids() -> None:
     assert {len(heading) for heading in headings} == {MAX_ID_LENGTH}
 
 
-def test_each_episode_in_a_report_is_a_period_in_which_a_group_was_unhealthy(tmp_path: Path) -> None:
+def test_each_episode_in_a_report_is_an_unhealthy_period_of_a_group(tmp_path: Path) -> None:
     rows = rows_with_problems()
     began = NOW - 9 * HOUR
     rows[HEALTH] += [
@@ -192,7 +192,7 @@ def test_time_range_of_a_report_limits_plots_and_episodes_but_not_findings(tmp_p
 
 
 def test_report_says_why_a_gold_table_is_missing(report: Report) -> None:
-    """The page shows a dash instead of the number of findings that would be computed from the missing table."""
+    """If a table is missing, the page shows a dash instead of the number of its findings."""
     broken = replace(report.insights.tables[2], error="it was <never> made")
     without = tuple(one for one in report.insights.findings if one.kind is not Kind.FLAPPING)
     made = replace(report, insights=replace(report.insights, findings=without, tables=(broken,)), episodes=())

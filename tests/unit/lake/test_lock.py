@@ -1,6 +1,6 @@
 """Tests of the recorder lock of a lake.
 
-Only one process can hold the lock. Another process gets it when the holder releases it or ends.
+Only one process can hold the lock. The next process gets the lock when the holder releases the lock or ends.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def held_by_another(path: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_error_for_a_locked_lake_names_host_and_process_id_of_the_lock_holder(tmp_path: Path) -> None:
+def test_error_for_a_locked_lake_has_host_and_process_id_of_the_holder(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with held_by_another(path) as other:
         with pytest.raises(RefusedError, match=f"process {other.pid} on {socket.gethostname()}"):

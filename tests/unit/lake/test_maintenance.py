@@ -74,7 +74,7 @@ def test_lake_status_contains_no_days_for_an_empty_table(lake: Path) -> None:
     assert (contents.rows, contents.first, contents.last) == (0, None, None)
 
 
-def test_status_and_optimize_report_a_damaged_table_and_continue(lake: Path) -> None:
+def test_lake_status_and_optimizing_continue_after_a_damaged_table(lake: Path) -> None:
     log = lake / "gold/lag/_delta_log"
     (log / "00000000000000000000.json").write_text("{")
     found = by_table(lake)
@@ -103,7 +103,7 @@ def test_lake_status_rejects_a_lake_of_a_newer_kgtui_version(lake: Path) -> None
         maintenance.status(lake)
 
 
-def test_optimize_compacts_files_without_changing_recorded_polls(lake: Path) -> None:
+def test_optimizing_a_lake_compacts_files_without_changing_polls(lake: Path) -> None:
     def moments() -> list[object]:
         read = RecordingReader(lake)
         return [(moment, read.at(moment).positions("pay")) for moment in read.polls()]
@@ -121,7 +121,7 @@ def test_optimize_compacts_files_without_changing_recorded_polls(lake: Path) -> 
     assert again["recorded"].what == again["gold/lag"].what == "nothing to compact"
 
 
-def test_optimize_merges_files_of_gold_lag_only_within_an_hour(lake: Path) -> None:
+def test_optimizing_a_lake_merges_files_of_gold_lag_only_within_an_hour(lake: Path) -> None:
     """The table `gold/lag` has one row per group and minute. All rows of one hour are merged into one file."""
     path = lake / "gold/lag"
     shutil.rmtree(path)
@@ -148,7 +148,7 @@ def test_optimize_merges_files_of_gold_lag_only_within_an_hour(lake: Path) -> No
     assert again["gold/lag"].what == "nothing to compact"
 
 
-def test_optimize_rewrites_int96_timestamps_without_changing_the_times(lake: Path) -> None:
+def test_optimizing_a_lake_rewrites_int96_timestamps_without_changing_times(lake: Path) -> None:
     """Older versions of kgtui wrote INT96 timestamps with Spark. Even timestamps in the year 9999 must not change."""
     path = lake / "silver/commits"
     times = [datetime(2026, 11, 21, 1, 2, 3, 456_789, UTC), datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)]
@@ -181,7 +181,7 @@ def test_optimize_rewrites_int96_timestamps_without_changing_the_times(lake: Pat
     assert again["silver/commits"].what == "nothing to compact"
 
 
-def test_optimize_sorts_the_rows_of_gold_tables_by_group(lake: Path) -> None:
+def test_optimizing_a_lake_sorts_the_rows_of_gold_tables_by_group(lake: Path) -> None:
     path, day = lake / "gold/health", datetime(2026, 11, 21, tzinfo=UTC).date()
     for groups in (["c", "a"], ["d", "b"]):
         rows = pa.table({"day": [day] * 2, "group": groups, "lag": [1, 2]})
@@ -197,7 +197,7 @@ def test_optimize_sorts_the_rows_of_gold_tables_by_group(lake: Path) -> None:
     assert again["gold/health"].what == "nothing to compact"
 
 
-def test_optimize_skips_the_recorded_tables_while_a_recorder_runs(lake: Path) -> None:
+def test_optimizing_a_lake_skips_recorded_tables_while_a_recorder_runs(lake: Path) -> None:
     holder = "import sys; from pathlib import Path; from kgtui.lake.lock import RecorderLock as L\n"
     holder += "lock = L(Path(sys.argv[1])); lock.take(); print('held', flush=True); sys.stdin.read()"
     process = subprocess.Popen(
@@ -216,7 +216,7 @@ def test_optimize_skips_the_recorded_tables_while_a_recorder_runs(lake: Path) ->
     assert maintenance.status(lake).recorder is None
 
 
-def test_recorder_crash_is_reported_even_after_optimize(lake: Path) -> None:
+def test_recorder_crash_is_reported_even_after_the_lake_was_optimized(lake: Path) -> None:
     path = LakeFolder.of(lake).local_path / LOCK
     killed = {"host": socket.gethostname(), "pid": dead_pid(), "since": 1.0}
     path.write_text(json.dumps(killed))
@@ -238,7 +238,7 @@ def test_expired_recorder_lock_of_a_different_host_is_reported_as_not_held(tmp_p
     assert current_holder(tmp_path / "nothing") is None
 
 
-def test_prune_deletes_rows_of_days_older_than_the_keep_rule_allows(lake: Path) -> None:
+def test_pruning_deletes_rows_of_days_older_than_the_keep_rule_allows(lake: Path) -> None:
     done = {one.table: one for one in maintenance.prune(lake, KeepRules(2), now=NOW)}
     assert done["gold/lag"].what.startswith("deleted 2 rows from before 2026-11-22, in 2 files")
     read = RecordingReader(lake)
@@ -250,12 +250,12 @@ def test_prune_deletes_rows_of_days_older_than_the_keep_rule_allows(lake: Path) 
     assert "no rows before" in next(maintenance.prune(lake, KeepRules(2), now=NOW)).what
 
 
-def test_prune_deletes_recorded_polls_before_the_rows_of_other_tables(lake: Path) -> None:
+def test_pruning_deletes_recorded_polls_before_rows_of_other_tables(lake: Path) -> None:
     """If pruning is interrupted, readers ignore the rows that remain, because `recorded/polls` lacks their polls."""
     assert next(maintenance.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 
 
-def test_dry_run_of_prune_deletes_no_rows(lake: Path) -> None:
+def test_dry_run_of_pruning_deletes_no_rows(lake: Path) -> None:
     before = by_table(lake)
     done = list(maintenance.prune(lake, KeepRules(1), now=NOW, dry_run=True))
     assert any(one.what.startswith("would delete") for one in done)
@@ -275,14 +275,14 @@ def test_keep_rule_of_a_table_overrides_the_layer_rule_and_the_default(lake: Pat
     assert [one.table for one in done] == ["gold/lag"]
 
 
-def test_prune_skips_tables_that_are_not_partitioned_by_day(lake: Path) -> None:
+def test_pruning_skips_tables_that_are_not_partitioned_by_day(lake: Path) -> None:
     load_deltalake().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": ["a"]}))
     done = {one.table: one for one in maintenance.prune(lake, KeepRules(1), now=NOW)}
     assert "not divided into days" in done["gold/cleanup"].what
 
 
 @pytest.mark.parametrize(("name", "says"), [("gold/leg", "no table gold/leg"), ("recorded/polls", "pruned together")])
-def test_prune_rejects_a_keep_rule_with_an_invalid_table_name(lake: Path, name: str, says: str) -> None:
+def test_pruning_rejects_a_keep_rule_with_an_invalid_table_name(lake: Path, name: str, says: str) -> None:
     with pytest.raises(LakeError, match=says):
         list(maintenance.prune(lake, KeepRules(None, ((name, 1),)), now=NOW))
 

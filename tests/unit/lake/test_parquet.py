@@ -80,7 +80,7 @@ def test_compacted_file_has_no_block_for_a_group_without_rows(tmp_path: Path, mo
     assert [file.block_of(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
 
 
-def test_compacted_file_has_one_block_if_the_statistics_lack_a_long_group_id(
+def test_compacted_file_with_a_very_long_group_id_has_one_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If a group id exceeds 4,096 bytes, Parquet stores no smallest and largest id of the row group.

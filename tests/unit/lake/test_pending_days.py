@@ -92,7 +92,7 @@ def test_pipeline_run_without_pending_days_does_not_rewrite_the_state_file(folde
     assert (folder.local_path / "_checkpoints" / "gold.json").stat().st_ino == before
 
 
-def test_new_polls_make_days_pending_from_the_newest_poll_of_the_previous_run(folder: LakeFolder) -> None:
+def test_days_since_the_previous_run_are_pending_after_new_polls(folder: LakeFolder) -> None:
     run_pipeline(folder)
     made = RecordingBuilder(folder.local_path)
     made.poll(poll_of(3), START + 2 * DAY_MS, keyframe=True)
@@ -122,7 +122,7 @@ def test_new_rebalances_make_days_pending_from_the_earliest_new_rebalance(folder
     assert (found.days, found.since) == ((SECOND,), ms(SECOND))
 
 
-def test_days_are_pending_from_the_day_of_a_commit_that_was_added_late(folder: LakeFolder) -> None:
+def test_a_late_commit_makes_days_pending_from_its_own_day(folder: LakeFolder) -> None:
     """A commit of the first day is added after a run has already processed commits of the second day."""
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
@@ -132,7 +132,7 @@ def test_days_are_pending_from_the_day_of_a_commit_that_was_added_late(folder: L
     assert (found.days, found.since) == ((FIRST, SECOND), ms(FIRST))
 
 
-def test_days_are_pending_from_the_time_in_the_metadata_of_a_delta_commit(folder: LakeFolder) -> None:
+def test_metadata_of_a_delta_commit_determines_the_first_pending_day(folder: LakeFolder) -> None:
     """The metadata of a Delta commit contains the earliest time of the changed rows.
 
     Earlier rows in the new files have not changed, so they make no day pending.
@@ -149,7 +149,7 @@ def test_days_are_pending_from_the_time_in_the_metadata_of_a_delta_commit(folder
     assert (found.days, found.since) == ((SECOND,), ms(SECOND, 3))
 
 
-def test_all_days_are_pending_if_the_delta_log_lacks_the_new_table_versions(folder: LakeFolder) -> None:
+def test_all_days_are_pending_if_the_delta_log_is_incomplete(folder: LakeFolder) -> None:
     """The Delta log lacks a version, so it does not say which rows are new.
 
     An older kgtui version ran before, and did not store when files were written. Otherwise, this time would help.
@@ -171,7 +171,7 @@ def test_all_days_are_pending_if_the_delta_log_lacks_the_new_table_versions(fold
 
 
 def without_old_log(folder: LakeFolder, table: Table) -> None:
-    """Delete all versions except the newest one from a table's Delta log, as Delta does after more than a day."""
+    """Delete all versions except the newest from a table's Delta log. Delta does this after more than a day."""
     path = folder.table(table.name, table.layer)
     load_deltalake().DeltaTable(str(path)).create_checkpoint()
     for file in sorted(Path(str(path)).glob("_delta_log/*.json"))[:-1]:
@@ -222,7 +222,7 @@ def test_compacting_or_deleting_source_rows_makes_no_day_pending(folder: LakeFol
     assert pending_days(folder).days == ()
 
 
-def test_all_days_are_pending_if_the_state_file_of_the_pipeline_is_unreadable(folder: LakeFolder) -> None:
+def test_all_days_are_pending_if_the_state_file_is_unreadable(folder: LakeFolder) -> None:
     run_pipeline(folder)
     state_file = folder.local_path / "_checkpoints" / "gold.json"
     assert state_file.stat().st_mode & 0o077 == 0

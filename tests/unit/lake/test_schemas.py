@@ -50,7 +50,7 @@ def test_arrow_schemas_of_recorded_tables_match_the_table_definitions() -> None:
         assert str(schema.field("day").type) == "date32[day]"
 
 
-def test_names_of_pipeline_tables_are_unique_and_their_keys_are_columns() -> None:
+def test_mentions_of_pipeline_tables_are_unique_and_their_keys_are_columns() -> None:
     tables = [*BRONZE, *SILVER, *GOLD]
     assert len({(table.layer, table.name) for table in tables}) == len(tables)
     for table in tables:
@@ -59,7 +59,8 @@ def test_names_of_pipeline_tables_are_unique_and_their_keys_are_columns() -> Non
         assert arrow_schema(table).names == list(table.names)
 
 
-def test_new_lake_has_mode_0700_and_the_marker_file_in_it_has_mode_0600(tmp_path: Path) -> None:
+def test_new_lake_and_marker_file_are_accessible_only_for_the_owner(tmp_path: Path) -> None:
+    """The folder has mode 0700, and the marker file has mode 0600."""
     folder = LakeFolder.of(tmp_path / "deep" / "lake")
     folder.prepare()
     folder.check()

@@ -96,7 +96,7 @@ def test_empty_filter_result_suggests_a_filter_or_group_ids(text: str, expected:
         ("and demand ANDROID topic:AND", ""),
     ],
 )
-def test_hint_says_how_to_write_a_filter_without_the_operators_and_and_or(text: str, hint: str) -> None:
+def test_hint_says_how_to_write_a_filter_without_boolean_operators(text: str, hint: str) -> None:
     assert operator_hint(parse(text)) == hint
 
 
@@ -112,7 +112,7 @@ def test_group_that_no_broker_lists_is_reported_as_not_existing() -> None:
     assert why_not_listed(full, "xyz", str, whole=False) == ["No group id contains xyz."]
 
 
-def test_unlisted_group_explanation_names_the_silent_broker() -> None:
+def test_explanation_for_an_unlisted_group_mentions_the_silent_broker() -> None:
     partly = replace(sample(), brokers={1: ANSWERED, 2: SILENT}, access=FULL_ACCESS)
     assert why_not_listed(partly, "xyz", str) == [
         "1 of 2 brokers answered and list no group xyz.",
@@ -120,7 +120,7 @@ def test_unlisted_group_explanation_names_the_silent_broker() -> None:
     ]
 
 
-def test_unlisted_group_explanation_names_the_missing_acl_operation() -> None:
+def test_explanation_for_an_unlisted_group_has_the_missing_acl_operation() -> None:
     limited = replace(sample(), brokers={1: ANSWERED}, access=Access(frozenset({"CREATE"})))
     (first, _) = why_not_listed(limited, "xyz", str)
     assert "Ask for DESCRIBE on the group xyz or on the cluster." in first
@@ -129,7 +129,7 @@ def test_unlisted_group_explanation_names_the_missing_acl_operation() -> None:
     assert first == "If xyz exists, an ACL hides it: you lack the operation DESCRIBE on this group."
 
 
-def test_deleted_group_explanation_has_the_time_of_deletion() -> None:
+def test_explanation_for_a_deleted_group_has_the_time_of_deletion() -> None:
     events = (disappeared("xyz", 60.0, EMPTY), disappeared("other", 70.0, EMPTY))
     gone = replace(sample(), brokers={1: ANSWERED}, access=FULL_ACCESS, events=events)
     assert why_not_listed(gone, "xyz", str, gone_at=50.0)[:2] == [

@@ -96,7 +96,7 @@ def test_partition_waits_for_a_static_member_that_has_left_temporarily() -> None
 
 
 def test_committed_partition_without_owner_is_unowned_or_unsubscribed() -> None:
-    """The partition is `UNSUBSCRIBED` if no member subscribes to its topic, otherwise `UNOWNED`."""
+    """If no member subscribes to the topic, the partition is `UNSUBSCRIBED`. Otherwise, the partition is `UNOWNED`."""
     offsets = GroupOffsets((CommittedOffset("t", 4, 1), CommittedOffset("old", 0, 1)))
     found = made(member("a", assignment=(("t", (0, 1, 2, 3)),), topics=("t",)), offsets=offsets, type="classic")
     assert status(found, "t", 4) is PlacementStatus.UNOWNED

@@ -221,7 +221,7 @@ def test_commits_in_quick_succession_become_one_commit_with_the_earliest_time() 
     assert [(one.offset, one.at) for one in ring.window().commits] == [(4, 0), (9, 5000), (11, 10_000)]
 
 
-def test_commit_older_than_the_previous_commit_is_dropped() -> None:
+def test_a_commit_that_is_older_than_the_previous_commit_is_dropped() -> None:
     ring = CommitRing()
     ring.commit(5, 2000)
     ring.commit(4, 1000)

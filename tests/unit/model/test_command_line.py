@@ -38,7 +38,7 @@ SEEDS = ("b1:9092", "b2:9092")
         ),
     ],
 )
-def test_describe_command_uses_the_kafka_script_for_the_kind_of_group(
+def test_the_describe_command_uses_the_kafka_script_for_the_group(
     kind: str, view: command_line.View, expected: str
 ) -> None:
     assert command_line.describe("g", kind, SEEDS, view=view).text == expected
@@ -49,7 +49,7 @@ def test_note_says_that_connect_groups_cannot_be_described() -> None:
     assert command_line.describe("c", "consumer", SEEDS).note == ""
 
 
-def test_delete_command_contains_every_group_and_the_properties_file() -> None:
+def test_the_delete_command_contains_every_group_and_the_properties_file() -> None:
     line = command_line.delete(["a", "b c"], "share", SEEDS, command_config="/etc/my kafka/admin.properties")
     assert shlex.split(line.text) == [
         *("kafka-share-groups.sh", "--bootstrap-server", "b1:9092,b2:9092"),
@@ -57,7 +57,7 @@ def test_delete_command_contains_every_group_and_the_properties_file() -> None:
     ]
 
 
-def test_delete_command_warns_that_the_consumer_script_ignores_the_group_type() -> None:
+def test_the_delete_command_warns_that_the_script_ignores_the_group_type() -> None:
     assert "share" in command_line.delete(["a"], "consumer", SEEDS).note
     assert command_line.delete(["a"], "streams", SEEDS).note == ""
 

@@ -80,13 +80,13 @@ def test_members_that_join_and_leave_are_named_with_client_and_host() -> None:
     assert (found[0].before, found[1].after, found[0].at) == ("m-1", "m-2", 2.0)
 
 
-def test_every_member_of_a_group_that_has_just_appeared_is_reported_as_joined() -> None:
+def test_all_members_of_a_new_group_are_reported_as_joined() -> None:
     last = LastDescription(appeared=True)
     found = last.update(described(owner("m-1", 0, 1)), STABLE, 1.0)
     assert texts(found) == ["client at /127.0.0.1 joined", "2 partitions assigned to client: orders-0, orders-1"]
 
 
-def test_many_members_that_join_at_the_same_time_are_reported_in_one_event() -> None:
+def test_many_members_that_join_together_are_reported_in_one_event() -> None:
     last = LastDescription(appeared=True)
     members = [member(f"m-{number:02}", client_id=f"c-{number:02}") for number in range(MOST_MEMBERS + 1)]
     (found,) = last.update(described(*members), STABLE, 1.0)
@@ -106,14 +106,14 @@ def test_partitions_without_an_owner_have_not_moved() -> None:
 @pytest.mark.parametrize(
     "description", [described(state="Dead"), GroupDescription("g", "", "", "Stable", 1, members=None)]
 )
-def test_description_of_a_dead_group_or_without_a_member_list_causes_no_event(description: GroupDescription) -> None:
+def test_dead_groups_and_missing_member_lists_cause_no_events(description: GroupDescription) -> None:
     last = LastDescription()
     last.update(described(owner("m-1", 0)), STABLE, 1.0)
     assert last.update(description, STABLE, 2.0) == []
     assert texts(last.update_without_members("g", EMPTY, 3.0)) == ["client at /127.0.0.1 left"]
 
 
-def test_state_changes_come_from_descriptions_on_old_brokers() -> None:
+def test_descriptions_show_state_changes_on_old_brokers() -> None:
     old_broker = Listing(None, "consumer", None, 1)
     for listing, expected in ((old_broker, ["state Stable → Empty"]), (EMPTY, [])):
         last = LastDescription()
@@ -133,8 +133,8 @@ def test_offsets_that_decrease_cause_an_event_but_progress_does_not() -> None:
     ]
 
 
-def test_offset_that_rises_without_members_was_reset() -> None:
-    """In a simple group, offsets are committed without members, so a higher offset is normal progress."""
+def test_an_offset_that_rises_without_members_was_reset() -> None:
+    """Simple groups are an exception. They commit offsets without members, so a higher offset is normal progress."""
     before, after = {("orders", 0): 500}, {("orders", 0): 2_500}
     assert texts(offset_events("g", 1.0, EMPTY, before, after, memberless=True)) == [
         "offset of orders-0 reset while the group had no members: 500 → 2,500"
@@ -143,7 +143,7 @@ def test_offset_that_rises_without_members_was_reset() -> None:
     assert [e.kind for e in offset_events("g", 1.0, SIMPLE, after, before, memberless=True)] == [EventKind.REWOUND]
 
 
-def test_changed_group_configs_cause_events_unless_hidden() -> None:
+def test_changed_group_configs_cause_events_unless_they_are_hidden() -> None:
     def configs(reset: str, secret: str) -> list[GroupConfig]:
         return [
             GroupConfig("share.auto.offset.reset", reset, "DYNAMIC_GROUP_CONFIG"),
@@ -161,7 +161,7 @@ def test_texts_of_broker_events_contain_the_broker_address_and_the_error() -> No
     assert broker_back(2, "b:9092", 1.0).text == "broker 2 (b:9092) answers again"
 
 
-def test_full_event_log_drops_the_oldest_events_and_counts_them() -> None:
+def test_full_event_log_drops_and_counts_the_oldest_events() -> None:
     log = EventLog(3)
     log.add([Event(float(number), EventKind.APPEARED, f"g{number}") for number in range(2)])
     seen = log.total

@@ -32,13 +32,13 @@ def test_explanation_of_a_common_error_code_has_the_error_name_of_kafka(code: in
     assert "no explanation for this error code" not in found.meaning
 
 
-def test_forbidden_group_explanation_names_the_acl_operation() -> None:
+def test_explanation_of_a_forbidden_group_contains_the_acl_operation() -> None:
     found = explanation.explain_fault(Fault("GROUP_AUTHORIZATION_FAILED", "no", 30))
     assert "DESCRIBE" in found.check
     assert "kafka-acls.sh" in found.advice
 
 
-def test_explanation_names_the_acl_operation_that_the_request_needs() -> None:
+def test_explanation_mentions_the_acl_operation_that_the_request_needs() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, advice="grant DESCRIBE_CONFIGS on the group to this user")
     found = explanation.explain_fault(fault)
     assert found.advice.startswith("Grant DESCRIBE_CONFIGS on the group to this user. ")
@@ -64,7 +64,7 @@ def test_every_group_state_is_explained(state: str) -> None:
     assert not found.is_problem
 
 
-def test_explanation_of_an_unrecognized_state_names_the_state() -> None:
+def test_explanation_of_an_unrecognized_state_contains_its_name() -> None:
     assert explanation.explain_state("Hovering").title == "Hovering"
     assert "does not know the state" in explanation.explain_state("Hovering").meaning
 

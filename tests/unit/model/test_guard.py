@@ -101,7 +101,7 @@ def test_refusal_of_a_deletion_says_why_the_group_must_not_be_deleted(changes: d
         (Fault("NO_ANSWER", "broker 4 is slow"), "broker 4 is slow"),
     ],
 )
-def test_refusal_of_a_deletion_names_the_error_if_describing_the_group_failed(fault: Fault | None, words: str) -> None:
+def test_a_failed_description_is_the_reason_for_refusing_a_deletion(fault: Fault | None, words: str) -> None:
     assert words in why_not_described(fault)
 
 
@@ -158,14 +158,17 @@ def test_user_is_told_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot
 
 
 @pytest.mark.parametrize(("listed", "words"), [("Stable", "Stable with 1 member: stop it first"), ("Dead", "60 s old")])
-def test_refusal_names_old_members_if_the_state_is_unchanged(listed: str, words: str) -> None:
-    """If the newest list of groups shows a different state, the refusal says only that the description is old."""
+def test_an_old_description_is_quoted_only_if_the_group_state_is_unchanged(listed: str, words: str) -> None:
+    """The description is 60 s old. If the list of groups shows the same state, the refusal gives the number of members.
+
+    If the list shows a different state, the refusal says only that the description is old.
+    """
     stable = replace(EMPTY_GROUP, state="Stable", members=(member(),))
     taken = snapshot(stable, at=40.0, listing=Listing("classic", "consumer", listed, 1))
     assert words in (delete_availability(taken, "g") or "")
 
 
-def test_deletion_is_not_offered_if_read_only_or_unlisted() -> None:
+def test_deletion_is_not_offered_in_read_only_mode_or_for_unlisted_groups() -> None:
     assert delete_availability(snapshot(), None) == "no group is selected"
     assert delete_availability(snapshot(), "other") == "the group is no longer listed"
     assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY

@@ -1,6 +1,6 @@
 """Tests of the judgment on a group: whether something is wrong with it.
 
-It uses the health verdict of a watched group. For all others, it uses simple rules (screening), which can be wrong.
+For a watched group, the judgment is the health verdict. For other groups, simple rules (screening) can be wrong.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def test_group_in_which_screening_found_no_problem_is_ok() -> None:
     assert with_group(summaries={"g": row}).judgment("g") == SCREENED_OK
 
 
-def test_empty_group_is_stopped_only_if_seen_becoming_empty() -> None:
+def test_empty_group_counts_as_stopped_only_if_kgtui_saw_the_change() -> None:
     unseen = with_group(CLASSIC, summaries={"g": summary(lag=5)})
     found = unseen.judgment("g")
     assert (found.status, found.kind, found.since) == (GroupStatus.WARN, Problem.EMPTY, None)
@@ -77,7 +77,7 @@ def test_empty_group_is_stopped_only_if_seen_becoming_empty() -> None:
     assert found.since_text(lambda at: f"{at:.0f}") == f"since {NOW - 60:.0f}"
 
 
-def test_start_of_a_problem_is_a_time_range_unless_the_start_was_observed() -> None:
+def test_unobserved_start_of_a_problem_is_shown_as_a_time_range() -> None:
     found = Judgment(GroupStatus.ERR, Problem.STOP, since=200.0, after=100.0)
     assert found.since_text(lambda at: f"{at:.0f}") == "between 100 and 200"
     assert found.since_text(lambda _: "00:53") == "since 00:53"
@@ -123,14 +123,14 @@ def test_confirmed_stop_keeps_the_start_time_that_screening_observed() -> None:
 
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED])
-def test_empty_group_stays_warn_although_health_says_stop(problem: Problem) -> None:
+def test_empty_group_keeps_status_warn_although_the_health_verdict_is_stop(problem: Problem) -> None:
     stopped = replace(health_of(watch([offsets((100, 200))] * 20)), stopped_after=T0 - 900)
     screened = Judgment(GroupStatus.WARN, problem, Basis.SCREENED)
     found = with_group(CLASSIC, health={"g": stopped}, screened={"g": screened}).judgment("g")
     assert (found.status, found.kind, found.after) == (GroupStatus.WARN, problem, T0 - 900)
 
 
-def test_lost_records_are_a_worse_problem_than_the_stop_that_caused_the_loss() -> None:
+def test_lost_records_are_a_worse_problem_than_the_stop_before_the_loss() -> None:
     lost = health_of(watch([offsets((100, 900), starts=[300])] * 20))
     found = with_group(health={"g": lost}).judgment("g")
     assert (found.kind, found.others) == (Problem.DATA_LOST, (Problem.STOP,))

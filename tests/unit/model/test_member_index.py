@@ -18,7 +18,7 @@ def names(text: str, key: str) -> tuple[str, ...]:
     return names_reader(key)(text)
 
 
-def test_client_ids_hosts_and_member_ids_can_be_decoded_from_the_member_index() -> None:
+def test_client_ids_hosts_and_member_ids_are_decoded_from_the_index() -> None:
     members = [Member(f"m-{n}", f"c-{n}", f"/h-{n}", instance_id=f"s-{n}", rack=f"r-{n}") for n in (2, 1)]
     text = member_index_of(members)
     assert {key: names(text, key) for key in NAMES} == {key: tuple(of(members)) for key, of in NAMES.items()}

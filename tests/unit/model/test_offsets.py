@@ -105,7 +105,7 @@ _bounds = st.none() | st.dictionaries(_partitions, st.builds(PartitionBounds, _f
 
 
 @given(_commits, _shares, _bounds)
-def test_fast_computation_of_the_total_lag_gives_the_sum_of_all_partition_lags(
+def test_fast_computation_gives_the_correct_total_lag(
     commits: dict[tuple[str, int], tuple[int | None, int]],
     shares: dict[tuple[str, int], tuple[int | None, int | None, int]],
     bounds: dict[tuple[str, int], PartitionBounds] | None,

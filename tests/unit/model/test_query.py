@@ -119,7 +119,7 @@ def test_filters_select_the_expected_groups(text: str, expected: set[str]) -> No
     assert chosen(text) == expected
 
 
-def test_filter_term_marked_selects_the_marked_groups() -> None:
+def test_filter_can_select_the_marked_groups() -> None:
     marked = frozenset({"old.group"})
     assert chosen("marked:yes", marked=marked) == {"old.group"}
     assert chosen("marked:no", marked=marked) == EVERY - {"old.group"}
@@ -135,7 +135,8 @@ def test_filter_treats_a_partly_known_lag_as_a_lower_bound() -> None:
     assert chosen("not:lag:..500", snap) == {"g"}
 
 
-def test_group_that_was_not_read_matches_neither_a_filter_term_nor_its_negation() -> None:
+def test_a_group_that_was_not_read_matches_no_filter_term_and_no_negation() -> None:
+    """kgtui has not read the members and the offsets of the group yet."""
     snap = snapshot({"g": CONSUMER})
     for text in ("topic:x", "client:x", "host:x", "member:x", "lag:0", "members:0", "lag:unknown", "members:unknown"):
         assert chosen(text, snap) == set()
@@ -187,7 +188,7 @@ def test_search_progress_counts_only_groups_that_can_match() -> None:
     assert parse("payments").searched(snap) == (2, 2)
 
 
-def test_terms_and_sort_keys_of_a_filter_determine_which_data_the_filter_needs() -> None:
+def test_terms_and_sort_keys_determine_which_data_a_filter_needs() -> None:
     assert parse("payments state:Empty").needs == frozenset()
     assert parse("topic:x").needs == {Need.DESCRIPTION, Need.OFFSETS}
     assert parse("lag:1k+").needs == {Need.OFFSETS}
@@ -210,7 +211,7 @@ def test_terms_and_sort_keys_of_a_filter_determine_which_data_the_filter_needs()
         ("sort:coordinator-", ["Orders-Share", "backfill tool", "payments.refund", "payments.settle"]),
     ],
 )
-def test_filter_term_sort_puts_groups_with_unknown_values_last(text: str, expected: list[str]) -> None:
+def test_sort_term_in_a_filter_puts_groups_with_unknown_values_last(text: str, expected: list[str]) -> None:
     snap = mixed_snapshot()
     query = parse(f"{text} not:connect not:old")
     assert query.select(snap) == expected
@@ -314,7 +315,7 @@ def test_invalid_regular_expression_in_a_filter_writes_nothing_to_stderr(capfd: 
     assert capfd.readouterr() == ("", "")
 
 
-def test_filtering_in_steps_with_pauses_gives_the_same_result_as_in_one_step() -> None:
+def test_filtering_with_pauses_gives_the_same_result_as_without() -> None:
     snap = snapshot({f"g-{i:05d}": CONSUMER for i in range(5_000)})
     steps = parse("g-0").steps(snap, size=500)
     pauses = 0
@@ -328,7 +329,7 @@ def test_filtering_in_steps_with_pauses_gives_the_same_result_as_in_one_step() -
     assert found == parse("g-0").select(snap)
 
 
-def test_filter_does_not_read_ids_of_groups_with_an_excluded_type_or_state() -> None:
+def test_filter_does_not_read_ids_of_groups_with_an_excluded_listing() -> None:
     """Groups with the same type, protocol, state and coordinator have one common listing.
 
     The filter tests the listing once. It does not read the ids of groups with an excluded listing.
@@ -354,7 +355,7 @@ def test_examples_in_the_filter_help_are_valid_and_need_no_shell_quotes() -> Non
 
 
 def test_filter_help_contains_every_filter_term_and_its_values() -> None:
-    """For terms with the values `yes` and `no`, one of them is enough."""
+    """For terms with the values `yes` and `no`, the help needs only one value."""
     shown = " ".join(f"{row.term} {row.example}" for row in HELP)
     assert [key for key in (*TERM_KEYS, "sort") if f"{key}:" not in shown] == []
     explained = {row.term: f"{row.meaning} {row.example}" for row in HELP}

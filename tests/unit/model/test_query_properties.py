@@ -69,7 +69,7 @@ def test_filter_written_as_text_and_parsed_again_is_unchanged(parts: list[IdTerm
 
 
 @given(st.one_of(typed, anything))
-def test_every_text_is_a_valid_filter_or_causes_an_error_with_a_position(text: str) -> None:
+def test_every_invalid_filter_causes_an_error_with_a_position(text: str) -> None:
     mistake: QueryError | None = None
     try:
         query = parse(text)
@@ -106,7 +106,7 @@ def test_filter_cache_does_not_change_the_selected_groups(passes: list[tuple[lis
 
 
 @given(st.text("abA.-", min_size=1, max_size=4), st.text("abA.-", max_size=4), st.lists(st.text("abA.-B", max_size=8)))
-def test_group_ids_that_match_a_word_also_match_each_prefix_of_the_word(word: str, more: str, ids: list[str]) -> None:
+def test_group_ids_that_match_a_word_match_each_prefix_of_the_word(word: str, more: str, ids: list[str]) -> None:
     longer, shorter = IdTerm((IdMatch("word", word + more),)), IdTerm((IdMatch("word", word),))
     assert longer.within(shorter)
     assert set(longer.filter(ids)) <= set(shorter.filter(ids))
@@ -155,7 +155,7 @@ def test_no_group_matches_both_a_filter_term_and_its_negation(term: IdTerm) -> N
 
 
 @given(st.integers(0, 10**9), st.sampled_from(["", "k", "M"]))
-def test_number_with_the_suffix_k_or_m_in_a_filter_has_the_right_value(number: int, unit: str) -> None:
+def test_filter_numbers_with_the_suffix_k_or_m_have_the_right_value(number: int, unit: str) -> None:
     text = f"{number}{unit}"
     value = number * COUNT_UNITS[unit]
     if value > 10**14:

@@ -49,7 +49,7 @@ def test_expiry_of_a_record_depends_on_the_configs_of_its_topic(
     assert (result.expires_at, result.any_time, result.expiry_reason) == expected
 
 
-def test_record_times_are_looked_up_first_in_the_partitions_with_the_most_lag() -> None:
+def test_record_times_are_searched_first_for_partitions_with_most_lag() -> None:
     """The partition with the largest lag comes first. Partitions with unknown offsets are not searched."""
     bounds = {("t", 0): (0, 10), ("t", 1): (0, 99), ("t", 2): (0, 7), ("t", 3): (None, 9), ("t", 4): (0, 9)}
     commits = [CommittedOffset("t", part, None if part == 4 else 7) for part in range(5)]

@@ -78,7 +78,7 @@ def test_last_progress_is_the_last_rise_of_the_committed_offset() -> None:
     assert series.last_progress() == 10.0, "a lower offset is not progress"
 
 
-def test_lag_series_has_a_change_point_for_each_read_that_shows_a_group_change() -> None:
+def test_lag_series_has_a_change_point_per_group_change() -> None:
     series = Series(gap_rule=GAPS)
     series.add(0.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
     series.add(2.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))

@@ -47,6 +47,6 @@ async def test_short_computation_does_not_pause_for_other_tasks() -> None:
     await slices.pause_if_due()
 
 
-async def test_computation_is_stopped_after_a_pause_if_its_result_is_no_longer_needed() -> None:
+async def test_a_computation_stops_when_its_result_is_no_longer_needed() -> None:
     with pytest.raises(SupersededError):
         await Slices(asyncio.sleep, 0.0, lambda: False).run(count_to(3))

@@ -48,7 +48,7 @@ def test_topics_of_a_group_are_unknown_unless_members_and_offsets_were_read() ->
         assert made.topics == expected
 
 
-def test_groups_with_the_same_topics_use_the_same_tuple_in_order_to_save_memory() -> None:
+def test_groups_with_the_same_topics_have_one_common_tuple_of_topics() -> None:
     shared = Topics()
     one, other = (
         summary_of(None, None, topics, None, 5.0, memberless=True, shared=shared) for topics in (["a", "b"], ["b", "a"])

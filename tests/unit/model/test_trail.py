@@ -71,7 +71,7 @@ def test_waiting_time_of_a_partition_is_limited_to_18_hours() -> None:
     assert list(trail_of(*[rows((5, 9))] * 3, seconds=40_000).waited) == [WAITED_MAX]
 
 
-def test_jump_of_the_clock_does_not_count_as_waiting_time_of_a_partition() -> None:
+def test_a_jump_of_the_clock_does_not_count_as_waiting_time() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)))
     trail.add(T0 + 3_630, rows((5, 9)), jump=3_600)
     assert list(trail.waited) == [31]
@@ -155,7 +155,7 @@ def test_each_observed_change_of_the_group_epoch_counts_as_one_rebalance() -> No
     assert trail.rebalances == 2
 
 
-def test_rebalance_in_list_and_description_is_counted_once() -> None:
+def test_rebalance_in_group_list_and_description_is_counted_once() -> None:
     trail = Trail()
     trail.describe(T0, described(epoch=1))
     trail.add(T0, [])

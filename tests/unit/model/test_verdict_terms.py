@@ -36,7 +36,7 @@ def watched() -> dict[str, GroupHealth]:
     }
 
 
-def test_filter_term_verdict_accepts_the_name_of_every_verdict() -> None:
+def test_the_verdict_term_of_a_filter_accepts_every_verdict() -> None:
     assert TERM_KEYS["verdict"].values == (*NAMES, UNKNOWN)
 
 
@@ -96,7 +96,9 @@ matches = st.one_of(
 
 
 @given(st.lists(matches, min_size=1, max_size=4).map(tuple), st.booleans())
-def test_verdict_term_as_text_parses_to_the_same_term(any_of: tuple[VerdictMatch, ...], negated: bool) -> None:
+def test_verdict_term_written_as_text_is_parsed_to_the_same_term(
+    any_of: tuple[VerdictMatch, ...], negated: bool
+) -> None:
     term = VerdictTerm(any_of, negated)
     assert parse(term.spelled()).terms == (term,)
 

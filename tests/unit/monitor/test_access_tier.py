@@ -62,7 +62,7 @@ async def test_lag_stays_incomplete_until_offsets_are_read_again(admin: Scripted
         await until(monitor, lambda snapshot: facts.lag_total(snapshot, "orders") == LagTotal(7, 0, 1))
 
 
-async def test_a_refresh_reads_the_permissions_immediately(
+async def test_a_manual_refresh_reads_the_permissions_immediately(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ages: asyncio.Queue[float] = asyncio.Queue()

@@ -63,7 +63,7 @@ async def judgments(admin: ScriptedAdmin, partitions: int) -> dict[str, Judgment
     return {group: snapshot.judgment(group) for group in admin.groups}
 
 
-async def test_a_group_is_unused_if_all_its_unread_records_are_older_than_a_day() -> None:
+async def test_a_group_with_only_old_unread_records_is_unused() -> None:
     admin = cluster({
         "old": (3.0, 2.0, -1.0), "recent": (0.5,), "partly-recent": (3.0, 0.5), "partly-unknown": (3.0, None),
     })  # fmt: skip

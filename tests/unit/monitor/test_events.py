@@ -138,7 +138,7 @@ def test_a_group_list_older_than_the_last_description_causes_no_event() -> None:
     assert [event.kind for event in log.kept()] == [EventKind.LEFT]
 
 
-def test_the_limit_on_remembered_members_does_not_apply_to_groups_read_in_full() -> None:
+def test_fully_read_groups_are_exempt_from_the_limit_on_stored_members() -> None:
     """kgtui remembers members to notice who joins or leaves. It reads groups `in_full` at every poll."""
     log = EventLog(10)
     tracker = EventTracker(log, 4)
@@ -209,7 +209,7 @@ async def test_a_changed_verdict_causes_an_event_with_the_reason() -> None:
     )
 
 
-async def test_more_lost_records_do_not_change_the_start_time() -> None:
+async def test_more_lost_records_do_not_change_the_start_time_of_the_problem() -> None:
     """The start time is the time at which kgtui first found lost records.
 
     It changes only if the problem ends and kgtui finds lost records again.
@@ -231,7 +231,7 @@ async def test_more_lost_records_do_not_change_the_start_time() -> None:
     assert store.snapshot().judgment("g").since_text(str) == "since before 280.0"
 
 
-async def test_unreadable_group_has_a_problem_since_the_last_read() -> None:
+async def test_problem_of_an_unreadable_group_began_after_the_last_read() -> None:
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)
@@ -257,10 +257,10 @@ async def test_verdict_on_an_initially_empty_group_causes_no_event(problem: Prob
     assert judged(store, tracker, behind) == [f"verdict {problem.value} → falling behind: the lag grew"]
 
 
-async def test_compare_verdicts_compares_at_most_500_groups_per_call() -> None:
+async def test_one_call_compares_the_verdicts_of_at_most_500_groups() -> None:
     """`compare_verdicts` logs an event for each changed verdict.
 
-    Here, 1,200 verdicts have changed. Comparing all of them in one call would delay key presses.
+    In the test, 1,200 verdicts have changed. Comparing all 1,200 in one call would delay key presses.
     """
     tracker = EventTracker(EventLog(2_000), 0)
     store = Store(10, time.time, tracker)

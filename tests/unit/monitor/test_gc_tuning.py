@@ -51,7 +51,9 @@ def test_garbage_collection_is_off_until_all_paused_blocks_end(tuning: GcTuning)
     assert gc.isenabled()
 
 
-def test_garbage_collection_of_many_groups_needs_memory_growth(tuning: GcTuning, collections: list[int]) -> None:
+def test_garbage_is_collected_only_after_many_new_objects_were_created(
+    tuning: GcTuning, collections: list[int]
+) -> None:
     tuning.freeze_once(10_000)
     few = [[number] for number in range(1_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
@@ -80,8 +82,8 @@ def test_objects_that_survive_several_garbage_collections_are_frozen(tuning: GcT
     assert len(kept) == 3
 
 
-def test_untracked_objects_are_freed_when_unused(tuning: GcTuning) -> None:
-    """Reference counting frees the objects. The garbage collector then frees a cycle to which they referred."""
+def test_objects_untracked_by_the_garbage_collector_are_freed(tuning: GcTuning) -> None:
+    """Reference counting frees the objects. The garbage collector then frees the cycle that the objects referenced."""
     few = [object()]
     assert gc.is_tracked(untrack(few)), "in a small cluster, the collector must still track the data"
     tuning.freeze_once(10_000)
@@ -112,7 +114,7 @@ def test_reference_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> 
 def test_garbage_collection_waits_until_most_of_very_many_new_objects_are_freed(
     tuning: GcTuning, collections: list[int]
 ) -> None:
-    """A collection of 60,000 objects would take long. After 52,000 of them are freed, the rest is collected."""
+    """Collecting 60,000 objects would take long. When 52,000 of the objects have been freed, the rest is collected."""
     tuning.freeze_once(10_000)
     responses = [[number] for number in range(60_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
@@ -122,9 +124,7 @@ def test_garbage_collection_waits_until_most_of_very_many_new_objects_are_freed(
     assert collections == [1]
 
 
-def test_many_new_objects_that_remain_in_use_are_frozen_after_30_calls_of_tidy(
-    tuning: GcTuning, collections: list[int]
-) -> None:
+def test_many_new_objects_are_frozen_after_30_calls_of_tidy(tuning: GcTuning, collections: list[int]) -> None:
     """Collecting so many objects would take long. Frozen objects are ignored by later garbage collections."""
     tuning.freeze_once(10_000)
     frozen, groups = gc.get_freeze_count(), [[number] for number in range(60_000)]
@@ -136,7 +136,7 @@ def test_many_new_objects_that_remain_in_use_are_frozen_after_30_calls_of_tidy(
     assert (collections, len(groups)) == ([], 60_000)
 
 
-def test_next_paused_block_turns_collection_off_after_gc_enable(tuning: GcTuning) -> None:
+def test_next_paused_block_turns_garbage_collection_off_after_gc_enable(tuning: GcTuning) -> None:
     """kgtui calls `gc.enable` shortly after its start, when `GcTuning` can already have turned off the collection."""
     gc.disable()
     tuning.freeze_once(10_000)

@@ -52,7 +52,7 @@ class HealthSetup:
     def take(
         self, position: int, end: int, group: str = "g", *, state: str = "Stable", partitions: int = 1
     ) -> None:  # fmt: skip
-        """Pass one read of a group to the tier.
+        """Pass the result of reading a group to `HealthTier`.
 
         Each partition has the committed offset `position` and the log end offset `end`.
         """
@@ -194,7 +194,7 @@ async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: 
     assert set(judged) == set(names)
 
 
-async def test_only_the_selected_group_gets_a_verdict_when_the_cpu_budget_is_used_up() -> None:
+async def test_only_the_selected_group_is_judged_after_the_cpu_budget_is_used() -> None:
     names = ("a", "b", "selected")
     setup = HealthSetup(names)
     setup.tier.set_view("selected")
@@ -242,7 +242,7 @@ async def test_the_time_in_state_empty_begins_when_a_list_first_shows_this_state
     assert await _empty_after_two_reads(setup) == (242.0, False)
 
 
-async def test_the_time_in_state_empty_is_a_lower_bound_if_its_beginning_is_unknown() -> None:
+async def test_the_time_in_state_empty_is_a_lower_bound_without_a_known_start() -> None:
     """The coordinator's first response, 240 s before the first read, already listed the group as Empty."""
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
@@ -250,7 +250,7 @@ async def test_the_time_in_state_empty_is_a_lower_bound_if_its_beginning_is_unkn
     assert await _empty_after_two_reads(setup) == (242.0, True)
 
 
-async def test_after_a_failed_read_the_verdict_is_kept_but_the_lag_trend_is_unknown() -> None:
+async def test_a_failed_read_keeps_the_verdict_and_resets_the_lag_trend() -> None:
     setup = HealthSetup()
     await setup.watch(30, position=500)
     before = setup.health()
@@ -294,7 +294,7 @@ async def setup_with_retention(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     task.cancel()
 
 
-async def test_a_loss_of_records_is_predicted_from_the_retention_time_of_the_topic(
+async def test_record_loss_is_predicted_from_the_topic_retention_time(
     setup_with_retention: HealthSetup,
 ) -> None:
     setup_with_retention.admin.topic_retention = Retention({"t": 3600.0}, 86_400.0)

@@ -46,7 +46,7 @@ async def test_an_offset_in_the_older_half_of_the_log_is_near_the_log_start(
     assert second == (None if near is None else LogStartCheck(0, near))
 
 
-async def test_the_log_start_of_a_group_with_progress_is_read_every_two_minutes() -> None:
+async def test_log_starts_of_groups_with_progress_are_read_every_two_minutes() -> None:
     """The group is read every 15 s. The log start offset is read at the second read, and then every eighth time."""
     found = await checks([(15 * number, 10 + number) for number in range(20)])
     assert [number for number, row in enumerate(found) if row is not None] == [1, 8, 16]
@@ -70,7 +70,7 @@ async def test_group_near_the_log_start_gets_a_health_verdict() -> None:
 
 
 async def test_a_read_that_lacks_some_partitions_is_not_compared_with_log_starts() -> None:
-    """A broker could have left out the partitions by mistake, so the first read without them is ignored."""
+    """A broker could have left out the partitions by mistake, so the first read without the partitions is ignored."""
     admin, trail = ScriptedAdmin(), Trail()
     for partition in (0, 1):
         admin.bounds["t", partition] = PartitionBounds(0, 1_000)

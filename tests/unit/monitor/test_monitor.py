@@ -225,7 +225,7 @@ async def test_a_silent_coordinator_does_not_delay_background_reads_of_other_gro
         await until(monitor, lambda s: s.summaries["orders"].at > first)
 
 
-async def test_a_few_groups_are_read_again_in_the_background_after_a_short_pause(admin: ScriptedAdmin) -> None:
+async def test_background_reads_of_a_few_groups_are_repeated_after_a_short_pause(admin: ScriptedAdmin) -> None:
     """The pause is 0.05 s (`sweep_pause`), so three more reads of all three groups take less than 4 s."""
 
     def read_after(at: float | None) -> Callable[[Snapshot], bool]:
@@ -364,7 +364,7 @@ async def test_a_group_that_moves_to_a_different_broker_never_disappears(
 async def test_a_group_that_no_broker_lists_is_kept_until_its_coordinator_answers(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a broker has died, its groups are in no list until the new coordinator has loaded them."""
+    """After a broker has died, no list contains its groups until the new coordinator has loaded the groups."""
     monkeypatch.setattr(missing_groups, "MISSING_CHECK_PAUSE", 0.01)
     admin.add("simple", "classic", "", "Empty", coordinator=2, lag=5)
     async with watching(admin) as monitor:
@@ -425,7 +425,7 @@ async def test_an_unreachable_cluster_is_reported_and_contacted_again(
     assert snapshot.faults == ()
 
 
-async def test_a_paused_monitor_still_reads_groups_when_the_user_refreshes(admin: ScriptedAdmin) -> None:
+async def test_a_paused_monitor_reads_groups_when_the_user_requests_a_refresh(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.pause()
@@ -535,7 +535,7 @@ async def test_the_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admi
     assert facts.lag_total(snapshot, "orders") is None
 
 
-def test_metadata_is_read_more_often_after_a_failure_or_after_a_broker_has_left() -> None:
+def test_metadata_is_read_more_often_after_a_broker_failed_or_left() -> None:
     """A restarted broker is polled again only when the metadata contains this broker."""
     options = MonitorOptions()
     assert metadata_pause(options, failures=0, left=0) == 30.0

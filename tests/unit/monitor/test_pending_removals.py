@@ -1,6 +1,6 @@
 """Tests of the removal of groups that their broker no longer lists.
 
-A group is removed only after every possible new coordinator has sent a list without it.
+A group is removed only after every possible new coordinator has sent a list without this group.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ async def store() -> Store:
     return store
 
 
-def test_a_missing_group_is_removed_after_all_other_brokers_have_sent_a_list(store: Store) -> None:
+def test_a_missing_group_is_removed_after_lists_of_all_other_brokers(store: Store) -> None:
     removals = PendingRemovals(store.drop, lambda: 0.0)
     asked_before = removals.pending()
     removals.add(1, ["a"], {2, 3})
@@ -52,7 +52,7 @@ def test_a_missing_group_that_its_broker_lists_again_is_not_removed(store: Store
     assert "a" in store.groups
 
 
-def test_a_silent_broker_delays_a_removal_only_for_a_grace_period(store: Store) -> None:
+def test_a_silent_broker_delays_the_removal_only_for_a_grace_period(store: Store) -> None:
     """If the group's own broker has left the cluster, the removal waits for the silent broker without a time limit."""
     now = 0.0
     removals = PendingRemovals(store.drop, lambda: now)
@@ -79,7 +79,7 @@ def test_groups_of_a_broker_that_left_and_came_back_are_not_removed(store: Store
     assert 1 in store.brokers
 
 
-def test_a_missing_group_is_kept_until_a_new_broker_has_listed_its_groups(store: Store) -> None:
+def test_a_missing_group_is_kept_until_the_first_list_of_a_new_broker(store: Store) -> None:
     removals = PendingRemovals(store.drop, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_joined(3)

@@ -31,7 +31,11 @@ def test_the_rate_of_background_reads_is_lower_above_20_000_groups(groups: int, 
 
 
 def test_background_read_rate_is_high_enough_for_100_000_groups() -> None:
-    """At the maximum rate, the reads take less than 8 s and 105 s. The difference is a reserve for slow reads."""
+    """At this rate, reading all groups must take less than 8 s for 10,000 groups, and less than 105 s for 100,000
+    groups.
+
+    These limits are low enough to leave a reserve for slow reads.
+    """
     options = MonitorOptions()
     assert 10_000 / sweep_rate(options, 10_000, first=True) < 8.0
     assert 100_000 / sweep_rate(options, 100_000, first=True) < 105.0

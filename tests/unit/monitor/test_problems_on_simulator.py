@@ -33,7 +33,7 @@ class Rewound:
     """A commit pattern: the group keeps up for 60 s. Then its offsets are set back, and its lag stays constant."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the log end offsets one second earlier; from `t` = 60 s on, 5,000 less, but at least 0."""
+        """Return the log end offsets of one second earlier. From `t` = 60 s on, they are 5,000 lower, at least 0."""
         ends = topic.log_ends(t - 1)
         return ends if t < 60 else [max(0, end - 5_000) for end in ends]
 
@@ -85,7 +85,7 @@ def all_read(snapshot: Snapshot, now: float, groups: int) -> bool:
 
 
 @pytest.mark.parametrize("groups", [120, pytest.param(1_000, marks=pytest.mark.full)])
-async def test_the_monitor_finds_all_20_misbehaving_groups_and_at_most_two_others(
+async def test_the_monitor_suspects_all_20_bad_and_at_most_two_healthy_groups(
     groups: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.suspects.SUSPECT_INTERVAL", 0.02)

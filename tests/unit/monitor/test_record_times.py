@@ -61,7 +61,7 @@ class Setup:
         self.admin.times[PART] = RecordTime(position, TimeRange(written, written), TimeRange(written, written))
 
     async def read(self, position: int, group: str = "a") -> GroupOffsets:
-        """Pass a read with committed offset `position` to the tier, and wait for the search.
+        """Pass a read with the committed offset `position` to `RecordTimeTier`, and wait for the search.
 
         Return the stored offsets, which include the record times that were found.
         """
@@ -104,7 +104,7 @@ async def setup(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Setup]:
     task.cancel()
 
 
-async def test_the_search_finds_the_time_and_the_expiry_of_the_first_unread_record(setup: Setup) -> None:
+async def test_the_search_finds_time_and_expiry_of_the_first_unread_record(setup: Setup) -> None:
     setup.find(100)
     shown = (await setup.read(100)).record_times[PART]
     assert shown.unread == TimeRange(T0 - 900, T0 - 900)
@@ -113,7 +113,7 @@ async def test_the_search_finds_the_time_and_the_expiry_of_the_first_unread_reco
     assert (setup.precisions, setup.changes) == ([0.0], 1)
 
 
-async def test_a_group_is_searched_again_only_after_progress_and_a_pause_of_30_s(setup: Setup) -> None:
+async def test_a_search_is_repeated_only_after_progress_and_a_pause_of_30_s(setup: Setup) -> None:
     setup.find(100)
     await setup.read(100)
     setup.now += 3600
@@ -135,7 +135,7 @@ async def test_a_group_without_unread_records_is_not_searched(setup: Setup) -> N
 
 
 async def test_record_times_are_searched_only_for_selected_and_suspected_groups(setup: Setup) -> None:
-    """A suspected group possibly has a problem according to the background reads."""
+    """A group is suspected if the background reads show a possible problem."""
     setup.find(100)
     await setup.read(100, "b")
     assert setup.searches == 0
@@ -144,7 +144,7 @@ async def test_record_times_are_searched_only_for_selected_and_suspected_groups(
     assert setup.precisions == [PRECISION]
 
 
-async def test_record_times_of_a_suspected_group_become_exact_when_it_is_selected(setup: Setup) -> None:
+async def test_selecting_a_suspected_group_makes_its_record_times_exact(setup: Setup) -> None:
     """The group possibly has a problem, so kgtui searches the times with limited precision.
 
     When the user selects the group, kgtui searches the exact times.

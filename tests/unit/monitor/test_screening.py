@@ -37,7 +37,7 @@ RECONCILING = Listing("consumer", "consumer", "Reconciling", 1)
 
 
 class Sweep:
-    """A store with one group, `g`. A test passes lists of groups and reads of `g` to the screening."""
+    """A store with one group, `g`. A test passes lists of groups, and results of reading `g`, to the screening."""
 
     def __init__(self) -> None:
         self.now = T0
@@ -46,7 +46,7 @@ class Sweep:
         self._first = True
 
     async def list(self, listing: Listing) -> None:
-        """Pass a list of groups in which `g` has this listing."""
+        """Pass a list of groups, in which `g` has the given listing, to the screening."""
         await self.store.take_list(1, ListingDelta({"g": listing}, [], 1, 1.0), first=self._first)
         self._first = False
         while self.screening.apply_changes(1):
@@ -54,7 +54,7 @@ class Sweep:
 
     def read(self, offsets: Sequence[Position] | None, *, description: GroupDescription | None = None,
              lost: int | None = 0, after: float = 15.0) -> Judgment:  # fmt: skip
-        """Pass one read of group `g`, `after` seconds after the previous read. Return the new judgment.
+        """Pass the result of reading `g`, `after` seconds after the previous read. Return the new judgment.
 
         `lost` is the number of lost records; None if kgtui does not look for them.
         """
@@ -83,21 +83,21 @@ async def test_a_group_that_keeps_up_gets_the_status_ok_at_its_second_read(sweep
     assert {one.status for one in found} == {GroupStatus.OK}
 
 
-async def test_a_group_that_was_read_once_has_status_unknown_and_no_stored_judgment(sweep: Sweep) -> None:
+async def test_no_judgment_is_stored_for_a_group_that_was_read_once(sweep: Sweep) -> None:
     """With 100,000 groups, the stored judgments would take up megabytes."""
     found = sweep.read(rows((100, 105)))
     assert (found.status, found.basis, found.kind) == (GroupStatus.UNKNOWN, Basis.READ_ONCE, None)
     assert sweep.store.screened == {}
 
 
-async def test_a_group_counts_as_stopped_if_one_of_its_partitions_makes_no_progress(sweep: Sweep) -> None:
+async def test_a_group_counts_as_stopped_if_one_partition_makes_no_progress(sweep: Sweep) -> None:
     found = [sweep.read(rows((100, 105), (50 * n, 50 * n))) for n in range(6)]
     assert [one.kind for one in found] == [None, None, None, None, Problem.STOP, Problem.STOP]
     assert (found[-1].status, found[-1].basis_text) == (GroupStatus.ERR, "screened")
     assert "1 of 2 partitions" in found[-1].reason
 
 
-async def test_the_start_time_of_a_stop_is_known_if_progress_was_seen_before_it(sweep: Sweep) -> None:
+async def test_the_start_of_a_stop_is_known_after_observed_progress(sweep: Sweep) -> None:
     """The group made progress in the first three reads, so its stop began at the third read."""
     for position in (90, 95, 100):
         sweep.read(rows((position, 105)))
@@ -180,7 +180,7 @@ async def test_a_rebalance_that_began_before_kgtui_started_has_no_start_time() -
 
 
 async def test_flapping_is_reported_until_the_group_no_longer_rebalances(sweep: Sweep) -> None:
-    """A group is flapping if it rebalances again and again. Here, it rebalances three times within 30 s."""
+    """A group is flapping if it rebalances frequently. In the test, it rebalances three times within 30 s."""
     sweep.read(rows((5, 5)))
     for _ in range(3):
         sweep.now += 5
@@ -207,7 +207,7 @@ async def test_the_start_time_of_flapping_does_not_change_with_more_rebalances(s
 
 
 async def test_a_group_is_read_in_full_for_a_minute_after_a_rebalance(sweep: Sweep) -> None:
-    """Background reads every 15 s alone would miss most rebalances of a group whose member comes and goes."""
+    """Without full reads, background reads every 15 s would miss most rebalances of a group with an unstable member."""
     sweep.read(rows((100, 105)))
     assert sweep.screening.without_problem_to_observe() == set()
     await sweep.list(REBALANCING)
@@ -222,7 +222,7 @@ async def test_rebalances_between_two_lists_are_inferred_from_the_group_epoch(sw
     assert kinds[-1] is Problem.FLAPPING
 
 
-async def test_a_group_whose_members_left_is_stopped_and_after_a_day_abandoned(sweep: Sweep) -> None:
+async def test_a_group_without_members_is_stopped_and_after_a_day_abandoned(sweep: Sweep) -> None:
     sweep.store.set_broker(1, answered_since=T0)
     sweep.read(rows((5, 9)))
     await sweep.list(EMPTY)
@@ -254,7 +254,7 @@ async def test_an_unused_group_is_abandoned_only_after_a_day_of_observation(obse
     assert found.status is (GroupStatus.WARN if expected is Problem.UNUSED else GroupStatus.ABANDONED)
 
 
-async def test_a_group_near_the_log_start_is_read_in_full_until_no_loss_is_predicted(sweep: Sweep) -> None:
+async def test_a_group_near_the_log_start_is_read_in_full(sweep: Sweep) -> None:
     """The groups in `near_log_start` are read in full, because their unread records could soon be deleted."""
     sweep.read(rows((5, 9)))
     sweep.screening.judge("g", compared=LogStartCheck(0, near=True))
@@ -328,7 +328,7 @@ async def test_a_group_with_a_changed_state_is_queued_for_a_background_read(swee
     assert list(sweep.screening.changed) == ["g"]
 
 
-async def test_one_call_of_apply_changes_judges_only_some_of_1_000_changed_groups(sweep: Sweep) -> None:
+async def test_one_call_judges_only_some_of_1_000_changed_groups(sweep: Sweep) -> None:
     """Judging all groups in one call would block the event loop. Here, 20 calls are needed."""
     rows_of_list = {f"g-{n}": REBALANCING for n in range(1_000)}
     await sweep.store.take_list(1, ListingDelta(rows_of_list, [], 1_001, 1.0), first=False)

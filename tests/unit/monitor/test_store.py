@@ -129,7 +129,7 @@ async def test_all_snapshots_contain_the_same_read_only_mapping_of_summaries() -
         before.summaries["b"] = summary  # type: ignore[index]
 
 
-async def test_the_id_of_a_group_remains_the_same_string_object_after_later_lists() -> None:
+async def test_new_lists_do_not_replace_the_string_object_of_a_group_id() -> None:
     """Equal ids in later lists are not stored, so that each id takes up memory only once."""
     store = Store(keep=10)
     first = "".join(("team", "-a"))
@@ -142,7 +142,7 @@ async def test_the_id_of_a_group_remains_the_same_string_object_after_later_list
     assert len(kept) == 3
 
 
-async def test_the_start_time_of_a_state_is_known_only_if_the_change_was_observed() -> None:
+async def test_the_start_of_a_state_is_known_only_after_an_observed_change() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
@@ -153,7 +153,7 @@ async def test_the_start_time_of_a_state_is_known_only_if_the_change_was_observe
     assert store.snapshot().state_since == {"a": 110.0, "new": 110.0}
 
 
-async def test_the_store_keeps_the_last_value_after_a_failed_read_and_adds_the_fault() -> None:
+async def test_a_failed_read_adds_a_fault_and_keeps_the_last_value() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
@@ -193,7 +193,7 @@ async def test_the_store_drops_all_data_of_a_removed_group() -> None:
     assert not (snapshot.by_listing)
 
 
-async def test_a_snapshot_is_consistent_if_storing_a_list_was_canceled_before_its_end() -> None:
+async def test_a_snapshot_is_consistent_after_storing_a_list_was_canceled() -> None:
     """A list is stored in slices. Only the first slice has been stored when the task is canceled."""
     store = Store(keep=10)
     names = [f"g{number:04}" for number in range(SLICE + 1)]

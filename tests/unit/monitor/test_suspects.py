@@ -1,4 +1,4 @@
-"""Tests of choosing the groups that are read at every poll ("in full") because they possibly have a problem.
+"""Tests of the choice of groups that are read at every poll ("in full") because of a possible problem.
 
 The last test is about groups that cannot be read.
 """
@@ -52,7 +52,7 @@ async def tier_with(
     Args:
         screened: group id → judgment from the background reads.
         most: maximum number of groups that are read in full.
-        others: groups without a problem that are read in full if there is room.
+        others: groups without a problem that are also read in full, up to `most` groups.
     """
     store = Store(10)
     await store.take_list(1, ListingDelta(dict.fromkeys(screened, LISTING), [], len(screened), 1.0), first=True)
@@ -70,7 +70,7 @@ async def test_only_the_40_worst_of_50_000_suspected_groups_are_read_in_full() -
     assert store.snapshot().unobserved == 49_960
 
 
-async def test_group_read_in_full_is_replaced_only_by_worse_problems() -> None:
+async def test_fully_read_group_is_replaced_only_by_a_group_with_a_worse_problem() -> None:
     tier, store = await tier_with({"m": BEHIND, "n": BEHIND}, most=2)
     assert tier.choose() == ["m", "n"]
     await store.take_list(1, ListingDelta({"a": LISTING, "z": LISTING}, [], 4, 1.0), first=False)

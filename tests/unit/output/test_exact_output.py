@@ -1,6 +1,6 @@
-"""Tests that the output of `ls`, `show` and the incident export is byte for byte the same as earlier.
+"""Tests that the output of `ls`, `show` and the incident export is byte for byte the same as the stored output.
 
-The earlier outputs are in the folder `expected`. After an intended change, write them again: `python -m
+The stored outputs are in the folder `expected`. After an intended change, store the new outputs: `python -m
 tests.unit.output.test_exact_output`.
 """
 

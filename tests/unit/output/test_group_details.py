@@ -64,7 +64,7 @@ async def shown(*groups: str, admin: ScriptedAdmin | None = None) -> tuple[Snaps
     return snapshot, data
 
 
-async def test_json_of_kgtui_show_has_epochs_operations_members_and_lag_of_a_group() -> None:
+async def test_json_of_kgtui_show_has_epochs_operations_members_and_lag() -> None:
     _, data = await shown("pay")
     (found,) = data["groups"]
     assert found["assignor"] == "uniform"

@@ -62,7 +62,7 @@ def test_failed_compilation_of_the_decoder_is_reported_with_the_compiler_output(
     assert list((cache / "kgtui" / "spark-jars").iterdir()) == []
 
 
-def test_failed_compilation_of_the_java_decoder_is_only_reported(
+def test_pipeline_continues_after_the_java_decoder_could_not_be_compiled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")

@@ -1,4 +1,4 @@
-"""Test that the gold job can compute every gold table, and computes `lag` first, because other gold tables need it."""
+"""Test that the gold job can compute every gold table. It computes `lag` first, because other gold tables need it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kgtui.lake.schemas.gold import GOLD, GOLD_STATE, LAG
 from kgtui.pipeline.jobs.gold import BUILDERS, TABLES
 
 
-def test_every_gold_table_has_a_builder_and_the_table_lag_is_computed_first() -> None:
+def test_every_gold_table_has_a_builder_and_lag_is_computed_first() -> None:
     assert BUILDERS.keys() == {*GOLD, *GOLD_STATE}
     assert TABLES[0] == GOLD[0] == LAG
     assert [table for table in TABLES if table in GOLD] == [*GOLD]

@@ -66,7 +66,7 @@ def test_pipeline_accepts_java_17_or_newer(monkeypatch: pytest.MonkeyPatch, tmp_
         ("", "printed: nothing$"),
     ],
 )
-def test_message_about_a_failing_java_shows_the_error_but_not_the_jvm_options(
+def test_error_of_a_failing_java_is_shown_without_the_jvm_options(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, message: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output, 127)))
@@ -81,7 +81,7 @@ def test_pipeline_rejects_every_pyspark_version_except_the_required_one(monkeypa
         requirements.check_pyspark()
 
 
-def test_message_about_missing_pyspark_names_the_pip_extra_to_install() -> None:
+def test_message_about_missing_pyspark_mentions_the_pip_extra_to_install() -> None:
     code = (
         "import sys; sys.modules['pyspark'] = None\n"
         "import importlib.metadata as m\n"
@@ -172,7 +172,7 @@ def publish(folder: Path, content: bytes = b"jar") -> Jar:
     return jar
 
 
-def test_message_about_a_failed_jar_download_names_the_jars_and_their_folder(
+def test_a_failed_jar_download_is_reported_with_the_jars_and_their_folder(
     no_jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(requirements.REPOSITORY_VARIABLE, "http://127.0.0.1:9/maven2")

@@ -73,7 +73,7 @@ def test_waiting_for_a_query_does_not_stop_a_query_that_has_ended() -> None:
     assert (batches, query.stopped_in) == ([1], [])
 
 
-def test_query_is_stopped_in_a_separate_thread_if_waiting_for_it_is_interrupted() -> None:
+def test_interrupted_wait_stops_the_query_in_a_separate_thread() -> None:
     query: Any = FakeQuery(is_interrupted)
     with pytest.raises(KeyboardInterrupt):
         await_end(query, ignore)
@@ -142,7 +142,7 @@ def test_continuous_run_fails_if_it_reads_no_partition_of_the_topic(
         run_continuously(Sources(topic=OffsetsTopic(("a:1",), {0: (0, 5)})))
 
 
-def test_end_offsets_of_a_query_are_parsed_from_the_progress_report_of_spark() -> None:
+def test_end_offsets_are_parsed_from_the_progress_report_of_spark() -> None:
     assert end_offsets(None) is None
     assert end_offsets({"sources": [{"endOffset": None}]}) is None
     assert end_offsets({"sources": [{"endOffset": '{"__consumer_offsets":{"0":5,"12":7}}'}]}) == {0: 5, 12: 7}

@@ -174,7 +174,7 @@ HALF_A_FRAME = bytes(3_000_000)
     ],
     ids=name_of,
 )
-def test_frame_shorter_than_an_array_length_is_rejected(message: Message, version: int, start: bytes) -> None:
+def test_a_frame_that_is_shorter_than_an_array_length_is_rejected(message: Message, version: int, start: bytes) -> None:
     """The array claims to have about two billion elements, but only 3 MB follow. No element may be read."""
     decoders = [message.decode, *([FAST[message.name]] if message.name in FAST else [])]
     for decode in decoders:

@@ -108,7 +108,7 @@ def test_listgroups_rows_with_tagged_fields_or_long_strings_are_decoded() -> Non
     assert {row.group_id for row in decode_list_groups(5, body)[2]} == {"a", "b", LONG}
 
 
-def test_listgroups_rows_with_equal_states_have_the_same_state_object() -> None:
+def test_equal_group_states_in_listgroups_rows_are_one_string_object() -> None:
     """Two responses differ in the state of one group. Equal states are one string object, to save memory."""
     groups = [
         {"GroupId": f"g{n}", "ProtocolType": "consumer", "GroupState": "Stable", "GroupType": "classic"}
@@ -137,7 +137,7 @@ def test_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
     assert len(caches[0]) <= 4096
 
 
-def test_rows_with_different_tagged_fields_have_the_same_state_object() -> None:
+def test_equal_group_states_are_one_object_despite_unequal_tagged_fields() -> None:
     """The rows have a tagged field of a newer broker, with a different value in every row."""
     rows = [
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])

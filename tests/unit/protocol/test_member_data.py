@@ -93,7 +93,7 @@ def connect_assignment(version: int) -> connect.Assignment:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_connect_assignments_are_decoded_and_encoded_as_in_java(
+def test_assignments_of_connect_workers_are_handled_as_in_java(
     connect_data_of_java: dict[str, bytes], version: int
 ) -> None:
     data = connect_data_of_java[f"assignment-{version}" if version else "eager-assignment"]
@@ -103,7 +103,7 @@ def test_connect_assignments_are_decoded_and_encoded_as_in_java(
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_connect_subscriptions_are_decoded_and_encoded_as_in_java(
+def test_subscriptions_of_connect_workers_are_handled_as_in_java(
     connect_data_of_java: dict[str, bytes], version: int
 ) -> None:
     data = connect_data_of_java[f"state-{version}" if version else "eager-state"]
@@ -113,7 +113,7 @@ def test_connect_subscriptions_are_decoded_and_encoded_as_in_java(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_connect_subscription_without_an_allocation_is_decoded(
+def test_a_connect_subscription_without_an_allocation_is_decoded(
     connect_data_of_java: dict[str, bytes], version: int
 ) -> None:
     """A worker without an assignment has no allocation.
@@ -127,7 +127,7 @@ def test_connect_subscription_without_an_allocation_is_decoded(
     assert connect.decode_subscription(data[:-4]) == value
 
 
-def test_connect_assignments_without_their_last_fields_are_decoded(connect_data_of_java: dict[str, bytes]) -> None:
+def test_a_connect_assignment_without_its_last_fields_is_decoded(connect_data_of_java: dict[str, bytes]) -> None:
     """Up to three fields can be missing at the end of the data. Data that ends inside a field is malformed."""
     full = connect_data_of_java["assignment-2"]
     found = {size: connect.decode_assignment(full[:size]) for size in range(len(full))}

@@ -167,7 +167,7 @@ async def test_brokers_other_than_the_coordinator_reject_requests_about_a_group(
         assert [row["ErrorCode"] for row in codes] == [16, 16, 16]
 
 
-async def test_describe_errors_distinguish_missing_groups_from_groups_of_other_types(cluster: Simulator) -> None:
+async def test_errors_distinguish_missing_groups_from_groups_of_other_types(cluster: Simulator) -> None:
     async def one(api: object, name: str, version: int | None = None) -> dict[str, object]:
         assert api in APIS.values()
         for found in APIS.values():
@@ -218,7 +218,7 @@ async def test_offsetfetch_returns_minus_one_for_a_partition_without_a_commit(cl
 
 
 async def test_all_versions_of_offsetfetch_return_the_same_offsets(cluster: Simulator) -> None:
-    """The requests ask for all topics of the group. Version 1 is not tested, because it cannot ask for all topics."""
+    """The requests ask for all topics of the group. Version 1 is not tested, because it does not support this."""
     name = "notifications.push"
     node = cluster.state.coordinator(name)
     batch = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": None}]}, version=8)

@@ -75,7 +75,7 @@ def test_a_simulated_cluster_in_a_child_process_executes_commands_and_stops() ->
         cluster.control("stats")
 
 
-def test_starting_a_simulator_process_raises_an_error_if_the_port_is_in_use() -> None:
+def test_the_simulator_process_reports_a_port_that_is_in_use() -> None:
     with spawn(Options(brokers=1)) as first, pytest.raises(SimulatorError, match="address already in use"):
         spawn(Options(brokers=1, listen=first.bootstrap))
 
@@ -122,7 +122,7 @@ def test_the_simulator_program_reports_an_invalid_option_as_json(capsys: pytest.
     assert "0.8" in ready["error"]
 
 
-def test_simulator_options_converted_to_arguments_and_parsed_again_are_equal() -> None:
+def test_simulator_options_are_unchanged_after_conversion_to_arguments() -> None:
     options = Options(
         listen="10.1.2.3:19092",
         expose=True,

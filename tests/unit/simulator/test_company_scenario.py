@@ -108,7 +108,7 @@ async def test_the_scenario_wild_has_deleted_topics_and_malformed_member_data() 
     )
 
 
-async def test_the_scenarios_plain_and_empty_define_no_groups() -> None:
+async def test_the_scenario_files_plain_and_empty_define_no_groups() -> None:
     """All groups of `plain` are generated. The scenario `empty` has topics, but no groups at all."""
     plain = Simulator(scenario="plain", groups=40, clock=ManualClock()).state
     assert plain.groups == {}

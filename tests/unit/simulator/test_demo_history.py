@@ -48,7 +48,7 @@ def test_log_offsets_of_topics_in_the_demo_history_never_decrease(t: float, late
         assert all(a <= b for a, b in zip(topic.log_starts(t), topic.log_ends(t), strict=True))
 
 
-def test_traffic_of_a_daily_topic_is_higher_in_the_afternoon_than_at_night() -> None:
+def test_a_daily_topic_has_more_traffic_in_the_afternoon_than_at_night() -> None:
     topic = DailyTopic("t", 1, 10.0)
     assert topic.flow(16 * HOUR) - topic.flow(14 * HOUR) > 2 * (topic.flow(4 * HOUR) - topic.flow(2 * HOUR))
     from_noon = DailyTopic("t", 1, 10.0, midnight=12 * HOUR)
@@ -56,14 +56,14 @@ def test_traffic_of_a_daily_topic_is_higher_in_the_afternoon_than_at_night() -> 
     assert afternoon > 2 * night
 
 
-def test_a_traffic_surge_adds_records_only_between_its_begin_and_its_end() -> None:
+def test_a_traffic_surge_adds_records_only_while_it_lasts() -> None:
     without, surging = (DailyTopic("t", 1, 10.0, surge=(100.0, 200.0), surging=extra) for extra in (0.0, 4.0))
     assert surging.flow(100) == without.flow(100)
     assert surging.flow(150) == pytest.approx(without.flow(150) + 200)
     assert surging.flow(900) == pytest.approx(without.flow(900) + 400)
 
 
-def test_a_variable_speed_group_stops_reading_at_speed_0_and_then_catches_up() -> None:
+def test_a_variable_speed_group_catches_up_after_speed_0() -> None:
     commits = VariableSpeed(((100.0, 0.0), (200.0, 3.0)))
     assert [commits.read_until(t) for t in (50, 100, 150, 200, 220, 250, 300)] == [49, 99, 99, 99, 159, 249, 299]
 
@@ -85,7 +85,7 @@ def test_a_scheduled_member_that_leaves_and_returns_counts_as_a_new_member() -> 
     assert (schedule.at(25).change, schedule.at(25).since) == (2, 5.0)
 
 
-def test_members_rotate_only_between_the_begin_and_the_end_of_the_rotation() -> None:
+def test_scheduled_members_change_only_during_the_rotation() -> None:
     schedule = ScheduledMembership.rotating_between(100, 200, 30, ((0,), (0, 1)))
     counts = [len(schedule.at(t).slots) for t in (0, 99, 100, 131, 161, 191, 201, 999)]
     assert counts == [1, 1, 2, 1, 2, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""Tests of injected faults: a fault affects only the chosen broker or group, and ends when it is cleared."""
+"""Tests of injected faults. A fault affects only the chosen broker or group until the test clears the fault."""
 
 from __future__ import annotations
 

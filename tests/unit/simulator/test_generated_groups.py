@@ -23,7 +23,7 @@ def kinds_and_states(generated: GeneratedGroups) -> dict[str, tuple[int, int]]:
     return {name: (kind, state) for name, kind, state in generated.groups()}
 
 
-def test_names_of_generated_groups_and_topics_are_distinct() -> None:
+def test_mentions_of_generated_groups_and_topics_are_distinct() -> None:
     names = [name for name, _ in zip(group_names(), range(250_000), strict=False)]
     assert len(set(names)) == 250_000
     assert len(set(topic_names(2_000))) == 2_000
@@ -107,7 +107,7 @@ async def test_listgroups_returns_all_generated_groups_that_match_its_filters() 
         )
 
 
-async def test_looking_up_a_generated_group_by_id_gives_its_generated_type_and_state() -> None:
+async def test_a_generated_group_is_found_by_id_with_its_type_and_state() -> None:
     cluster = Simulator(groups=3_000, scenario="plain", churn=0.2, clock=ManualClock())
     cluster.advance(20)
     generated = cluster.state.generated

@@ -43,7 +43,7 @@ def test_a_classic_group_passes_through_the_states_of_a_rebalance() -> None:
     assert states(group, range(90, 200)) == ["Stable", "PreparingRebalance", "CompletingRebalance", "Stable"]
 
 
-def test_describe_groups_returns_member_metadata_only_of_stable_classic_groups() -> None:
+def test_describegroups_returns_member_metadata_only_for_stable_groups() -> None:
     group = ClassicGroup("g", GROWING, [ConsumedTopic(TOPIC)], member_data=ConsumerMemberData("range"))
     stable, moving = described(group, 150), described(group, 101)
     assert stable["ProtocolData"] == "range"
@@ -180,7 +180,7 @@ def test_a_streams_group_that_is_not_ready_has_no_assignments() -> None:
 
 
 @pytest.mark.parametrize(("name", "version"), [("default", 0), ("compatible", 1), ("sessioned", 2)])
-def test_connect_workers_divide_connectors_and_tasks_among_themselves(name: str, version: int) -> None:
+def test_connectors_and_tasks_are_divided_among_the_connect_workers(name: str, version: int) -> None:
     member_data = ConnectMemberData(name, (("sink", 3), ("source", 1)))
     group = ClassicGroup(
         "c", ConstantMembership(2), protocol="connect", member_data=member_data, client=Client("worker")

@@ -54,7 +54,7 @@ def lag(pattern: CommitPattern, t: float) -> int:
     return sum(end - (at or 0) for at, end in zip(pattern.committed_offsets(TOPIC, t), TOPIC.log_ends(t), strict=True))
 
 
-def test_commit_patterns_have_the_lag_in_the_docstrings() -> None:
+def test_commit_patterns_cause_the_lag_that_their_docstrings_describe() -> None:
     assert lag(Steady(), 900) < 4 * 20 * 1.5 * 10
     assert lag(Lagging(), 60) < lag(Lagging(), 600) < lag(Lagging(), 6_000)
     assert lag(Draining(), 60) > lag(Draining(), 600) > lag(Draining(), 1_000)

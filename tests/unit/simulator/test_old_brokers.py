@@ -96,7 +96,7 @@ async def test_share_groups_are_disabled_by_default_in_kafka_4_1() -> None:
             assert await client.read() is None, "a request for an unsupported API must close the connection"
 
 
-async def test_the_option_features_enables_and_disables_share_groups() -> None:
+async def test_share_groups_can_be_enabled_and_disabled() -> None:
     for version, features, code in (("4.1", {"share.version": 1}, 0), ("4.4", {"share.version": 0}, 35)):
         async with Simulator(kafka_version=version, features=features, clock=ManualClock()) as cluster:
             node = cluster.state.coordinator("jobs.run")

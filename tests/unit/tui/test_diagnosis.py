@@ -62,7 +62,7 @@ def screened(snapshot: Snapshot, kind: Problem, status: GroupStatus = GroupStatu
     return replace(snapshot, screened={GROUP: judgment})
 
 
-def test_diagnosis_of_a_stopped_group_names_the_owner_of_the_partition() -> None:
+def test_diagnosis_of_a_stopped_group_mentions_the_owner_of_the_partition() -> None:
     members = (
         Member("m-1", "billing", "/10.0.0.7", assignment=(("other", (0,)),)),
         Member("m-2", "billing", "/10.0.0.8", assignment=((f"{GROUP}-topic", (0,)),)),
@@ -99,8 +99,8 @@ def test_diagnosis_of_a_simple_group_does_not_say_that_members_left() -> None:
     assert diagnose(shown, group, clock).why == expected
 
 
-def test_stopped_group_with_lost_records_should_be_started() -> None:
-    """The group loses records because it has stopped. The advice is to start it, not to make its consumers faster."""
+def test_advice_for_a_stopped_group_with_lost_records_is_to_start_it() -> None:
+    """The group loses records because it has stopped, so kgtui does not recommend faster consumers."""
     judgment = Judgment(
         GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, reason="5 records expired", others=(Problem.STOP,)
     )
@@ -115,7 +115,7 @@ def test_stopped_group_with_lost_records_should_be_started() -> None:
     assert diagnose(screened(sample_snapshot(), Problem.DATA_LOST), GROUP, clock).also == ""
 
 
-def test_unconfirmed_stop_names_the_owner_of_the_partition() -> None:
+def test_unconfirmed_stop_mentions_the_owner_of_the_partition() -> None:
     """The background read of all groups reports STOP. The detailed reads are too few to confirm the stop."""
     member = Member("m-2", "billing", "/10.0.0.8", assignment=((f"{GROUP}-topic", (0,)),))
     snapshot = screened(described(stopped(), member), Problem.STOP, GroupStatus.ERR)
@@ -134,14 +134,14 @@ def test_diagnosis_says_that_no_member_owns_the_stopped_partition() -> None:
     assert diagnose(described(stopped(), unknown), GROUP, clock).who == ""
 
 
-def test_stopped_group_without_members_should_be_started() -> None:
+def test_advice_for_a_stopped_group_without_members_is_to_start_it() -> None:
     snapshot = described(screened(sample_snapshot(), Problem.STOP, GroupStatus.ERR), state="Empty")
     found = diagnose(snapshot, GROUP, clock)
     assert (found.name, found.why, found.who) == ("STOPPED", "the reason", "the group has no members")
     assert found.advice.startswith("Start the application again")
 
 
-def test_diagnosis_names_the_members_that_delay_a_rebalance() -> None:
+def test_diagnosis_mentions_the_members_that_delay_a_rebalance() -> None:
     snapshot = with_health(sample_snapshot(), GROUP, "new")
     health = replace(snapshot.health[GROUP], holding_up={"m-1": 2, "m-2": None})
     snapshot = screened(replace(snapshot, health={GROUP: health}), Problem.REBALANCING)
@@ -158,7 +158,7 @@ def test_diagnosis_of_imminent_data_loss_has_the_time_of_the_loss() -> None:
         assert found.why == f"unread records of audit-0 may expire {when}"
 
 
-def test_diagnosis_of_a_forbidden_group_names_the_permission_to_request() -> None:
+def test_diagnosis_of_a_forbidden_group_mentions_the_permission_to_request() -> None:
     found = diagnose(replace(sample_snapshot(), group_faults={GROUP: FORBIDDEN}), GROUP, clock)
     assert (found.name, found.why, found.who) == ("UNREADABLE", "no access", "your user lacks the permission")
     assert found.advice == "Grant DESCRIBE on the group to this user"
@@ -205,7 +205,7 @@ def test_group_explanation_has_verdict_then_errors_then_state() -> None:
     assert titles == ["UNREADABLE", "GROUP_AUTHORIZATION_FAILED (30)", "Stable"]
 
 
-def test_diagnosis_of_a_flapping_group_names_members_that_joined_or_left() -> None:
+def test_diagnosis_of_a_flapping_group_mentions_members_that_joined_or_left() -> None:
     """The diagnosis says how often each of these members joined or left in the last ten minutes."""
     snapshot = described(screened(sample_snapshot(), Problem.FLAPPING), Member("m-1", "billing", "/10.0.0.7"))
     at, listing = snapshot.taken_at, snapshot.groups[GROUP]
@@ -219,7 +219,7 @@ def test_diagnosis_of_a_flapping_group_names_members_that_joined_or_left() -> No
     assert diagnose(snapshot, GROUP, clock).who == ""
 
 
-def test_diagnosis_of_lost_records_names_the_partition_owner() -> None:
+def test_diagnosis_of_lost_records_mentions_the_partition_owner() -> None:
     members = (Member("m-1", "billing", "/10.0.0.7", assignment=(("orders", (0, 1)),)),)
     snapshot = described(screened(sample_snapshot(), Problem.DATA_LOST, GroupStatus.ERR), *members)
     commits = tuple(CommittedOffset("orders", part, 5) for part in (0, 1, 2))
@@ -229,7 +229,7 @@ def test_diagnosis_of_lost_records_names_the_partition_owner() -> None:
     assert found.who == "billing at /10.0.0.7 owns orders-1; records of 1 more partition are lost"
 
 
-def test_diagnosis_of_a_group_with_five_idle_members_names_three_of_them() -> None:
+def test_diagnosis_of_a_group_with_five_idle_members_mentions_three_of_them() -> None:
     members = tuple(Member(f"m-{number}", f"c-{number}", "/10.0.0.7", assignment=()) for number in range(5))
     found = diagnose(described(screened(sample_snapshot(), Problem.NO_PARTITIONS), *members), GROUP, clock)
     named = ", ".join(f"c-{number} at /10.0.0.7 has no partition" for number in range(3))

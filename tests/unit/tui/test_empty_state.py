@@ -58,7 +58,7 @@ def _utc() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_utc")
-def test_empty_tree_names_the_last_deleted_groups_that_match_the_filter() -> None:
+def test_empty_tree_mentions_the_last_deleted_groups_that_match_the_filter() -> None:
     """At most three groups are named. Groups that exist again, and groups that the filter excludes, are not named.
 
     Without a filter, no group is named.

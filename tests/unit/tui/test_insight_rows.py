@@ -130,8 +130,11 @@ def test_a_warning_is_shown_for_each_missing_unreadable_or_outdated_gold_table()
     assert command.endswith("creates the tables")
 
 
-def test_screen_without_findings_names_the_commands_record_and_pipeline() -> None:
-    """If the lake cannot be read, the screen shows the error instead of the command that records the cluster."""
+def test_screen_without_findings_says_which_commands_to_run() -> None:
+    """The commands are `kgtui record` and `kgtui pipeline`.
+
+    If the lake cannot be read, the screen shows the error instead of `kgtui record`.
+    """
     path = Path("/state/lakes/prod")
     which, seeds = LakeChoice(path, "", chosen=False), ("a:1", "b:2")
     nothing = " ".join(words(no_findings_lines(which, "", recorded=False, seeds=seeds, width=98)))

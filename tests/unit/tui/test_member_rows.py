@@ -42,7 +42,7 @@ def test_member_columns_depend_on_group_type_and_protocol() -> None:
 
 
 def test_members_pane_shows_partitions_lag_and_rate_of_each_member_as_bars() -> None:
-    """A member whose load is far above the average is highlighted, and so is a member without partitions."""
+    """Members with a load far above the average and members without partitions are highlighted."""
     members = (
         member("hot", client_id="a", assignment=(("t", (0, 1, 2, 3)),)),
         member("cold", client_id="b", assignment=(("t", (4,)),)),
@@ -62,7 +62,7 @@ def test_members_pane_shows_partitions_lag_and_rate_of_each_member_as_bars() -> 
     assert not {"lag", "rate"} & {column.id for column in without}
 
 
-def test_lag_of_a_partition_with_several_owners_is_not_added_to_any_member() -> None:
+def test_lag_of_a_partition_with_several_owners_belongs_to_no_member() -> None:
     loads = member_loads(data.share_group(), data.share_offsets(), None)
     assert {load.lag.value for load in loads.values()} == {None}
 
@@ -121,7 +121,7 @@ def test_members_pane_highlights_classic_members_of_a_consumer_group() -> None:
     assert columns["protocol"].cell(rows["settle-0"]) == Cell("consumer")
 
 
-def test_epoch_column_marks_old_epochs_and_left_members() -> None:
+def test_epoch_column_marks_old_epochs_and_members_that_have_left() -> None:
     columns = {column.id: column for column in member_columns(data.consumer_group())}
     rows = {row.member.client_id: row for row in member_rows(data.consumer_group())}
     assert columns["epoch"].cell(rows["settle-0"]).text == "40 < 41"

@@ -60,7 +60,7 @@ def test_tree_node_adds_up_the_lags_and_rates_of_groups() -> None:
     }  # fmt: skip
 
 
-def test_problems_of_a_node_exclude_unused_and_foreign_groups() -> None:
+def test_problems_of_a_node_exclude_unused_groups_and_other_nodes() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress")
     unused = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
     found = {group: replace(summary(5), screened=True) for group in "abc"}
@@ -91,7 +91,7 @@ def test_updating_the_problems_of_a_node_summary_does_not_recompute_the_sums() -
     assert earlier.problems == []
 
 
-def test_large_cluster_is_summed_at_most_every_20_seconds(
+def test_totals_of_a_large_cluster_are_updated_every_20_seconds_at_most(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The cluster has 100,000 groups. For a cluster with 20,000 groups, the page always adds up the newest lags."""
@@ -125,7 +125,7 @@ def problems_of(snapshot: Snapshot) -> Problems:
     return index.problems()
 
 
-def test_row_of_a_problem_has_the_lags_that_the_last_reads_of_the_group_found() -> None:
+def test_row_of_a_problem_has_the_lags_of_the_last_reads() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
     snapshot = snapshot_of(ROWS, summaries={"a": replace(summary(30), trail=trail((100, 10, 20), (110, 20, 50)))})
     rows = problem_rows(snapshot, [("a", stopped), ("c", stopped)])
@@ -159,14 +159,14 @@ def test_narrow_state_table_drops_the_rarest_states_first() -> None:
     assert ranks["state-PreparingRebalance"] > ranks["state-Stable"] > ranks["state-Empty"] > ranks["type"]
 
 
-def test_text_in_an_empty_table_of_problems_says_how_many_groups_were_read() -> None:
+def test_empty_table_of_problems_says_how_many_groups_were_read() -> None:
     assert no_problem_placeholder(GroupSetSummary(groups=3)) == "no group has been read yet"
     some = no_problem_placeholder(GroupSetSummary(groups=3, read=1))
     assert some == "no problem found so far; 1 of 3 groups read"
     assert no_problem_placeholder(GroupSetSummary(groups=3, read=3)) == "no group needs attention"
 
 
-def test_column_since_shows_the_earliest_possible_start_of_an_unobserved_stop() -> None:
+def test_the_column_since_shows_the_earliest_start_of_an_unobserved_stop() -> None:
     """If kgtui did not observe when the stop began, the column has `after` and the time given in `Judgment.after`."""
     now = display_settings().now()
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, since=now, after=now - 1_500)

@@ -56,7 +56,7 @@ def test_value_of_a_full_bar_is_the_largest_value_rounded_up(largest: float, sca
     assert scale_of(largest) == pytest.approx(scale)
 
 
-def test_topic_row_in_the_offsets_pane_shows_the_total_lag_of_its_partitions() -> None:
+def test_topic_row_shows_the_total_lag_of_its_partitions() -> None:
     rows = rows_of(data.classic_offsets())
     shown_rows = offset_rows.filter_and_sort(rows, "topic", descending=False, lagging=True)
     first = shown_rows[0]
@@ -153,7 +153,7 @@ def test_offset_row_shows_age_and_expiry_of_unread_records(
     assert not shown & {"age", "expires"}
 
 
-def test_share_group_lag_without_start_offset_is_not_unknown() -> None:
+def test_share_partition_without_start_offset_has_a_dash_as_lag() -> None:
     rows = offset_rows.partition_rows(data.share_offsets(), data.share_group())
     columns = {column.id: column for column in offset_rows.offset_columns(share=True)}
     assert "metadata" not in columns
@@ -162,7 +162,7 @@ def test_share_group_lag_without_start_offset_is_not_unknown() -> None:
     assert rows[0].owner == "3 members"
 
 
-def test_owner_of_a_streams_partition_is_the_member_with_the_active_task_for_it() -> None:
+def test_owner_of_a_streams_partition_is_the_member_with_the_active_task() -> None:
     rows = offset_rows.partition_rows(data.streams_offsets(), data.streams_group())
     assert [row.member_id for row in rows] == ["clicks-0-b0a4", "clicks-0-b0a4", "clicks-1-b0a4"]
 

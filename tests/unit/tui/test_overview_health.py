@@ -155,7 +155,7 @@ def test_overview_without_detailed_reads_shows_a_lag_trend() -> None:
     assert "trend" not in fields_by_label(snapshot)
 
 
-def test_overview_uses_the_lag_trend_of_the_health_if_known() -> None:
+def test_overview_prefers_the_lag_trend_of_the_health() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)

@@ -59,7 +59,7 @@ def test_pane_with_current_data_has_no_notice() -> None:
     assert reading_notices(snapshot, "payments.settle", snapshot.details) == []
 
 
-def test_pane_notice_about_old_data_shows_the_age_of_the_data_and_the_reason() -> None:
+def test_pane_notice_about_old_data_shows_age_and_reason() -> None:
     snapshot = data.example_snapshot()
     (line, advice) = reading_notices(snapshot, "stale.group", snapshot.details)
     text = "".join(cell.text for cell in line)
@@ -74,7 +74,7 @@ def test_pane_notice_says_that_the_group_is_no_longer_listed() -> None:
     assert "no longer listed" in line[0].text
 
 
-def test_pane_shows_a_placeholder_until_the_data_of_the_group_has_been_read() -> None:
+def test_pane_shows_a_placeholder_until_the_group_has_been_read() -> None:
     snapshot = data.example_snapshot()
     assert reading_notices(snapshot, "new.group", snapshot.details) == []
     assert awaited_text(snapshot, "new.group", snapshot.details, "members") == "reading members…"
@@ -134,7 +134,7 @@ def test_grid_shows_the_lag_of_owned_partitions_by_symbol_and_color() -> None:
     assert "lag" not in "".join(cell.text for cell in legend(assignment, [column], 0, 0, 1))
 
 
-def test_lag_of_a_streams_task_is_the_sum_of_the_lags_of_its_partitions() -> None:
+def test_lag_of_a_streams_task_is_the_sum_of_its_partition_lags() -> None:
     lag_of = lag_by_item(data.streams_group(), data.streams_offsets())
     tasks = {(item.name, item.number): lag for item, lag in lag_of.items() if item.role == "active"}
     assert tasks == {("0", 0): 500, ("0", 1): 499, ("0", 2): 498}

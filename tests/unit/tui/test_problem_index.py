@@ -106,7 +106,7 @@ STEPS: list[Callable[[Store, str, int], None]] = [
 @given(
     st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(GROUPS), st.integers(0, 3), st.booleans()), max_size=30)
 )
-def test_problem_index_after_random_changes_equals_a_new_one(
+def test_problem_index_after_random_changes_equals_a_new_index(
     steps: list[tuple[Callable[[Store, str, int], None], str, int, bool]],
 ) -> None:
     store, index = asyncio.run(store_with(GROUPS[:4])), ProblemIndex()
@@ -153,7 +153,7 @@ async def test_incomplete_change_log_makes_the_index_judge_all_groups() -> None:
     assert updated(index, store.snapshot()).counts == {Problem.STOP: 5}
 
 
-async def test_newer_update_of_the_index_stops_an_older_one() -> None:
+async def test_newer_update_of_the_problem_index_stops_the_older_update() -> None:
     names = [f"g{number:04}" for number in range(3 * JUDGED_PER_SLICE)]
     store, index = await store_with(names), ProblemIndex()
     for group in names:
@@ -167,7 +167,7 @@ async def test_newer_update_of_the_index_stops_an_older_one() -> None:
     assert index.problems().counts == {}
 
 
-async def test_index_ignores_changes_of_only_start_or_reason() -> None:
+async def test_problem_index_ignores_changes_of_only_the_start_or_reason() -> None:
     store, index = await store_with(GROUPS), ProblemIndex()
     store.put_screened("g1", replace(STOPPED, reason="5 unread"))
     before = updated(index, store.snapshot())
@@ -199,7 +199,7 @@ async def test_problems_are_sorted_by_newest_start_then_largest_lag() -> None:
     assert [group for group, _ in problems.worst_first()] == ["g2", "g1", "g3", "g0"]
 
 
-async def test_filter_term_problem_yes_does_not_select_unused_groups() -> None:
+async def test_the_filter_problem_yes_does_not_select_unused_groups() -> None:
     store = await store_with(GROUPS)
     store.put_screened("g0", UNUSED)
     store.put_screened("g1", STOPPED)

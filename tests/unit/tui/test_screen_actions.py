@@ -1,4 +1,4 @@
-"""Tests of the table of actions, from which the key bindings, the footer and a table in the README are generated."""
+"""Tests of the table of actions. The key bindings, the footer and a table in the README are generated from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def test_ids_and_keys_of_actions_are_unique() -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_every_action_has_two_functions_a_name_a_help_sentence_and_a_section() -> None:
+def test_every_action_is_complete() -> None:
+    """Each action has two functions, a name, a help sentence and a section."""
     for action in table.ACTIONS:
         assert callable(action.run), action.id
         assert callable(action.unavailable), action.id

@@ -93,7 +93,7 @@ def test_shortened_numbers_take_at_most_six_cells(value: int) -> None:
     assert len(text.short(value)) <= 6
 
 
-def test_known_partial_unknown_and_missing_lag_are_different() -> None:
+def test_known_partial_unknown_and_missing_lag_are_shown_differently() -> None:
     assert [text.lag(0), text.lag(None), text.lag(None, 2), text.lag(4_100, 1)] == ["0", "–", "?", "≥ 4.1k"]
 
 
@@ -128,14 +128,14 @@ def test_times_are_shown_in_local_time_or_utc(fixed_settings: text.DisplaySettin
 def test_times_outside_the_calendar_become_the_nearest_date(
     fixed_settings: text.DisplaySettings, seconds: float
 ) -> None:
-    """The timestamp of a Kafka record can be any 64-bit number, so it can be outside the calendar."""
+    """The timestamp of a Kafka record can be any 64-bit number, even one outside the calendar."""
     shown = text.date(seconds)
     assert shown[:10] == ("1000-01-02" if seconds < 0 else "9999-01-02")
     assert rfc3339(seconds).startswith(shown[:10])
     assert local_clock(0.0)(seconds).startswith(shown[:4])
 
 
-def test_short_time_formats_leave_out_the_seconds_the_year_or_the_utc_offset(
+def test_short_time_formats_omit_seconds_year_or_utc_offset(
     fixed_settings: text.DisplaySettings,
 ) -> None:
     fixed_settings.utc = True

@@ -174,7 +174,7 @@ def test_textual_still_fails_after_a_key_in_a_closed_command_palette(name: str, 
 
 
 async def search_in_closed_palette() -> None:
-    """Remove the widgets of the command palette before it shows the commands that a search in it has found."""
+    """Remove the widgets of the command palette while a search in the palette is running."""
     app = App[None]()
     async with app.run_test() as pilot:
         palette = CommandPalette()
@@ -250,7 +250,7 @@ async def test_textual_still_sends_a_key_to_all_ancestors_first() -> None:
 
 
 async def test_textual_still_causes_a_warning_for_a_completion_that_never_begins() -> None:
-    """Textual creates a coroutine when the text changes, and never awaits it if its worker is canceled immediately."""
+    """When the text changes, Textual creates a coroutine. An immediately canceled worker never awaits it."""
 
     class Completing(App[None]):
         def compose(self) -> ComposeResult:
@@ -298,7 +298,7 @@ class SearchingScreen(Screen[None]):
 
 
 async def open_and_close_a_screen(app: App[Any]) -> None:
-    """Run the app, and open and close a screen whose worker then no longer finds the child widget."""
+    """Run the app. Open and close a screen with a worker that looks for a child widget after its removal."""
     async with app.run_test() as pilot:
         await app.push_screen(SearchingScreen())
         await app.pop_screen()

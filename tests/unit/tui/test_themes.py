@@ -88,9 +88,7 @@ def test_text_and_cursor_colors_of_themes_have_enough_contrast(theme: Theme) -> 
         ('name = "../x"\nprimary = "#fff"', "name: expected"),
     ],
 )
-def test_invalid_theme_files_are_reported_while_valid_ones_are_loaded(
-    tmp_path: Path, content: str, reason: str
-) -> None:
+def test_invalid_theme_files_are_reported_and_valid_files_are_loaded(tmp_path: Path, content: str, reason: str) -> None:
     roles = "\n".join(f'{role} = "#123456"' for role in ROLES)
     (tmp_path / "good.toml").write_text(f'primary = "#fff"\n[roles]\n{roles}\n', encoding="utf-8")
     complete = "dark" in content or "name" in content

@@ -136,7 +136,7 @@ def test_group_id_prefix_for_the_tree_ends_at_the_first_separator(group: str, pr
     assert family_of(group) == prefix
 
 
-def test_node_total_has_the_lag_and_the_unknown_groups() -> None:
+def test_total_of_a_node_counts_groups_with_unknown_lag() -> None:
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1)
         for name, state in [("a", "Stable"), ("b", "Stable"), ("c", "Empty"), ("d", "Empty")]
@@ -151,7 +151,7 @@ def test_node_total_has_the_lag_and_the_unknown_groups() -> None:
 
 @pytest.mark.parametrize(("any_topic", "lags"), [(True, ["5", "–", "–"]), (False, ["≥ 5", "?", "–"])])
 def test_tree_shows_lags_as_lower_bounds_if_topics_are_possibly_forbidden(any_topic: bool, lags: list[str]) -> None:
-    """The lag of a Connect group is always `–`, because such a group has no offsets that could be hidden."""
+    """The lag of a Connect group is always `–`, because a Connect group has no offsets."""
     rows: list[Row] = [
         ("a", "consumer", "consumer", "Stable", 1),
         ("b", "consumer", "consumer", "Empty", 1),
@@ -181,7 +181,7 @@ def lag_cell(line: TreeLine) -> str:
     st.sampled_from(("name", "lag", "members")),
     st.booleans(),
 )
-def test_tree_sorts_groups_with_equal_values_by_id_and_puts_unknown_values_last(
+def test_tree_sorts_equal_values_by_id_and_unknown_values_last(
     values: dict[str, int | None], sort: str, down: bool
 ) -> None:
     rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in values]
@@ -196,7 +196,7 @@ def test_tree_sorts_groups_with_equal_values_by_id_and_puts_unknown_values_last(
 
 
 @given(LISTED, st.sampled_from(tuple(SORT_KEYS)), st.booleans())
-def test_tree_and_sort_term_order_groups_equally(rows: list[Row], sort: str, down: bool) -> None:
+def test_the_tree_and_the_filter_term_sort_groups_in_the_same_order(rows: list[Row], sort: str, down: bool) -> None:
     snapshot = snapshot_of(rows)
     ids = sorted(snapshot.groups)
     found = list(run_at_once(sort_groups(ids, snapshot, sort, down)))
@@ -306,9 +306,7 @@ def test_tree_node_counts_the_groups_with_the_worst_status() -> None:
         (None, "·"),
     ],
 )
-def test_node_of_stable_groups_has_a_check_mark_only_if_all_its_groups_are_ok(
-    total: NodeTotal | None, mark: str
-) -> None:
+def test_node_has_a_check_mark_only_if_all_its_groups_are_ok(total: NodeTotal | None, mark: str) -> None:
     """If the totals of the node are None, its groups have not been read yet."""
     nodes = run_at_once(build_nodes(snapshot_of([("a", "consumer", "consumer", "Stable", 1)]), "type"))
     line = node_line(nodes.by_path["consumer", "Stable"], nodes, total, fitted(60), opened=False, cursor=False)
@@ -325,8 +323,8 @@ def test_tree_node_prefers_severe_problems_to_unused_groups() -> None:
         assert (total["consumer",].severity, total["consumer",].problems) == shown
 
 
-def test_tree_row_has_a_status_mark_for_the_problem_or_the_state_of_the_group() -> None:
-    """A Stable group has a check mark only if kgtui has judged it as healthy. Before that, it has a dot."""
+def test_tree_row_has_a_mark_for_the_problem_or_state_of_the_group() -> None:
+    """A Stable group has a check mark if kgtui has judged the group as healthy. Before the judgment, it has a dot."""
     snapshot = snapshot_of(
         [(name, "consumer", "consumer", "Stable", 1) for name in "abc"],
         summaries={"b": replace(summary(), screened=True)},
@@ -342,7 +340,7 @@ def test_tree_row_has_a_status_mark_for_the_problem_or_the_state_of_the_group() 
 
 
 @given(st.integers(3, 200))
-def test_tree_rows_and_the_tree_heading_are_exactly_as_wide_as_the_tree(width: int) -> None:
+def test_tree_rows_and_heading_are_exactly_as_wide_as_the_tree(width: int) -> None:
     node = Node(("classic · consumer", "PreparingRebalance"), count=123_456)
     nodes = run_at_once(build_nodes(snapshot_of([]), "type"))
     row = TreeRow("\u65e5" * 90 + "\u202e", "Stable", 12, None, 75.0, True, STOPPED)
@@ -381,7 +379,7 @@ def test_columns_that_the_user_lists_first_are_kept_in_a_narrow_tree() -> None:
     assert [column.id for column in narrow.shown] == ["plot", "timelag"]
 
 
-def test_column_at_returns_the_tree_column_at_a_horizontal_position() -> None:
+def test_the_tree_column_at_a_horizontal_position_is_found() -> None:
     fitted_columns = fitted(90)
     heading = "".join(piece for piece, _ in heading_line(fitted_columns, "by state", "name", False).pieces)
     for title, column in (("problem", "problem"), ("count", "members"), ("lag/s", "trend")):

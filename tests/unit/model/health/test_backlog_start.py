@@ -25,18 +25,18 @@ def ages(*parts: tuple[int, float, float], noise: float = 5.0) -> list[tuple[int
 
 
 @pytest.mark.parametrize("growth", [60.0, 30.0, 6.0, 1.8])
-def test_rise_of_the_time_lag_begins_when_the_group_stops_keeping_up(growth: float) -> None:
+def test_the_time_lag_begins_to_rise_when_the_group_stops_keeping_up(growth: float) -> None:
     """After 600 minutes, the group reads nothing, or reads at only 50, 90 or 97 % of the speed that it would need."""
     minutes = rising_since(ages((600, 10.0, 0.0), (240, 10.0, growth))) / MINUTE
     assert abs(minutes - 600) <= 5
 
 
-def test_second_rise_of_the_time_lag_begins_at_the_minimum() -> None:
+def test_the_second_rise_of_the_time_lag_begins_at_the_minimum() -> None:
     history = ages((100, 5.0, 0.0), (60, 5.0, 60.0), (40, 3_605.0, -60.0), (100, 1_205.0, 60.0))
     assert abs(rising_since(history) / MINUTE - 200) <= 5
 
 
-def test_time_lag_that_rises_in_all_reads_has_risen_since_the_first_read() -> None:
+def test_a_time_lag_that_rises_in_all_reads_rises_since_the_first_read() -> None:
     assert rising_since(ages((100, 5_000.0, 30.0))) == 0
 
 

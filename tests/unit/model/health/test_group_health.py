@@ -85,7 +85,7 @@ def test_health_says_how_many_epochs_members_are_behind() -> None:
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
 
 
-def test_group_counts_as_empty_since_the_first_read_that_found_the_state_empty() -> None:
+def test_group_counts_as_empty_since_the_first_read_in_state_empty() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
@@ -115,7 +115,7 @@ def test_offset_expiry_after_the_last_commit_is_a_maximum(group_type: str, text:
     assert expiry(empty) == text
 
 
-def test_health_of_share_groups_and_simple_groups_has_no_expiry_time_of_offsets() -> None:
+def test_share_groups_and_simple_groups_have_no_known_offset_expiry() -> None:
     """Offsets of share groups never expire. Offsets of simple groups expire, but kgtui does not know when.
 
     A group without offsets has no expiry time either.
@@ -180,7 +180,7 @@ def test_rebalance_rate_ignores_gaps_and_old_reads() -> None:
     assert log.rate(9999.0) is None
 
 
-def test_history_of_many_reads_has_a_limited_size_and_keeps_the_oldest_sample() -> None:
+def test_long_read_history_has_a_limited_size() -> None:
     seen = ReadHistory()
     for n in range(20 * SAMPLES_KEPT):
         seen.add(T0 + 5 * n, described("Stable" if n % 2 else "Reconciling"), offsets((7, 100 + n)))
@@ -194,7 +194,7 @@ def test_history_of_many_reads_has_a_limited_size_and_keeps_the_oldest_sample() 
     assert health_of(seen).kind.name == "STOP"
 
 
-def test_rebalance_log_of_an_unchanged_group_stores_at_most_one_row_per_minute() -> None:
+def test_rebalance_log_of_an_unchanged_group_has_few_rows() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", None, None)
     for n in range(1, 721):
@@ -242,7 +242,7 @@ def test_failed_read_of_the_offsets_interrupts_the_lag_trend() -> None:
     assert health_of(seen).trend is None
 
 
-def test_time_until_zero_lag_is_unknown_if_a_partition_has_an_unknown_lag() -> None:
+def test_an_unknown_partition_lag_makes_the_time_until_zero_lag_unknown() -> None:
     health = health_of(watch([offsets((10 * n, 900), (5, None)) for n in range(6)]))
     assert health.trend == pytest.approx(-2.0)
     assert health.drain is None
@@ -274,7 +274,7 @@ def test_text_of_a_duration_has_at_most_two_units(seconds: float, text: str) -> 
     assert duration(seconds) == text
 
 
-def test_lag_and_time_lag_are_lower_bounds_if_the_broker_possibly_hides_topics() -> None:
+def test_lag_and_time_lag_are_lower_bounds_if_topics_may_be_hidden() -> None:
     healthy = health_of(watch([offsets((10 * n, 900)) for n in range(12)]))
     assert (healthy.drain is None, healthy.time_lag is None) == (False, False)
     hidden = with_hidden_offsets(healthy, none_visible=False)

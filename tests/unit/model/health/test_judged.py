@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(("observed_before", "seen"), [(3.0, False), (30.0, True)])
-def test_stop_is_observed_only_if_the_group_was_watched_before(observed_before: float, seen: bool) -> None:
+def test_a_stop_is_observed_only_if_the_group_was_watched_before(observed_before: float, seen: bool) -> None:
     """The group was watched for 3 s or for 30 s before it stopped.
 
     3 s are not enough, because the first read of the offsets can come some seconds after the start.
@@ -54,8 +54,8 @@ def test_group_with_unevenly_growing_lag_is_falling_behind() -> None:
     assert judgment_of_health(health, behind, state="Stable", group_type="consumer").kind is None
 
 
-def test_stop_of_an_empty_group_is_explained_by_the_departure_of_all_members() -> None:
-    """The list of groups shows when the group became Empty. The group commits nothing because it has no members."""
+def test_an_empty_group_is_stopped_because_all_members_left() -> None:
+    """The list of groups shows when the group became Empty. Without members, the group commits nothing."""
     empty = described("Empty", members=())
     health = health_of(watch([offsets((1000, 1100 + 10 * n)) for n in range(40)], description=empty))
     left = judgment_of_empty(490, 1_000_010.0, Basis.SCREENED)

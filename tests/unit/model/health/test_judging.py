@@ -46,7 +46,7 @@ def test_group_that_commits_rarely_does_not_get_status_stop_after_50_seconds() -
 def test_idle_time_between_commits_delays_the_status_stop() -> None:
     """Burrow reports STOP if the time since the last commit is longer than the span of the last ten commits.
 
-    This span is 215 s, because the group was idle after the first of them.
+    This span is 215 s, because the group was idle after the first of the ten commits.
     """
     idle = [offsets((1000, 1000))] * 40
     busy = [offsets((1010 + 10 * n, 1500)) for n in range(4)]
@@ -67,7 +67,7 @@ def test_group_without_lag_is_ok_at_the_first_read() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_one_read_cannot_decide_whether_a_group_has_stopped() -> None:
+def test_one_read_is_not_enough_to_decide_whether_a_group_has_stopped() -> None:
     assert kinds(health_of(watch([offsets((7, 9))]))) == [("STOP", "time")]
 
 
@@ -142,7 +142,7 @@ def test_new_records_in_an_idle_topic_do_not_immediately_cause_status_stop() -> 
     assert health_of(watch([*quiet, *[offsets((1000, 1001))] * 12])).kind is Status.STOP
 
 
-def test_verdict_on_a_group_is_undecided_if_the_lag_of_a_partition_is_unknown() -> None:
+def test_an_unknown_partition_lag_makes_the_verdict_undecided() -> None:
     found = GroupOffsets((CommittedOffset("t", 0, 5),), (), {("t", 0): PartitionBounds(None, None, 29)})
     health = health_of(watch([found] * 20))
     assert (health.status, kinds(health)) == (Status.OK, [("ERR", "lag")])
@@ -162,7 +162,7 @@ def test_verdict_is_undecided_without_the_newest_log_end_offset() -> None:
     assert kinds(health) == [("ERR", "lag")]
 
 
-def test_worst_partition_of_a_group_is_the_stopped_partition_with_the_most_lag() -> None:
+def test_worst_partition_is_the_stopped_partition_with_the_most_lag() -> None:
     reads = [offsets((10, 15), (10, 200 + n), (10, 300 + n), (400, 400)) for n in range(20)]
     health = health_of(watch(reads))
     assert (health.affected, health.worst.partition if health.worst else None) == (3, 2)
@@ -180,7 +180,7 @@ def test_undecided_verdicts_are_omitted_if_the_group_already_has_status_err() ->
     assert [one.status.name for one in health.partitions["t", 1].undecided] == ["STOP"]
 
 
-def test_reason_for_stop_says_empty_group_or_no_subscription() -> None:
+def test_reason_for_a_stop_is_an_empty_group_or_a_missing_subscription() -> None:
     left = [offsets((10, 200), topic="left")] * 20
     assert reason(health_of(watch(left))).endswith("190 unread; no member subscribes to the topic")
     assert reason(health_of(watch(left, description=described("Empty", members=())))).endswith("; the group is Empty")
@@ -211,7 +211,7 @@ def test_lag_at_a_commit_uses_an_earlier_log_end_offset() -> None:
     st.lists(st.tuples(st.integers(1, 9), st.integers(0, 99), st.integers(0, 30)), min_size=1, max_size=30),
     st.integers(1, 4),
 )
-def test_frequent_reads_observe_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
+def test_frequent_reads_find_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
     """The last ten observed commits have the offsets of the real commits.
 
     Each observed time is less than one read interval too late.
@@ -243,7 +243,7 @@ reads = st.lists(
 
 
 @given(reads, st.sampled_from([1.0, 5.0, 20.0]))
-def test_every_status_except_ok_needs_a_lag_above_zero_and_a_minimum_of_reads(
+def test_every_status_except_ok_needs_lag_and_enough_reads(
     rows: list[tuple[int | None, int | None]], every: float
 ) -> None:
     """Every status except OK needs a lag above 0. STOP also needs reads without progress, and WARN needs five commits.

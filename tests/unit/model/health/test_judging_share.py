@@ -37,7 +37,7 @@ def test_share_group_without_progress_is_stopped_or_stalled(empty: bool, status:
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
 
 
-def test_reason_for_stall_of_a_share_group_says_that_nothing_was_acknowledged() -> None:
+def test_a_share_group_is_stalled_because_nothing_was_acknowledged() -> None:
     health = health_of(read_history(stuck(20)))
     assert reason(health, "share") == "nothing acknowledged on t-0 for 1 min 35 s, 590 unread"
 
@@ -83,7 +83,7 @@ def test_share_group_whose_start_offset_decreased_gets_status_rewind() -> None:
     assert health_of(read_history(rows)).kind is Status.REWIND
 
 
-def test_unknown_lag_of_a_share_group_is_undecided() -> None:
+def test_verdict_on_a_share_group_with_unknown_lag_is_undecided() -> None:
     """A partition without a start offset is OK, because the share group has not read it yet."""
     assert kinds(health_of(read_history([(100, None, 500)] * 20))) == [("ERR", "lag")]
     untouched = health_of(read_history([(None, None, 500)] * 20))

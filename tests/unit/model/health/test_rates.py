@@ -29,7 +29,7 @@ def test_slope_of_fewer_than_three_samples_is_none() -> None:
     assert slope([], []) is None
 
 
-def test_time_until_zero_lag_is_known_only_if_the_lag_is_zero_or_clearly_falls() -> None:
+def test_time_until_zero_lag_is_known_only_for_zero_or_falling_lag() -> None:
     assert drain(1000, Slope(-10.0, 0.5, 60)) == 100
     assert drain(0, None) == 0
     assert drain(1000, Slope(-10.0, 6.0, 60)) is None
@@ -52,7 +52,7 @@ def test_age_of_a_record_is_interpolated_between_samples() -> None:
 def test_estimated_age_of_a_record_is_between_the_ages_of_two_samples(
     steps: list[tuple[int, int]], position: int
 ) -> None:
-    """The record was written after the last sample whose log lacks it, and before the first sample whose log has it."""
+    """The record was written between two samples. Only the log of the second sample contains the record."""
     at, end, rows = 0, 10, [(0.0, 0, 10, 0)]
     for gap, more in steps:
         at, end = at + gap, end + more
@@ -103,7 +103,7 @@ def test_expected_loss_of_records_is_the_earlier_of_two_estimates() -> None:
     }  # fmt: skip
 
 
-def test_loss_predicted_from_retention_depends_on_record_ages() -> None:
+def test_record_loss_predicted_from_retention_depends_on_record_ages() -> None:
     still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(9100, 11_400))
     loss = loss_to_come(row, still, retention=3600.0)

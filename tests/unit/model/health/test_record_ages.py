@@ -69,7 +69,7 @@ def test_time_lag_is_a_range_if_its_precision_is_worse_than_one_percent(width: f
     assert judged(stopped(), {0: searched(1000, width=width)}).time_lag == expected
 
 
-def test_time_lag_of_a_group_is_a_lower_bound_if_a_record_time_is_unknown() -> None:
+def test_an_unknown_record_time_makes_the_time_lag_a_lower_bound() -> None:
     reads = [offsets((1000, 2000 + n), (1000, 2000 + n)) for n in range(25)]
     both = judged(reads, {0: searched(1000), 1: searched(1000, WRITTEN + 60)})
     assert both.time_lag == TimeLag(LAST - WRITTEN, exact=True)
@@ -91,7 +91,7 @@ def test_time_lag_is_a_lower_bound_with_hidden_topics() -> None:
     assert health.time_lag == TimeLag(LAST - WRITTEN, at_least=True)
 
 
-def test_loss_of_a_stopped_group_begins_at_the_first_expiry() -> None:
+def test_a_stopped_group_begins_to_lose_records_at_the_first_expiry() -> None:
     health = judged(stopped(), {0: searched(1000, width=20.0)})
     expected = WRITTEN + 7_200
     assert health.loss == Loss("t", 0, expected - LAST, "retention", 1000, at=expected, exact=True)
@@ -101,7 +101,7 @@ def test_loss_of_a_stopped_group_begins_at_the_first_expiry() -> None:
     assert (observed.at_most, observed.exact) == (True, False)
 
 
-def test_loss_of_a_slow_group_is_estimated_from_record_times() -> None:
+def test_record_loss_of_a_slow_group_is_estimated_from_record_times() -> None:
     reads = [offsets((1000 + 5 * n, 2000 + 10 * n)) for n in range(25)]
     loss = judged(reads, {0: searched(1120)}).loss
     assert loss is not None
@@ -110,7 +110,7 @@ def test_loss_of_a_slow_group_is_estimated_from_record_times() -> None:
     assert loss_when(loss) == "in about 2 h 16 min"
 
 
-def test_unread_records_can_be_lost_at_any_time_if_the_topic_has_a_maximum_size() -> None:
+def test_a_size_limit_of_a_topic_can_delete_unread_records_at_any_time() -> None:
     rules = TopicRules(7_200.0, by_size=True)
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert health.loss == Loss("t", 0, 0.0, "size", 1000)
@@ -153,11 +153,11 @@ def test_unobserved_stop_began_after_the_last_consumed_record() -> None:
         (TimeLag(7_200.0, at_most=7_800.0, exact=True), "2 h to 2 h 10 min"),
     ],
 )
-def test_text_of_a_time_lag_is_a_single_time_or_a_lower_bound_or_a_range(time_lag: TimeLag, expected: str) -> None:
+def test_time_lag_is_shown_as_a_time_a_lower_bound_or_a_range(time_lag: TimeLag, expected: str) -> None:
     assert age(time_lag) == expected
 
 
-def test_local_time_has_a_date_if_half_a_day_away() -> None:
+def test_local_time_at_least_half_a_day_away_has_a_date() -> None:
     clock = local_clock(T0)
     assert len(clock(T0 + 3_600)) == len("01:18")
     assert len(clock(T0 + 3_600, seconds=True)) == len("01:18:04")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.unit.protocol.records.kafka_coordinator import Record
 
 CASES = [(kind, version) for kind in RECORD_SCHEMAS.values() for version in range(kind.value.high + 1)]
-"""All pairs of a record schema and a version number that the value of such a record can have."""
+"""All pairs of a record schema and a version of its value."""
 
 
 def name_of(case: object) -> str:

@@ -120,7 +120,7 @@ def test_decoding_a_record_with_a_forged_length_needs_little_memory(length: byte
         (RecordType.STREAMS_GROUP_TOPOLOGY, b"\0\0\0\0\0\1\xff\xff\xff\xff\x07"),
     ],
 )
-def test_record_shorter_than_an_array_length_is_rejected(record_type: RecordType, start: bytes) -> None:
+def test_a_record_that_is_shorter_than_an_array_length_is_rejected(record_type: RecordType, start: bytes) -> None:
     """The array claims to have about two billion elements, but only 3 MB follow.
 
     No element is read, so decoding needs less than 100 kB of memory.

@@ -90,7 +90,7 @@ def test_decoding_a_record_keeps_unknown_tagged_fields_by_number() -> None:
     assert "unknownTaggedFields" not in (decoded(COMMIT_KEY, COMMIT_V4 + b"\0").value or {})
 
 
-def test_the_tagged_field_that_kafka_4_4_added_to_streams_metadata_is_kept() -> None:
+def test_the_new_tagged_field_of_kafka_4_4_is_kept() -> None:
     """The field has the tag 2, which kgtui's table for Kafka 4.3.1 lacks. The record keeps the bytes under number 2."""
     key, value = encode(RecordType.STREAMS_GROUP_METADATA, {"GroupId": "g"}, {"Epoch": 3, "ValidatedTopologyEpoch": 1})
     assert value is not None
@@ -101,7 +101,7 @@ def test_the_tagged_field_that_kafka_4_4_added_to_streams_metadata_is_kept() -> 
     }  # fmt: skip
 
 
-def test_offset_commits_with_a_key_of_version_0_and_a_newer_value_are_decoded() -> None:
+def test_offset_commits_with_an_old_key_and_a_newer_value_are_decoded() -> None:
     """Before Kafka 4, the key of an offset commit had version 0 even if its value had a newer version."""
     for version in (1, 2, 3, 4):
         value = {"offset": 41, "metadata": "m", "commitTimestamp": 1_700_000_000_000}
@@ -175,7 +175,7 @@ def test_decoding_a_malformed_record_returns_the_reason_why_it_is_undecodable(
     assert reason in found.reason
 
 
-def test_an_undecodable_record_has_a_type_and_a_version_if_they_can_be_read() -> None:
+def test_an_undecodable_record_has_a_type_and_version_if_readable() -> None:
     found = [
         undecodable(b"", None),
         undecodable(b"\0\x18", b"\0\7"),
@@ -267,7 +267,7 @@ def test_malformed_data_of_a_classic_member_is_kept_as_bytes() -> None:
         assert {(m.raw_subscription, m.raw_assignment) for m in members} == {noise}
 
 
-def test_record_without_members_has_no_classic_members() -> None:
+def test_a_record_without_members_has_no_classic_members() -> None:
     """The records are a tombstone of a group, a group with an empty list of members, and a tombstone of a commit."""
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()
