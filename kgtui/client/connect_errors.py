@@ -241,8 +241,8 @@ def _alert(error: ssl.SSLError) -> str:
     return error.reason or ""
 
 
-PROBE_TIMEOUT = 2.0
-"""Argument `timeout` of `probe`, in seconds. Each of the three steps of `probe` takes at most half of this time."""
+PROBE_TIMEOUT = 3.0
+"""Argument `timeout` of `probe`, in seconds. Each of the three steps of `probe` has at least a third of this time."""
 
 _CORRELATION_ID = 0x6B677475
 _READ_SIZE = 32
@@ -284,18 +284,20 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
     """Connect to an address, and find out what kind of server listens there.
 
     Args:
-        timeout: each of the three steps (connect, response, TLS handshake) may take half of it, in seconds.
+        timeout: maximum total duration in seconds. Each of the three steps (connect, response, TLS handshake) has a
+            third of it, and the time that the steps before it have left.
 
     Returns:
         `(kind, phrase)`. The phrase is empty, or for `Peer.FOREIGN` a description such as "an HTTP server".
     """
+    start = asyncio.get_running_loop().time()
     try:
-        async with asyncio.timeout(timeout / 2):
+        async with asyncio.timeout_at(start + timeout / 3):
             reader, writer = await asyncio.open_connection(address.host, address.port)
     except (TimeoutError, OSError):
         return Peer.UNREACHABLE, ""
     try:
-        async with asyncio.timeout(timeout / 2):
+        async with asyncio.timeout_at(start + timeout * 2 / 3):
             peer, protocol = _recognize(await _answer_to_api_versions(reader, writer))
     except TimeoutError:
         peer, protocol = Peer.SILENT, ""
@@ -303,8 +305,9 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
         writer.transport.abort()
     if peer in {Peer.SILENT, Peer.HANGS_UP}:
         try:
-            if await _answers_in_tls(address, timeout / 2):
-                peer = Peer.TLS
+            async with asyncio.timeout_at(start + timeout):
+                if await _answers_in_tls(address):
+                    peer = Peer.TLS
         except TimeoutError:
             # If the server has closed the connection in plain text, it may use TLS although the TLS handshake has timed
             # out, because a busy server can exceed the time limit.
@@ -333,14 +336,13 @@ def _recognize(start: bytes) -> tuple[Peer, str]:
     return (Peer.FOREIGN, protocol) if protocol else (Peer.HANGS_UP, "")
 
 
-async def _answers_in_tls(address: Address, timeout: float) -> bool:
-    """Return whether the server answers a TLS client hello. A TLS alert is an answer, too. Raises `TimeoutError`."""
+async def _answers_in_tls(address: Address) -> bool:
+    """Return whether the server answers a TLS client hello. A TLS alert is an answer, too."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:
-        async with asyncio.timeout(timeout):
-            _, writer = await asyncio.open_connection(address.host, address.port, ssl=context)
+        _, writer = await asyncio.open_connection(address.host, address.port, ssl=context)
     except ssl.SSLError as error:
         return "ALERT" in (error.reason or "")
     except TimeoutError:

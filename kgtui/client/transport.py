@@ -35,10 +35,11 @@ if TYPE_CHECKING:
     from kgtui.client.client_settings import ClientSettings
     from kgtui.protocol.api import Api
 
-AIOKAFKA_TIMEOUT_MS = 120_000
+AIOKAFKA_TIMEOUT_MS = 10**18
 """Time limit for a response that is passed to aiokafka, in milliseconds.
 
-It is high, because callers set their own, lower time limits.
+Callers set their own time limits. This one is as long as the longest possible `--timeout`, so that aiokafka does
+not end a request before its caller does.
 """
 
 HEAD_START = 0.25
@@ -112,7 +113,6 @@ class Connection:
 
         Raises:
             DisconnectedError: the connection is closed, or was closed before the response.
-            TimeoutError: there was no response within `AIOKAFKA_TIMEOUT_MS`.
         """
         if self._login is not None:
             await self._login.ready()

@@ -25,11 +25,8 @@ T = TypeVar("T")
 
 
 def timeout_of(args: argparse.Namespace) -> float:
-    """Return the value of `--timeout` in seconds, or the default. Raises `UsageError` if the value is not above 0."""
-    timeout = defaults.TIMEOUT if args.timeout is None else float(args.timeout)
-    if not 0 < timeout < float("inf"):
-        raise UsageError("--timeout takes a number of seconds above 0")
-    return timeout
+    """Return the value of `--timeout` in seconds, or the default."""
+    return defaults.TIMEOUT if args.timeout is None else float(args.timeout)
 
 
 @asynccontextmanager

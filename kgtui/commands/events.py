@@ -57,7 +57,8 @@ With --lake, the command prints the recorded events up to --at; with --for 1h, o
 A recording contains no events about verdicts and configs.
 
 The filter selects groups as in kgtui ls; a group that no longer exists is selected by its id, type and last state.
---timeout limits the first connection and each request, not the time for which events are printed.
+--timeout limits the first connection and each request, not the time for which events are printed. Later requests never
+take longer than {policy.MonitorOptions().timeout:g} s.
 Exit codes: 0 the time of --for is over; 1 a broker never answered; 2 wrong usage; 3 no broker could be reached;
 130 Ctrl-C; 141 the reader of stdout has exited."""
 
@@ -187,7 +188,7 @@ async def watch(args: argparse.Namespace, admin: GroupAdmin, query: Query) -> in
 async def _print_new(
     args: argparse.Namespace, monitor: Monitor, polling: asyncio.Task[None], query: Query, access: Access
 ) -> None:
-    """Print new events until this coroutine is cancelled.
+    """Print new events until this coroutine is canceled.
 
     Raises:
         BrokenPipeError: the reader of stdout has exited.

@@ -135,6 +135,15 @@ def _not_empty(text: str) -> str:
     return text
 
 
+class _Duration(argparse.Action):
+    """Converts the value of an option, such as `90`, `90s` or `2m`, to seconds. Raises `UsageError` if it is wrong."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        from kgtui.commands.time_options import parse_duration
+
+        setattr(namespace, self.dest, parse_duration(option or self.dest, values))
+
+
 def _formatter(prog: str) -> argparse.HelpFormatter:
     """Return the formatter of help texts, which uses colors on a terminal."""
     if sys.stdout.isatty():
@@ -166,10 +175,10 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
     )
     group.add_argument(
         "--timeout",
-        metavar="SECONDS",
-        type=float,
+        metavar="TIME",
+        action=_Duration,
         default=unset,
-        help=f"maximum duration of the command, in seconds (default: {defaults.TIMEOUT:g})",
+        help=f"maximum duration of the command, such as 90s or 2m (default: {defaults.TIMEOUT:g}s)",
     )
     group.add_argument(
         "--read-only", action="store_true", default=flag, help="refuse all actions that change the cluster"

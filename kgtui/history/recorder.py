@@ -112,7 +112,7 @@ class Recorder:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Record until `stop` is called or the task is cancelled, and write all waiting rows at the end.
+        """Record until `stop` is called or the task is canceled, and write all waiting rows at the end.
 
         Raises:
             LakeError: the folder cannot be written, is not a lake, or belongs to a different cluster.

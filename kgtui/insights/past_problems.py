@@ -15,6 +15,7 @@ from kgtui.model.rfc3339 import utc_datetime
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from kgtui.lake.gold import Gold, GoldRow
 
@@ -45,7 +46,7 @@ class Episode:
         worst: worst status of a partition: WARN, STALL, STOP or REWIND (`kgtui.model.burrow.Status`).
         since: start in epoch seconds.
         until: end in epoch seconds. If no recovery was recorded, end of the last unhealthy row.
-        ongoing: whether the group is still unhealthy in the newest row.
+        ongoing: whether the group is still unhealthy at the end of the interval that was read.
         max_lag: largest lag in records, or None.
         ended: what ended the problem; empty if it is ongoing.
         since_at_least: whether the episode may have begun before `since`.
@@ -68,22 +69,27 @@ def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]
 
     Args:
         since, until: read only `health` rows that begin between these times (epoch seconds). An episode may begin
-            earlier.
+            earlier. An episode that had not ended by `until` is ongoing.
     """
     times = (utc_datetime(since), utc_datetime(until))
     rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_IS_PROBLEM)
-    newest = {gold.last(HEALTH, "window_start")}
+    newest = gold.last(HEALTH, "window_start", until=times[1])
     by_group: dict[str, list[GoldRow]] = {}
     for row in rows:
         by_group.setdefault(row["group"], []).append(row)
-    found = [episode for some in by_group.values() for episode in _episodes(some, newest)]
+    found = [episode for some in by_group.values() for episode in _episodes(some, newest, times[1])]
     return tuple(sorted(found, key=lambda episode: (-episode.until, episode.since, episode.group)))
 
 
 _IS_PROBLEM = f"{WHOLE_GROUPS} AND (status IN ('WARN', 'ERR') OR ended_since IS NOT NULL)"
 
 
-def _episodes(rows: Iterable[GoldRow], newest: Collection[object]) -> list[Episode]:
+def _episodes(rows: Iterable[GoldRow], newest: object, until: datetime) -> list[Episode]:
+    """Return the episodes of one group.
+
+    Args:
+        newest: start of the newest time window of any group that begins by `until`.
+    """
     by_start: dict[object, list[GoldRow]] = {}
     for row in sorted(rows, key=lambda row: row["window_start"]):
         by_start.setdefault(row["ended_since"] or row["bad_since"], []).append(row)
@@ -93,23 +99,23 @@ def _episodes(rows: Iterable[GoldRow], newest: Collection[object]) -> list[Episo
             # Only the end of the episode was read, because its time windows begin before the interval. The episode is
             # left out, because its status (`worst`) is unknown.
             continue
-        one = _episode(windows, any(row["window_start"] in newest for row in windows))
+        one = _episode(windows, newest, until)
         if merged and one.since - merged[-1].until <= _PAUSE:
             one = _joined(merged.pop(), one)
         merged.append(one)
     return merged
 
 
-def _episode(windows: Sequence[GoldRow], in_newest: bool) -> Episode:
+def _episode(windows: Sequence[GoldRow], newest: object, until: datetime) -> Episode:
     bad = [row for row in windows if row["status"] != "OK"]
-    after = next((row for row in windows if row["status"] == "OK"), None)
+    after = next((row for row in windows if row["status"] == "OK" and row["covered_to"] <= until), None)
     since = bad[0]["bad_since"] or bad[0]["window_start"]
-    ongoing = in_newest and after is None
+    ongoing = after is None and any(row["window_start"] == newest for row in windows)
     return Episode(
         bad[0]["group"],
         max((row["worst"] or row["status"] for row in bad), key=_severity_of_status),
         since.timestamp(),
-        (after or bad[-1])["covered_to"].timestamp(),
+        min((after or bad[-1])["covered_to"], until).timestamp(),
         ongoing,
         max((row["lag"] for row in bad if row["lag"] is not None), default=None),
         "" if ongoing else _what_ended(bad[-1], after),

@@ -192,19 +192,23 @@ class Gold:
             delta = self._open[table.name] = open_table(path)
         return delta
 
-    def last(self, table: Table, column: str) -> datetime | date | None:
-        """Return the newest value of a time or day column; None if the table does not exist or is empty.
+    def last(self, table: Table, column: str, *, until: datetime | None = None) -> datetime | date | None:
+        """Return the newest value of a time or day column; None if the table does not exist or has no such row.
 
-        Rows are read only if a file has no statistics in the Delta log.
+        Rows are read only if a file has no statistics in the Delta log, or if there are values after `until`.
+
+        Args:
+            until: ignore later values of a time column; None for no limit.
         """
         delta = self._delta(table)
         if delta is None:
             return None
         with self._reading(table):
             known, value = _last_in_statistics(delta, column)
-            if known:
+            if known and (until is None or value is None or value <= until):
                 return value
-            rows = self._query(table, f'max("{column}") AS last', [])
+            conditions = [] if until is None else [f'"{column}" <= {_literal(until)}']
+            rows = self._query(table, f'max("{column}") AS last', conditions)
         return None if rows is None else to_values(rows["last"])[0]
 
     def _query(self, table: Table, columns: str, conditions: Sequence[str]) -> pa.Table | None:

@@ -60,7 +60,7 @@ class AccessTier:
         self._timer, self._changed = timer, changed
 
     async def run(self) -> None:
-        """Read the permissions until this task is cancelled. A failed read is repeated after the polling interval."""
+        """Read the permissions until this task is canceled. A failed read is repeated after the polling interval."""
         refreshed = False
         while True:
             max_age = 0.0 if refreshed else ACCESS_MAX_AGE
@@ -140,7 +140,7 @@ class ViewTier:
             self._wake_selected.set()
 
     async def run(self) -> None:
-        """Read the selected and visible groups until this task is cancelled."""
+        """Read the selected and visible groups until this task is canceled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_selected(), name="read the selected group")
             tasks.create_task(self._follow_visible(tasks), name="read the visible groups")

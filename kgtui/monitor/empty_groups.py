@@ -132,7 +132,7 @@ class EmptyGroupTier:
         self._changed = changed
 
     async def run(self) -> None:
-        """Search groups until this task is cancelled. In a replay, do nothing."""
+        """Search groups until this task is canceled. In a replay, do nothing."""
         while self._timer.recorded_at is None:
             began = self._timer.now()
             if await self._search.search_next(self._in_view()):

@@ -101,7 +101,7 @@ class RetentionTier:
             await self._read(unread)
 
     async def run(self) -> None:
-        """Read the retention times of requested topics until this task is cancelled."""
+        """Read the retention times of requested topics until this task is canceled."""
         while True:
             await self._wake.wait()
             await self._timer.pause_for(RETENTION_PAUSE)
@@ -198,7 +198,7 @@ class HealthTier:
         self._wake.set()
 
     async def run(self) -> None:
-        """Store queued reads and compute verdicts until this task is cancelled."""
+        """Store queued reads and compute verdicts until this task is canceled."""
         while True:
             await self._wake.wait()
             self._wake.clear()

@@ -161,7 +161,7 @@ class ListTier:
         self._storing = asyncio.Lock()
 
     async def run(self) -> None:
-        """Read the metadata and poll all brokers until this task is cancelled."""
+        """Read the metadata and poll all brokers until this task is canceled."""
         failures = 0
         options = self._options
         check = asyncio.create_task(self._check_missing_forever(), name="check missing groups")

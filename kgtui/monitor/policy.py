@@ -31,7 +31,7 @@ Groups are read in full only while they are in view.
 """
 
 ABANDON_AFTER = 0.25
-"""If the user selects a different group, a running read of the selected group is cancelled after this many seconds."""
+"""If the user selects a different group, a running read of the selected group is canceled after this many seconds."""
 
 KEY_REPEAT_LIMIT = 1.0
 """Maximum seconds for which reads wait while the user holds down a key that changes the selected or visible groups."""

@@ -114,7 +114,7 @@ class Store:
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
         finally:
-            # After a cancellation, `self.groups` already has some of the changes, so the index must get them too.
+            # If the task is canceled, `self.groups` already has some of the changes, so the index must get them too.
             self._update_index(moves)
         if delta.state_search is not None:
             self._set_state_times(delta.state_since)

@@ -60,7 +60,7 @@ class SuspectTier:
         self._observed: frozenset[str] = frozenset()
 
     async def run(self) -> None:
-        """Read the suspects at regular intervals until this task is cancelled."""
+        """Read the suspects at regular intervals until this task is canceled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 chosen = self.choose()

@@ -82,7 +82,7 @@ class SweepTier:
         self._committing: set[str] = set()
 
     async def run(self) -> None:
-        """Run one sweep task per coordinator until this task is cancelled."""
+        """Run one sweep task per coordinator until this task is canceled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 for node in {listing.coordinator for listing in self._store.by_listing} - self._sweeps.keys():

@@ -24,6 +24,7 @@ Textual.
 | `event_rows` | rows of event lists; many events of one group share one row |
 | `problem_index` | the groups with a problem, updated with each new snapshot |
 | `themes` | reads theme files |
+| `ascii_filter` | replaces other characters than ASCII in drawn lines, for ASCII mode |
 | `sparkline` | bars of block characters |
 | `text` | formats numbers and times, and escapes control characters in names |
 | `textual_compat` | workarounds for problems of Textual |

@@ -14,6 +14,7 @@ from textual import events, on
 from textual.worker import WorkerError
 
 from kgtui.tui import text, themes
+from kgtui.tui.ascii_filter import AsciiFilter
 from kgtui.tui.messages import ClustersRequested, DeleteRequested, LiveRequested, RecordingOpened
 from kgtui.tui.palette import ActionCommands, ChoiceCommands, GroupCommands
 from kgtui.tui.screen_actions import table
@@ -28,13 +29,14 @@ from kgtui.tui.textual_compat.rendering import prevent_strip_cycles
 from kgtui.tui.textual_compat.terminal_driver import with_workarounds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from rich.console import RenderableType
     from textual.binding import BindingType
     from textual.command import Provider
     from textual.driver import Driver
+    from textual.filter import LineFilter
 
     from kgtui.actions.results import Results
     from kgtui.tui.screens.cluster import ClusterScreen
@@ -54,6 +56,9 @@ The checks are needed because kgtui gets SIGHUP only from its controlling termin
 
 UNFINISHED_DELETES_DELAY = 1.0
 """Seconds from opening a cluster to searching the audit log for deletions that have no result."""
+
+_ASCII_FILTER = AsciiFilter()
+"""Used by all apps, because each drawn line keeps the result of a filter in a cache."""
 
 
 class KgtuiApp(CrashReportingApp):
@@ -91,6 +96,11 @@ class KgtuiApp(CrashReportingApp):
     def get_driver_class(self) -> type[Driver]:
         """Return the class of Textual's terminal driver, extended by kgtui's workarounds for bugs of the driver."""
         return with_workarounds(super().get_driver_class())
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return the filters that change drawn lines. In ASCII mode, the last one replaces all other characters."""
+        filters = super().get_line_filters()
+        return [*filters, _ASCII_FILTER] if self.display_settings.ascii else filters
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return variable name → default color, for kgtui's own theme variables such as `kg-ok`."""

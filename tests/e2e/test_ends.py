@@ -108,9 +108,18 @@ def test_kgtui_demo_stops_the_simulator_when_the_terminal_ui_closes(terminal: Te
     terminal.wait_for("none")
 
 
-def test_kgtui_ls_prints_no_error_if_head_closes_the_pipe(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """`head -1` exits after the first line. Only the exit code of `head` is checked."""
-    terminal.enter(f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said | head -1")
-    assert terminal.status() == 0
+def test_kgtui_ls_prints_no_error_if_the_reader_of_its_pipe_exits(
+    terminal: Terminal, cluster: SimulatorProcess
+) -> None:
+    """`head -1` exits after the first line, and `true` before it.
+
+    kgtui then exits with 141 as after the signal SIGPIPE, or with 0 if it has written all lines before `head` exits.
+    """
+    listing = f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said"
+    terminal.enter(f"{listing} | head -1; (exit ${{PIPESTATUS[0]}})")
+    assert terminal.status() in {0, 128 + signal.SIGPIPE}
     assert "GROUP" in terminal.screen()
+    assert (terminal.folder / "said").read_text() == ""
+    terminal.enter(f"{listing} | true; (exit ${{PIPESTATUS[0]}})")
+    assert terminal.status() == 128 + signal.SIGPIPE
     assert (terminal.folder / "said").read_text() == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,16 @@ ID_BY_FILTER = {
 }
 """Maps each filter expression to the id of the only group that the filter matches."""
 
+TEXT_BY_PANE = {
+    "1": "described by",
+    "2": r"no members|1 member\b",
+    "3": "OWNER",
+    "4": "partitions of",
+    "5": "first read",
+    "6": "no configs",
+}
+"""Maps the key of each pane to a regular expression for a part of its text. The groups have one member or none."""
+
 CONTROL_CHARACTERS = "\x07\x1b\x9b\u200b\u202e\u2066\u2069"
 """Characters that terminals interpret. kgtui must not write them to the terminal as part of a group id."""
 
@@ -47,20 +58,22 @@ def test_the_tree_escapes_control_characters_in_group_ids(ui: Ui) -> None:
 
 
 @pytest.mark.parametrize("found_by", ID_BY_FILTER)
-def test_the_overview_escapes_group_ids_and_the_key_y_copies_them_exactly(ui: Ui, found_by: str) -> None:
-    """The copied text may have shell quotes. A shell must parse the text to the exact id.
-
-    Opening other panes first must not change the window title.
-    """
+def test_every_pane_escapes_group_ids_and_the_key_y_copies_them_exactly(ui: Ui, found_by: str) -> None:
+    """The copied text may be quoted, if a shell parses it into the exact id."""
     group, terminal = ID_BY_FILTER[found_by], ui.terminal
     assert group in hostile_group_ids()
     ui.select(found_by)
-    for key in "2341":
-        terminal.keys(key)
-    screen = terminal.wait_for("described by")
+    for key, text in TEXT_BY_PANE.items():
+        ui.open_pane(key)
+        screen = terminal.wait_for(re.compile(text).search)
+        lines = screen.split("\n")
+        title = lines[next(row for row, line in enumerate(lines) if "1 Overview" in line) - 1]
+        assert found_by in title
+        assert not set(CONTROL_CHARACTERS) & set(screen), f"pane {key}"
+        assert terminal.title != "new title"
     terminal.keys("y")
     terminal.wait_for(lambda _: _parsed_by_shell(terminal.clipboard()) == group)
-    screen += terminal.wait_for("Copied")
+    screen = terminal.wait_for("Copied")
     assert not set(CONTROL_CHARACTERS) & set(screen)
     assert terminal.title != "new title"
     ui.leave_pane()

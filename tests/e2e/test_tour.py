@@ -84,12 +84,13 @@ def test_an_invalid_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
 
 
 def test_the_number_keys_open_the_panes_of_a_group(ui: Ui) -> None:
-    """The keys 1, 2, 3, 4 and 6 open the panes Overview, Members, Assignments, Offsets and Config."""
+    """The keys 1 to 6 open the panes Overview, Members, Assignments, Offsets, History and Config."""
     ui.select("iot.aggregate")
     ui.pane("1", "ConsumerGroupDescribe")
     ui.pane("2", "aggregate-6")
     ui.pane("3", "settled")
     ui.pane("4", "iot.telemetry")
+    ui.pane("5", "first read")
     ui.pane("6", "consumer.sess")
     ui.pane("1", "described by")
     ui.leave_pane()

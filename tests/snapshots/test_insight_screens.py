@@ -128,7 +128,7 @@ def test_insights_screen_with_missing_tables_and_escaped_group_ids(snap_compare:
 
 
 def test_insights_screen_in_ascii_mode(snap_compare: Compare) -> None:
-    """The screen contains only ASCII characters, except for the frame and the scroll bar."""
+    """The screen contains only ASCII characters, also in the frame and the scroll bar."""
     app = app_on_findings(rows_with_problems(), ascii=True)
     assert snap_compare(app, terminal_size=(80, 24), run_before=open_insights("end"))
 

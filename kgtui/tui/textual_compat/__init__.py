@@ -14,7 +14,7 @@ longer has the problem, so that the workaround can be deleted.
 | A key ends the program if the list of the command palette does not exist yet, or has no size yet. | `ignored_input` |
 | A search of the command palette ends the program if the palette is closed before the search ends. | `ignored_input` |
 | A list in a terminal of 5 or 7 columns ends the program, because its text has a width of 0 cells. | `narrow_text` |
-| If the worker of a completion is cancelled before it begins, Python prints a warning. | `completion` |
+| If the worker of a completion is canceled before it begins, Python prints a warning. | `completion` |
 | The traceback after a crash contains local variables, which may be passwords. | `crash_message` |
 | Computed styles are discarded whenever a widget is refreshed. | `rendering.StyleCache` |
 | A widget whose size has changed in a layout causes a second layout of the whole screen. | `rendering.NoRelayout` |

@@ -1,6 +1,6 @@
 """Complete the text of an input field without a worker (a background task of Textual).
 
-If a worker of Textual 8.2.8 is cancelled before it has begun, Python prints a warning.
+If a worker of Textual 8.2.8 is canceled before it has begun, Python prints a warning.
 """
 
 from __future__ import annotations

@@ -30,12 +30,18 @@ HINT = "filter: a word, type:consumer, lag:1k+, state:Empty, not:topic:x% … (?
 SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 
 
+def _hint(width: int) -> str:
+    """Return the hint that an empty field of this width shows: the longer one if it fits, otherwise the shorter one."""
+    shown, short = (hint.replace("…", "...") if text.display_settings().ascii else hint for hint in (HINT, SHORT_HINT))
+    return shown if width > cell_len(shown) else short
+
+
 class Expression(CompletingInput, NoRelayout):
     """The input field of the filter. It completes the typed text to a preset (saved filter)."""
 
     def on_resize(self) -> None:
-        """Choose the hint that the empty field shows: the longer one if it fits, otherwise the shorter one."""
-        self.placeholder = HINT if self.size.width > cell_len(HINT) else SHORT_HINT
+        """Show the longest hint that fits."""
+        self.placeholder = _hint(self.size.width)
 
 
 class FilterBar(Vertical):

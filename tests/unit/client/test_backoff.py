@@ -42,12 +42,12 @@ def test_backoff_pause_does_not_overflow_after_two_thousand_failures() -> None:
 class Runners:
     """Functions for `first_success`: `answer` returns its number, `fail` raises an error, and `hang` never returns.
 
-    `started` and `cancelled` contain the numbers of the calls.
+    `started` and `canceled` contain the numbers of the calls.
     """
 
     def __init__(self) -> None:
         self.started: list[int] = []
-        self.cancelled: list[int] = []
+        self.canceled: list[int] = []
 
     async def answer(self, number: int) -> int:
         self.started.append(number)
@@ -62,7 +62,7 @@ class Runners:
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            self.cancelled.append(number)
+            self.canceled.append(number)
             raise
         raise AssertionError
 
@@ -72,14 +72,14 @@ async def test_function_first_success_continues_after_a_failure_or_delay() -> No
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
     assert await first_success(runners, head_start=0.01, expected=(ConnectError,)) == 3
-    assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
+    assert (asked.started, asked.canceled) == ([1, 2, 3], [2])
 
 
 async def test_function_first_success_without_a_delay_starts_all_functions() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3
-    assert (asked.started, asked.cancelled) == ([1, 2, 3], [1])
+    assert (asked.started, asked.canceled) == ([1, 2, 3], [1])
 
 
 async def test_function_first_success_lists_errors_in_order_if_all_functions_fail() -> None:
@@ -96,7 +96,7 @@ async def test_function_first_success_raises_unexpected_errors_immediately() -> 
     asked = Runners()
     with pytest.raises(ConnectError):
         await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, expected=(DecodeError,))
-    assert asked.cancelled == [1]
+    assert asked.canceled == [1]
 
 
 async def test_function_first_success_passes_further_results_to_the_discard_callback() -> None:
@@ -116,7 +116,7 @@ async def test_canceling_function_first_success_cancels_all_functions() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert sorted(asked.cancelled) == [1, 2]
+    assert sorted(asked.canceled) == [1, 2]
 
 
 async def test_function_all_of_returns_results_in_order_or_raises_the_first_error() -> None:
@@ -124,4 +124,4 @@ async def test_function_all_of_returns_results_in_order_or_raises_the_first_erro
     assert await all_of(asked.answer(number) for number in (3, 1, 2)) == [3, 1, 2]
     with pytest.raises(ConnectError, match="2 failed"):
         await all_of([asked.hang(1), asked.fail(2)])
-    assert asked.cancelled == [1]
+    assert asked.canceled == [1]

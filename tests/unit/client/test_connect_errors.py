@@ -8,7 +8,7 @@ import ssl
 import subprocess
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
@@ -19,14 +19,16 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from kgtui.client import connect_errors
-from kgtui.client.address import Address
+from kgtui.client.address import Address, split_address
 from kgtui.client.client_settings import PLAINTEXT, ClientSettings, Secret
+from kgtui.client.connect_errors import Peer, probe
 from kgtui.client.link import Link
 from kgtui.client.pool import Lane, Pool, PoolOptions
 from kgtui.client.tls import Tls
 from kgtui.client.transport import Transport
 from kgtui.errors import ConnectError, UnreachableError
 from kgtui.protocol.header import decode_request_header
+from tests.event_loop import counting_waits
 from tests.unit.client.server import cluster
 
 if TYPE_CHECKING:
@@ -173,6 +175,22 @@ async def test_the_connection_error_says_that_the_port_possibly_requires_tls() -
     assert message.startswith(
         f"{address} closed the connection without a response: the port may not be Kafka's, or it may require TLS; set "
     )
+
+
+async def test_finding_out_what_listens_on_a_port_does_not_exceed_its_time_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The connection takes most of its part of the time, and the server answers neither plain text nor TLS."""
+    timeout, connect = 1.5, asyncio.open_connection
+
+    async def slow_connect(*arguments: Any, **options: Any) -> Any:
+        await asyncio.sleep(0.3 * timeout)
+        return await connect(*arguments, **options)
+
+    monkeypatch.setattr(asyncio, "open_connection", slow_connect)
+    async with server(silent) as address, counting_waits() as elapsed:
+        assert await probe(split_address(address), timeout=timeout) == (Peer.SILENT, "")
+        assert elapsed() <= 1.1 * timeout
 
 
 async def test_the_connection_error_says_that_nothing_listens_on_the_port() -> None:

@@ -20,7 +20,9 @@ from kgtui.client.exchange import Exchange
 from kgtui.client.pool import Pool
 from kgtui.client.session import open_session
 from kgtui.client.transport import Transport
+from kgtui.commands.time_options import parse_duration
 from kgtui.errors import ConfigError, ConnectError, DisconnectedError
+from kgtui.model.query.ranges import LARGEST
 from kgtui.protocol.header import decode_request_header, encode_response_header
 from kgtui.protocol.messages.cluster import API_VERSIONS
 from kgtui.protocol.messages.groups import LIST_GROUPS
@@ -143,6 +145,25 @@ async def test_the_response_to_a_canceled_request_is_ignored() -> None:
         answer = LIST_GROUPS.response.decode(5, await connection.send(LIST_GROUPS, 5, body))
         assert [row["GroupId"] for row in answer["Groups"]] == ["next-group"]
         await dialler.close()
+
+
+async def test_aiokafka_does_not_end_a_request_before_the_time_limit_of_the_caller(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits: list[float] = []
+
+    async def wait_for(response: asyncio.Future[Any], timeout: float) -> Any:
+        limits.append(timeout)
+        return await response
+
+    monkeypatch.setattr(conn, "wait_for", wait_for)
+    longest = parse_duration("--timeout", str(LARGEST))
+    async with cluster(1) as fake, Pool([fake[1].address], PLAINTEXT) as pool:
+        fake[1].on[LIST_GROUPS.key] = always(groups("one"))
+        reply = await pool.call(1, LIST_GROUPS, {}, timeout=longest)
+    assert [row["GroupId"] for row in reply.value["Groups"]] == ["one"]
+    assert len(limits) >= 3
+    assert min(limits) >= longest
 
 
 async def test_closing_the_transport_waits_until_all_sockets_are_closed() -> None:

@@ -14,6 +14,7 @@ import pytest
 import kgtui
 from kgtui import cli
 from kgtui.commands import parser
+from kgtui.commands.connecting import timeout_of
 from kgtui.config import ASSUMED
 from kgtui.errors import CRASHED, ConnectError, RefusedError, UnreachableError
 from kgtui.simulator import Options, spawn
@@ -332,3 +333,12 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run `command` in bash, with kgtui's configuration and state folders inside `folder`."""
     env = {**os.environ, "KGTUI_CONFIG_DIR": str(folder / "config"), "KGTUI_STATE_DIR": str(folder / "state")}
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=env, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"), [("45", 45), ("0.5", 0.5), ("30s", 30), ("2m", 120), ("1.5h", 5_400), (None, 30)]
+)
+def test_option_timeout_is_a_number_of_seconds_or_a_duration_with_a_unit(words: str | None, expected: float) -> None:
+    options = [] if words is None else ["--timeout", words]
+    assert timeout_of(parser.parse_args([*options, "ls"])) == expected
+    assert timeout_of(parser.parse_args(["ls", *options])) == expected

@@ -153,6 +153,7 @@ def test_kgtui_ls_can_list_exactly_the_given_group_ids(run: Callable[..., Comple
 def test_options_of_kgtui_ls_are_accepted_before_and_after_the_command_name(run: Callable[..., Completed]) -> None:
     assert groups(run("--filter", "pay", "ls")) == ["pay"]
     assert groups(run("--timeout", "5", "ls", "pay", "--timeout", "6")) == ["pay"]
+    assert groups(run("--timeout", "30s", "ls", "pay", "--timeout=1.5m")) == ["pay"]
 
 
 def test_kgtui_ls_json_and_csv_contain_only_groups_that_match_the_filter(run: Callable[..., Completed]) -> None:
@@ -426,8 +427,10 @@ def test_kgtui_ls_escapes_control_characters_in_group_ids(run: Callable[..., Com
         (("ls", "--format", "xml"), "invalid choice: 'xml'"),
         (("ls", "--watch", "0"), "--watch takes a duration above 0"),
         (("ls", "--watch=soon"), "argument --watch: 'soon' is not a duration above 0, such as 5s"),
-        (("ls", "--timeout", "0"), "--timeout takes a number of seconds above 0"),
-        (("ls", "--timeout", "nan"), "--timeout takes a number of seconds above 0"),
+        (("ls", "--timeout", "0"), "--timeout takes a duration above 0, such as 90s, 2m or 1.5h, not '0'"),
+        (("ls", "--timeout", "1m+"), "--timeout takes a duration above 0, such as 90s, 2m or 1.5h, not '1m+'"),
+        (("--timeout=-1", "ls"), "--timeout: '-1' is not a number"),
+        (("ls", "--timeout", "nan"), "--timeout: 'nan' is not a number"),
         (("ls", "--lags"), "--lags"),
     ],
 )

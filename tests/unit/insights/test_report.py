@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -34,6 +34,7 @@ from kgtui.model.timeline import LagHistory
 from tests.unit.insights.gold_rows import HOUR, NOW, row, rows_with_problems, write
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
 MADE = NOW.timestamp() + 600
@@ -189,6 +190,41 @@ def test_time_range_of_a_report_limits_plots_and_episodes_but_not_findings(tmp_p
     assert made.lag_histories["pay"].minutes[0] == since
     assert {one.group for one in made.episodes} == {"pay"}
     assert made.insights.findings, "findings do not depend on the time range of the plots"
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        (NOW - 5.5 * HOUR, {"long": (True, NOW - 5.5 * HOUR), "short": (True, NOW - 5.5 * HOUR)}),
+        # The window in which `short` recovered has begun, but its status was computed later.
+        (NOW - 4.9 * HOUR, {"long": (True, NOW - 4.9 * HOUR), "short": (True, NOW - 5.1 * HOUR)}),
+        (NOW - 4 * HOUR, {"long": (True, NOW - 4 * HOUR), "short": (False, NOW - 4.5 * HOUR)}),
+        (None, {"long": (False, NOW - HOUR), "short": (False, NOW - 4.5 * HOUR)}),
+    ],
+)
+def test_an_episode_that_continues_after_the_end_of_a_report_is_ongoing(
+    tmp_path: Path, end: datetime | None, expected: dict[str, tuple[bool, datetime]]
+) -> None:
+    began = NOW - 8 * HOUR
+    ill: dict[str, Any] = {"status": "ERR", "worst": "STOP", "affected": 1, "lag": 5, "bad_since": began}
+    rows = [
+        row(HEALTH, group="long", window_start=NOW - back * HOUR, covered_to=NOW - (back - 0.9) * HOUR, **ill)
+        for back in range(8, 1, -1)
+    ]
+    well: dict[str, Any] = {"status": "OK", "ended_since": began, "lag": 0}
+    rows += [
+        row(HEALTH, group="long", window_start=NOW - HOUR, covered_to=NOW - HOUR, **well),
+        row(HEALTH, group="short", window_start=NOW - 6 * HOUR, covered_to=NOW - 5.1 * HOUR, **ill),
+        row(HEALTH, group="short", window_start=NOW - 5 * HOUR, covered_to=NOW - 4.5 * HOUR, **well),
+        row(HEALTH, group="other", window_start=NOW, status="OK"),
+    ]
+    made = build_report(write(tmp_path, {HEALTH: rows}), MADE, until=None if end is None else end.timestamp())
+    found = {one.group: one for one in made.episodes}
+    for group, (ongoing, until) in expected.items():
+        one = found[group]
+        assert (one.since, one.until) == (began.timestamp(), until.timestamp())
+        assert (one.ongoing, bool(one.ended), one.lag_after) == (ongoing, not ongoing, None if ongoing else 0)
+    assert ("ongoing" in read(made).words) == any(ongoing for ongoing, _ in expected.values())
 
 
 def test_report_says_why_a_gold_table_is_missing(report: Report) -> None:

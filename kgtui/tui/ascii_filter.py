@@ -1,0 +1,64 @@
+"""Draw only ASCII characters in ASCII mode.
+
+Widgets of kgtui have ASCII symbols (`kgtui.model.marks`). Frames and scroll bars are drawn by Textual, which has no
+ASCII symbols for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from textual.filter import LineFilter
+
+if TYPE_CHECKING:
+    from textual.color import Color
+
+_LOOKALIKES = {
+    "-": "─━┄┅┈┉╌╍═╴╶╸╺╼╾▀▁▂▃▄▅▆▇▔–—\u2010\u2011−·",
+    "|": "│┃┆┇┊┋╎╏║╵╷╹╻╽╿▉▊▋▌▍▎▏▐▕",
+    "#": "█▓▪■",
+    "/": "\u2571",
+    "\\": "╲",
+    "x": "\u2573×✗",
+    "X": "✘",
+    "*": "•●✱",
+    "~": "…↻",
+    ">": "→▶▸≥",
+    "<": "←◀◂≤",
+    "^": "↑▲▴",
+    "v": "↓▼▾",
+    "'": "\u2018\u2019",
+    '"': "\u201c\u201d",
+}
+_JUNCTIONS = dict.fromkeys(range(0x2500, 0x25A0), "+")
+"""Corners and crossings of lines: all other characters of the Unicode blocks Box Drawing and Block Elements."""
+
+
+class _Replacements(dict[int, str]):
+    """Maps code points to ASCII text of the same width. Characters without a lookalike become question marks."""
+
+    def __missing__(self, code: int) -> str:
+        return chr(code) if code < 0x80 else "?" * cell_len(chr(code))
+
+
+_REPLACEMENTS = _Replacements(
+    _JUNCTIONS | {ord(character): shown for shown, replaced in _LOOKALIKES.items() for character in replaced}
+)
+
+
+class AsciiFilter(LineFilter):
+    """Replaces all characters in drawn lines that are not ASCII. The text keeps its width and its style."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments with ASCII characters only."""
+        return [
+            segment if segment.text.isascii() else Segment(_ascii(segment.text), segment.style, segment.control)
+            for segment in segments
+        ]
+
+
+def _ascii(text: str) -> str:
+    # The width of a sequence, such as an emoji with a variation selector, can differ from the sum of its characters.
+    return set_cell_size(text.translate(_REPLACEMENTS), cell_len(text))
