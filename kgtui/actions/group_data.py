@@ -13,6 +13,7 @@ from kgtui.admin.groups_read import CONFIGS, OFFSETS
 from kgtui.admin.reading import Logs, read_groups
 from kgtui.model.error_numbers import TOPIC_GONE
 from kgtui.model.group import listing_of
+from kgtui.model.number_format import counted
 from kgtui.model.offsets import reason_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class GroupData:
         if not failed:
             return None
         reasons = ", ".join(sorted({reason_of(error) for error in failed}))
-        count = f"{len(failed):,} partition{'' if len(failed) == 1 else 's'}"
+        count = counted(len(failed), "partition")
         return f"a complete backup is not possible: the offsets of {count} cannot be read ({reasons})"
 
 

@@ -17,6 +17,7 @@ from kgtui.model.group import listing_of
 from kgtui.model.group_types import GROUP_TYPES, kind_of
 from kgtui.model.guard import why_not_delete, why_not_described
 from kgtui.model.health.wording import duration
+from kgtui.model.number_format import counted
 from kgtui.model.offsets import lag_of_group
 
 if TYPE_CHECKING:
@@ -221,11 +222,11 @@ def loss_text(loss: DeletionLoss) -> str:
     if not loss.partitions:
         return NONE_VISIBLE if loss.hidden else "no offsets"
     lower_bound = "at least " if loss.hidden else ""
-    offsets = f"offsets of {lower_bound}{_count(loss.partitions, 'partition')} in {_count(loss.topics, 'topic')}"
+    offsets = f"offsets of {lower_bound}{counted(loss.partitions, 'partition')} in {counted(loss.topics, 'topic')}"
     if loss.unread.lag is None:
         return offsets
     at_least = "at least " if loss.unread.lower_bound else ""
-    return f"{offsets}, {at_least}{_count(loss.unread.lag, 'unread record')}"
+    return f"{offsets}, {at_least}{counted(loss.unread.lag, 'unread record')}"
 
 
 def undo_text(loss: DeletionLoss) -> str:
@@ -236,10 +237,6 @@ def undo_text(loss: DeletionLoss) -> str:
     if len(loss.not_restored) > 1:
         return f"Offsets can be restored. Not restored: {not_restored}"
     return f"Offsets can be restored; {not_restored} cannot" if not_restored else "Offsets can be restored"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 RECENT = 300.0
@@ -332,4 +329,4 @@ def unread_text(loss: DeletionLoss) -> str:
     if loss.unread.lag is None:
         return "unknown"
     at_least = "at least " if loss.unread.lower_bound else ""
-    return f"{at_least}{loss.unread.lag:,} record{'' if loss.unread.lag == 1 else 's'}"
+    return f"{at_least}{counted(loss.unread.lag, 'record')}"

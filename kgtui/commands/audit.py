@@ -8,6 +8,7 @@ from kgtui.actions.audit import Entry, read_entries
 from kgtui.commands.printing import notify, print_result
 from kgtui.config import state_folder
 from kgtui.errors import UsageError
+from kgtui.model.number_format import counted
 from kgtui.output.formats import VERSION, json_bytes
 from kgtui.output.table import Column, table
 
@@ -59,8 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if not entries and args.format == "table":
         notify(f"no matching entry in {log}")
     if damaged:
-        damaged_lines = "1 damaged line" if damaged == 1 else f"{damaged} damaged lines"
-        notify(f"skipped {damaged_lines} in {log}")
+        notify(f"skipped {counted(damaged, 'damaged line')} in {log}")
     return 1 if damaged else 0
 
 

@@ -16,6 +16,7 @@ from kgtui.errors import KgtuiError, UsageError
 from kgtui.model.answer import Answer, fault_of
 from kgtui.model.burrow import Status
 from kgtui.model.cluster import Retention
+from kgtui.model.number_format import counted
 from kgtui.model.query import Need
 from kgtui.model.snapshot import Snapshot
 from kgtui.monitor import policy
@@ -150,7 +151,7 @@ async def check(
     timeout = timeout_of(args)
     selection = await select_groups(admin, _without_health(query), groups=args.group, timeout=timeout)
     if selection.ids and sys.stderr.isatty():
-        notify(f"watching {len(selection.ids)} groups for {args.seconds:g} s")
+        notify(f"watching {counted(len(selection.ids), 'group')} for {args.seconds:g} s")
     schedule = Schedule(args.seconds, args.interval, policy.check_timeout(args.interval, timeout))
     groups = {group: selection.snapshot.groups[group] for group in selection.ids}
     watch = ClusterWatch(admin, groups, schedule, watching, clock)
@@ -359,5 +360,5 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
     for line in undecided_lines(selected, results.seconds):
         notify(line)
     if sys.stderr.isatty() and selected:
-        counted = [f"{count} {verdict}" for verdict, count in results.counts.items() if count]
-        notify(f"{len(selected)} groups: {', '.join(counted)}")
+        verdicts = [f"{count:,} {verdict}" for verdict, count in results.counts.items() if count]
+        notify(f"{counted(len(selected), 'group')}: {', '.join(verdicts)}")

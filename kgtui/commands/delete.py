@@ -26,6 +26,7 @@ from kgtui.commands.selection import (
 from kgtui.commands.visibility import notify_lower_bounds, notify_no_visible_group
 from kgtui.config import StateFolder, load, resolve, state_folder
 from kgtui.errors import RefusedError, UsageError
+from kgtui.model.number_format import counted
 from kgtui.model.rfc3339 import rfc3339, rfc3339_or_none
 from kgtui.output.formats import VERSION, json_bytes
 from kgtui.output.table import Column, table
@@ -97,7 +98,8 @@ def _show(args: argparse.Namespace, text: str, deletion: Plan, results: Results 
 
 def _check_expected(args: argparse.Namespace, matching: int) -> None:
     if args.expect is not None and args.expect != matching:
-        raise RefusedError(f"{matching} groups match, but --expect is {args.expect}; nothing was deleted")
+        groups = f"{counted(matching, 'group')} {'matches' if matching == 1 else 'match'}"
+        raise RefusedError(f"{groups}, but --expect is {args.expect}; nothing was deleted")
 
 
 def _confirm(args: argparse.Namespace, deletion: Plan) -> None:

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from kgtui.commands.printing import notify, print_text
+from kgtui.model.number_format import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -54,4 +55,5 @@ def _serve(options: Options) -> int:
 def _ready(line: str) -> None:
     cluster = json.loads(line)
     print_text(f"{cluster['bootstrap']}\n")
-    notify(f"simulated cluster with {len(cluster['brokers'])} brokers and {cluster['groups']} groups; Ctrl-C stops it")
+    brokers, groups = counted(len(cluster["brokers"]), "broker"), counted(cluster["groups"], "group")
+    notify(f"simulated cluster with {brokers} and {groups}; Ctrl-C stops it")

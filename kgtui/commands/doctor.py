@@ -16,6 +16,7 @@ from kgtui.model.answer import Fault, fault_of, why_missing
 from kgtui.model.error_numbers import GROUP_ID_NOT_FOUND
 from kgtui.model.group_types import GROUP_TYPES
 from kgtui.model.health.wording import local_clock
+from kgtui.model.number_format import counted
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.model.text import visible
 from kgtui.output import formats, marks
@@ -375,7 +376,9 @@ def _permissions_text(diagnosis: DoctorResults) -> str:
     lines = [f"permissions on the cluster: {operations}"]
     if cluster is not None and not {"DESCRIBE", "ALL"} & cluster:
         lines.append("  without DESCRIBE on the cluster, only groups on which you have DESCRIBE are listed")
-    lines.append(f"permissions on groups: {diagnosis.groups} groups listed, {diagnosis.described} described")
+    lines.append(
+        f"permissions on groups: {counted(diagnosis.groups, 'group')} listed, {diagnosis.described:,} described"
+    )
     operations_on_groups = sorted(diagnosis.group_operations.items())
-    lines += [f"  {operation}: on {count} groups" for operation, count in operations_on_groups]
+    lines += [f"  {operation}: on {counted(count, 'group')}" for operation, count in operations_on_groups]
     return "\n".join(lines) + "\n"

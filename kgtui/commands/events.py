@@ -26,6 +26,7 @@ from kgtui.errors import UsageError
 from kgtui.model.access import NO_VISIBLE_GROUP
 from kgtui.model.answer import Coverage
 from kgtui.model.event import EVENT_KINDS, EventKind
+from kgtui.model.number_format import counted
 from kgtui.monitor import policy
 from kgtui.output.event_list import EventTableWriter, as_json
 
@@ -210,7 +211,7 @@ async def _print_new(
             serial = monitor.snapshot.serial
             groups = _selected(args, query, monitor.snapshot)
             if not announced and monitor.snapshot.groups:
-                notify(f"watching {len(groups)} groups; press Ctrl-C to end")
+                notify(f"watching {counted(len(groups), 'group')}; press Ctrl-C to end")
                 announced = True
             brokers = monitor.snapshot.brokers.values()
             if not warned and brokers and all(status.answered_at is not None for status in brokers):

@@ -18,6 +18,7 @@ from kgtui.insights.finding import Kind, finding_object, lasted
 from kgtui.lake.folder import LAKE_VARIABLE
 from kgtui.model.command_line import join
 from kgtui.model.health.wording import duration
+from kgtui.model.number_format import counted
 from kgtui.model.rfc3339 import rfc3339_or_none, utc_datetime
 from kgtui.model.text import visible
 from kgtui.output import marks
@@ -273,7 +274,7 @@ def _evidence(evidence: Evidence) -> str:
         for index, name in enumerate(evidence.columns)
     ]
     rows = [tuple(_cell(value) for value in row) for row in evidence.rows]
-    more = f"{_INDENT}… and {evidence.more} more rows of {evidence.table}\n" if evidence.more else ""
+    more = f"{_INDENT}… and {counted(evidence.more, 'more row')} of {evidence.table}\n" if evidence.more else ""
     return table(columns, rows, indent=_INDENT) + more
 
 

@@ -14,6 +14,7 @@ from kgtui.commands.time_options import parse_duration
 from kgtui.errors import UsageError
 from kgtui.lake.folder import LakeFolder
 from kgtui.model.command_line import join
+from kgtui.model.number_format import counted
 from kgtui.model.rfc3339 import parse_rfc3339
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
             shutil.rmtree(lake, ignore_errors=True)
         raise
     seconds = time.monotonic() - started
-    notify(f"recorded {history.days:g} days with {history.polls} polls in {lake}; this took {seconds:.0f} s")
+    notify(f"recorded {history.days:g} days with {counted(history.polls, 'poll')} in {lake}; this took {seconds:.0f} s")
     if args.history_only:
         notify(f"to replay the recording: {join(('kgtui', 'replay', lake))}")
         return 0
@@ -112,7 +113,9 @@ def _record(lake: str, history: DemoHistory) -> None:
     with Progress() as progress:
 
         def on_poll(polls: int) -> None:
-            progress.update(f"recording history: {polls} of {history.polls} polls, {100 * polls // history.polls} %")
+            progress.update(
+                f"recording history: {polls:,} of {counted(history.polls, 'poll')}, {100 * polls // history.polls} %"
+            )
 
         asyncio.run(record_history(lake, history, on_poll))
 

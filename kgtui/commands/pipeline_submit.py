@@ -70,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _program(args: argparse.Namespace, yarn: bool) -> list[str]:
-    path = LakeFolder.of(args.lake).path
+    lake = LakeFolder.of(args.lake)
+    lake.check_path()
+    path = lake.path
     if not isinstance(path, StorePath) and not path.is_absolute():
         raise UsageError(f"--lake: {path} is a relative path: name a URI, or a folder with this path on all nodes")
     words = ["pipeline", "run" if args.every is None else "watch", f"--lake={path}"]

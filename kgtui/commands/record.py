@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import notify
 from kgtui.commands.time_options import parse_duration
+from kgtui.model.number_format import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -106,9 +107,10 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
             if not watching.cancelled():
                 watching.result()
     status = recorder.status
-    notify(f"{status.polls} polls with {status.rows} rows were written to {args.lake}")
+    polls = f"{counted(status.polls, 'poll')} with {counted(status.rows, 'row')}"
+    notify(f"{polls} {'was' if status.polls == 1 else 'were'} written to {args.lake}")
     if status.waiting:
-        notify(f"{status.waiting} rows could not be written")
+        notify(f"{counted(status.waiting, 'row')} could not be written")
     return 1 if status.waiting else 0
 
 

@@ -9,6 +9,7 @@ from kgtui.commands.insights import report_missing_tables
 from kgtui.commands.printing import notify, print_bytes
 from kgtui.commands.time_options import parse_time
 from kgtui.errors import UsageError
+from kgtui.model.number_format import counted
 from kgtui.model.paths import expanded
 from kgtui.private_files import replace_private
 
@@ -64,8 +65,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         path = expanded(args.output, "--output: ")
         _write(path, made)
-        count = len(found.insights.findings)
-        notify(f"{path} was written with {count} finding{'' if count == 1 else 's'}")
+        notify(f"{path} was written with {counted(len(found.insights.findings), 'finding')}")
     return report_missing_tables(found.insights)
 
 

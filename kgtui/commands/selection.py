@@ -12,6 +12,7 @@ from kgtui.commands.connecting import as_of
 from kgtui.commands.printing import notify
 from kgtui.errors import UsageError
 from kgtui.model.answer import Coverage
+from kgtui.model.number_format import counted
 from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _why_no_match(args: argparse.Namespace, query: Query, selection: Selection) 
             return [f"the id of group {example} matches, but other terms of the filter exclude the group"]
         return [
             (
-                f"the ids of {why.excluded:,} groups match, such as {example}, "
+                f"the ids of {counted(why.excluded, 'group')} match, such as {example}, "
                 "but other terms of the filter exclude the groups"
             )
         ]
@@ -321,7 +322,8 @@ def undecided_text(searched: int, every: int) -> str:
     Args:
         searched, every: the two numbers of `Selection.searched`.
     """
-    return f"the filter could not be applied to {every - searched} of {every} groups, because their data is unknown"
+    missing = f"{every - searched:,} of {counted(every, 'group')}"
+    return f"the filter could not be applied to {missing}, because their data is unknown"
 
 
 def _coverage(snapshot: Snapshot, groups: int, failed: int = 0) -> Coverage:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.commands.printing import notify
 from kgtui.model import facts
 from kgtui.model.access import NO_VISIBLE_GROUP, lower_bound_reason
+from kgtui.model.number_format import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -46,7 +47,8 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
     filtered = query is not None and snapshot.hides_topics and Need.OFFSETS in query.needs
     if not count and not filtered:
         return
-    lags = "the lag of 1 group is a lower bound" if count == 1 else f"the lags of {count} groups are lower bounds"
+    of_groups = f"of {counted(count, 'group')}"
+    lags = f"the lag {of_groups} is a lower bound" if count == 1 else f"the lags {of_groups} are lower bounds"
     chosen = "the filter selects a group only if its terms hold for every possible lag"
     said = f"{lags}; {chosen}" if count and filtered else chosen if filtered else lags
     notify(f"{said}. {lower_bound_reason(snapshot.access)}")

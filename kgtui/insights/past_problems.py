@@ -11,6 +11,7 @@ from kgtui.insights.finding import Evidence, Finding, Kind, Severity
 from kgtui.lake.gold import WHOLE_GROUPS
 from kgtui.lake.schemas.gold import HEALTH
 from kgtui.model.health.wording import duration
+from kgtui.model.number_format import counted
 from kgtui.model.rfc3339 import utc_datetime
 
 if TYPE_CHECKING:
@@ -172,9 +173,10 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
             continue
         problem = f"{rules.STATUS.get(one.worst, f'was {one.worst}')} for {duration(one.until - one.since)}"
         if one.max_lag is not None:
-            problem = f"{problem}, with up to {one.max_lag:,} unread records"
+            problem = f"{problem}, with up to {counted(one.max_lag, 'unread record')}"
         if one.lag_after:
-            problem = f"{problem}; {one.lag_after:,} unread records were left when the problem ended"
+            left = f"{counted(one.lag_after, 'unread record')} {'was' if one.lag_after == 1 else 'were'} left"
+            problem = f"{problem}; {left} when the problem ended"
         row = (utc_datetime(one.since), utc_datetime(one.until), one.worst, one.max_lag, one.lag_after)
         evidence = Evidence(HEALTH.title, ("since", "until", "worst", "max_lag", "lag_after"), (row,))
         found.append(past_finding(Kind.UNHEALTHY, one.group, problem, (one.since, one.until, one.ended), evidence,

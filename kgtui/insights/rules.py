@@ -12,6 +12,7 @@ from kgtui.insights.finding import Evidence, Finding, Kind, Severity
 from kgtui.model.group_types import EMPTY
 from kgtui.model.health import Loss
 from kgtui.model.health.wording import duration, lost_records
+from kgtui.model.number_format import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -91,9 +92,9 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
         columns = ("topic", "partition", "status", "lag", "position", "last_commit", "complete")
         problem = STATUS.get(worst, f"is {worst}")
         if (row["affected"] or 0) > 1:
-            problem = f"{problem} on {row['affected']} partitions"
+            problem = f"{problem} on {counted(row['affected'], 'partition')}"
         if row["lag"] is not None:
-            problem = f"{problem}; {row['lag']:,} unread records"
+            problem = f"{problem}; {counted(row['lag'], 'unread record')}"
         nobody = groups.get(group, {}).get("state") == EMPTY
         found.append(
             Finding(
@@ -181,11 +182,11 @@ def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collec
         if row["topic"] is not None or not row["lag"] or (age is not None and age < MIN_BACKLOG_AGE):
             continue
         if row["drain_seconds"] is not None and row["drain_seconds"] >= MIN_BACKLOG_AGE:
-            what = f"the group catches up on {row['lag']:,} unread records in {_drain_time(row)}"
+            what = f"the group catches up on {counted(row['lag'], 'unread record')} in {_drain_time(row)}"
             soon = "do nothing if the group will catch up soon enough; otherwise, add members to the group"
             found.append(_drain(row, Severity.NOTE, what, soon, row["drain_seconds"]))
         elif trend is not None and trend > 2 * (row["trend_error"] or 0.0) and trend > 0 and group not in others:
-            what = f"{row['lag']:,} unread records, growing by {trend * 60:,.0f} per minute"
+            what = f"{counted(row['lag'], 'unread record')}, growing by {trend * 60:,.0f} per minute"
             found.append(_drain(row, Severity.WARN, what, _ADVICE["WARN"], trend))
     return found
 
@@ -352,9 +353,9 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
         parts = families[row["name"]] if family else [row]
         parts.sort(key=lambda part: part["name"])
         groups = tuple(part["name"] for part in parts)
-        facts = [f"{row['groups']} unused groups" if family else "unused"]
+        facts = [counted(row["groups"], "unused group") if family else "unused"]
         if row["lag"] is not None:
-            facts.append(f"{row['lag']:,} unread records")
+            facts.append(counted(row["lag"], "unread record"))
         if row["expires_at"] is not None:
             facts.append(f"the offsets expire by {row['expires_at']:%Y-%m-%d %H:%M} UTC")
         if row["offsets_may_be_hidden"]:

@@ -9,7 +9,7 @@ because Spark executors may lack them.
 | `folder` | folder of a lake, with its small JSON files |
 | `store` | paths and URIs of stores, and storage options |
 | `store_errors` | explains errors of stores |
-| `lock` | lock file, so that only one process records into a lake |
+| `lock` | lock of a lake, so that only one process records into it, and its file on a local disk |
 | `store_lock` | lock file of a lake in a store |
 | `lock_holder` | process that a lock file names |
 | `writer` | writes polls into the recorded tables |

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
     from kgtui.lake.schemas.definition import RowValues
 
+COMMENT = "comment"
+"""Key of a column's comment in the metadata that Delta tables store for each column."""
+
 
 def arrow_schema(table: Table) -> pa.Schema:
     import pyarrow as pa
@@ -29,6 +32,15 @@ def arrow_schema(table: Table) -> pa.Schema:
         "timestamp": pa.timestamp("us", tz="UTC"),
     }
     return pa.schema([pa.field(column.name, types[column.type], column.nullable) for column in table.columns])
+
+
+def commented_schema(table: Table) -> pa.Schema:
+    """Return the Arrow schema of a new table, in which the descriptions of columns are Delta's column comments."""
+    import pyarrow as pa
+
+    comments = [{COMMENT: column.about} if column.about else None for column in table.columns]
+    fields = zip(arrow_schema(table), comments, strict=True)
+    return pa.schema([field.with_metadata(comment) if comment else field for field, comment in fields])
 
 
 def to_table(data: Any) -> pa.Table:

@@ -5,10 +5,9 @@ Recorded tables are compacted by `RecordedTable.compact` in `kgtui.lake.delta`.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from kgtui.lake.arrow import to_milliseconds, to_table
 from kgtui.lake.delta import DAY, data_files, load_deltalake
@@ -137,12 +136,10 @@ def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, 
 
     actions = to_table(delta.get_add_actions(flatten=True))
     days = actions[DAY].to_pylist() if DAY in actions.column_names else [None] * actions.num_rows
-    by_file = {os.path.basename(name): (name, day) for name, day in zip(actions["path"].to_pylist(), days, strict=True)}
     found = set()
-    for uri in delta.file_uris():
-        name, day = by_file[os.path.basename(uri)]
+    for name, day in zip(actions["path"].to_pylist(), days, strict=True):
         if day not in found:
-            file, file_system = (uri, None) if isinstance(path, Path) else arrow_file(path / name)
+            file, file_system = arrow_file(path / unquote(name))  # the Delta log contains URI-encoded paths
             if _has_int96(pq.ParquetFile(file, filesystem=file_system).schema):
                 found.add(day)
     return [None if day is None else [(PARTITION, "=", day.isoformat())] for day in sorted(found, key=str)]

@@ -11,6 +11,7 @@ from kgtui.errors import LakeError
 from kgtui.lake.arrow import (
     arrow_schema,
     arrow_table,
+    commented_schema,
     dictionary_schema,
     select_columns,
     sort_by_key,
@@ -72,14 +73,19 @@ def storage_errors() -> tuple[type[Exception], ...]:
 
 def is_delta_table(path: LakePath) -> bool:
     """Return whether a folder is a Delta table. Raises one of `storage_errors`."""
-    result: bool = load_deltalake().DeltaTable.is_deltatable(str(path), options_for(path) or None)
+    result: bool = load_deltalake().DeltaTable.is_deltatable(_uri(path), options_for(path) or None)
     return result
 
 
 def open_table(path: LakePath) -> DeltaTable:
     """Open the newest version of a table. Raises one of `storage_errors`."""
-    delta: DeltaTable = load_deltalake().DeltaTable(str(path), storage_options=options_for(path) or None)
+    delta: DeltaTable = load_deltalake().DeltaTable(_uri(path), storage_options=options_for(path) or None)
     return delta
+
+
+def _uri(path: LakePath) -> str:
+    # Local paths are absolute, because deltalake would take the relative path `a:b` for a URI with the scheme `a`.
+    return str(path.absolute())
 
 
 def data_files(delta: DeltaTable) -> list[dict[str, Any]]:
@@ -246,7 +252,7 @@ class RecordedTable:
         return read_rows([self.path / file["path"] for file in files], self.table, columns, where)
 
     def create(self) -> DeltaTable:
-        """Return the table, after creating it or adding missing columns.
+        """Return the table, after creating it or adding missing columns. New columns have their description as comment.
 
         Added columns are always nullable, because existing rows have no values in them.
         """
@@ -254,8 +260,8 @@ class RecordedTable:
         if delta is None:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             delta = load_deltalake().DeltaTable.create(
-                str(self.path),
-                arrow_schema(self.table),
+                _uri(self.path),
+                commented_schema(self.table),
                 partition_by=[self.table.partition] if self.table.partition else None,
                 name=self.table.name,
                 description=self.table.about,
@@ -264,7 +270,7 @@ class RecordedTable:
             )
             self._delta = delta
         stored = _stored_columns(delta)
-        missing = [field.with_nullable(True) for field in arrow_schema(self.table) if field.name not in stored]
+        missing = [field.with_nullable(True) for field in commented_schema(self.table) if field.name not in stored]
         if missing:
             delta.alter.add_columns([load_deltalake().Field.from_arrow(field) for field in missing])
             delta.update_incremental()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,6 +47,9 @@ LAKE_VARIABLE = "KGTUI_LAKE"
 
 _FORMAT, _CLUSTER, _TOPIC = "kgtui lake", "cluster", "topic"
 _LONGEST = 65_536
+
+_UNUSABLE = re.compile(r"%[0-9a-fA-F]{2}|[\x00-\x1f\x7f\[\]^|\\\ud800-\udfff]")
+"""Matches parts of local paths with which deltalake fails, because it converts each path to a URI and back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,21 @@ class LakeFolder:
         """Return the path of a table's folder, whether the table exists or not."""
         return self.path / layer / name
 
+    def check_path(self) -> None:
+        """Raise `LakeError` if deltalake cannot use the path of the folder, which need not exist."""
+        if isinstance(self.path, StorePath):
+            return
+        # deltalake resolves symbolic links, so a link to such a folder does not help.
+        found = _UNUSABLE.search(os.path.realpath(self.path))
+        if found is not None:
+            given = found[0] in str(self.path)
+            where = "its path" if given else f"its full path, {visible(os.path.realpath(self.path))},"
+            raise LakeError(
+                f"{visible(str(self.path))} cannot be used as a lake, because {where} contains "
+                f"{visible(found[0])}, with which Delta Lake's library cannot open tables. Rename the folder, or use "
+                "another one."
+            )
+
     def check(self) -> None:
         """Raise `LakeError` unless the folder is a lake that can be read."""
         with self._explained("read"):
@@ -97,6 +116,7 @@ class LakeFolder:
             raise LakeError(f"{self.path} does not exist")
         if not self.path.is_dir():
             raise LakeError(f"{self.path} is a file, but a lake is a folder; use the path of a folder")
+        self.check_path()
         version = self._version()
         if version > VERSION:
             raise LakeError(
@@ -110,6 +130,7 @@ class LakeFolder:
             self._check_usable()
 
     def _check_usable(self) -> None:
+        self.check_path()
         if not self.path.exists():
             return
         if self.path.is_dir() and not (self.path / MARKER).exists():

@@ -1,4 +1,4 @@
-"""The lock file of a lake on a local disk, so that only one process records into the lake.
+"""The lock of a lake, so that only one process records into it, and its lock file on a local disk.
 
 If the lock file exists but no living process holds it, the last recorder has crashed. On the same machine, the kernel's
 file lock shows whether the holder is alive. On other machines, the age of the lock file shows it.
@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kgtui.errors import RefusedError
 from kgtui.lake.lock_holder import STALE, held_by, parse_holder, this_process
@@ -22,39 +22,69 @@ from kgtui.private_files import open_private
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-    from typing import TypeAlias
 
     from kgtui.lake.lock_holder import Holder
     from kgtui.lake.store import LakePath
-    from kgtui.lake.store_lock import StoreLock
-
-    AnyLock: TypeAlias = "RecorderLock | StoreLock"
 
 _LONGEST = 4_096
 
 
-class RecorderLock:
-    """The lock of one lake on a local disk. This process holds it from `take` to `release`.
+class LakeLock(Protocol):
+    """The lock of one lake. This process holds it from `take` to `release` or `hand_back`.
 
     Attributes:
-        crashed_holder: previous holder, if it crashed; otherwise None.
-        enforced: whether only one process can hold the lock; always true on a local disk.
+        crashed_holder: previous holder, if it crashed; otherwise None. Known after `take`.
+        enforced: whether only one process can hold the lock. Known after `take`.
     """
 
-    enforced = True
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: int | None = None
-        self.crashed_holder: Holder | None = None
+    crashed_holder: Holder | None
+    enforced: bool
 
     def take(self) -> None:
         """Take the lock.
 
         Raises:
             RefusedError: another process holds the lock.
+            LakeError: the lake is in a store, and obstore is not installed.
             OSError: the lock file cannot be written.
         """
+        ...
+
+    def renew(self) -> None:
+        """Show other processes that the holder is alive. Without the lock, do nothing.
+
+        Raises:
+            RefusedError: another process has taken the lock, after `STALE` seconds without a renewal.
+            OSError: the store cannot be written.
+        """
+        ...
+
+    def release(self, clean: bool = True) -> None:
+        """Release the lock. Without the lock, do nothing.
+
+        Args:
+            clean: whether to remove the lock file. If it stays, the next process reports a crash.
+        """
+        ...
+
+    def hand_back(self) -> None:
+        """Release the lock. If the previous holder crashed, restore its lock file instead of removing the file.
+
+        Maintenance uses this, so that the next recorder can still report that an earlier recorder crashed.
+        """
+        ...
+
+
+class RecorderLock(LakeLock):
+    """The lock of a lake on a local disk, which always enforces it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+        self.crashed_holder: Holder | None = None
+        self.enforced = True
+
+    def take(self) -> None:
         while True:
             file = open_private(self._path, os.O_RDWR | os.O_CREAT)
             try:
@@ -79,17 +109,12 @@ class RecorderLock:
             return
 
     def renew(self) -> None:
-        """Update the modification time of the lock file, which shows other machines that the holder is alive."""
+        """Update the modification time of the lock file. Errors are ignored."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 os.utime(self._file)
 
     def release(self, clean: bool = True) -> None:
-        """Release the lock.
-
-        Args:
-            clean: whether to remove the lock file. If it stays, the next process reports a crash.
-        """
         if self._file is not None:
             if clean:
                 with contextlib.suppress(OSError):
@@ -98,10 +123,6 @@ class RecorderLock:
             self._file = None
 
     def hand_back(self) -> None:
-        """Release the lock and restore the old content of the lock file.
-
-        Maintenance uses this, so that the next recorder can still report that an earlier recorder crashed.
-        """
         if self._file is not None and self.crashed_holder is not None:
             _write(self._file, self.crashed_holder)
             self.release(clean=False)
@@ -123,7 +144,7 @@ class RecorderLock:
 
 
 @contextmanager
-def held(lock: AnyLock, on_lost: Callable[[str], None]) -> Iterator[None]:
+def held(lock: LakeLock, on_lost: Callable[[str], None]) -> Iterator[None]:
     """Hold a lock until the end of the `with` block. A thread renews the lock.
 
     Args:
@@ -177,7 +198,7 @@ def current_holder(path: LakePath) -> Holder | None:
     return holder if holder is not None and holder.is_alive(time.time() - renewed) else None
 
 
-def recorder_lock(path: LakePath) -> AnyLock:
+def recorder_lock(path: LakePath) -> LakeLock:
     """Return a lock for the lock file at this path, without taking the lock."""
     if isinstance(path, StorePath):
         from kgtui.lake.store_lock import StoreLock

@@ -21,6 +21,7 @@ from kgtui.lake.store import StorePath
 from kgtui.lake.store_errors import reason_of
 from kgtui.lake.tables import StoredTable, TableContents, disk_usage, tables
 from kgtui.lake.writer import LakeWriter
+from kgtui.model.number_format import counted
 from kgtui.model.rfc3339 import utc_datetime
 from kgtui.model.text import visible
 
@@ -228,11 +229,11 @@ def _compact_table(table: StoredTable) -> str:
     removed, added = table.compact()
     table.checkpoint()
     table.vacuum()
-    return f"compacted {removed} files into {added}" if removed else _NOTHING
+    return f"compacted {counted(removed, 'file')} into {added:,}" if removed else _NOTHING
 
 
 def _file_counts_text(before: int, after: int) -> str:
-    return f"compacted {before} files into {after}" if before != after else _NOTHING
+    return f"compacted {counted(before, 'file')} into {after:,}" if before != after else _NOTHING
 
 
 def _prune(folder: LakeFolder, table: StoredTable, oldest: date, dry_run: bool) -> str:
@@ -254,9 +255,9 @@ def _prune_table(table: StoredTable, oldest: date, dry_run: bool) -> str:
         table.vacuum()
     if not files:
         return f"no rows before {oldest}"
-    amount = "rows" if rows is None else f"{rows:,} rows"
+    amount = "rows" if rows is None else counted(rows, "row")
     deleted = "would delete" if dry_run else "deleted"
-    return f"{deleted} {amount} from before {oldest}, in {files} files with {size:,} bytes"
+    return f"{deleted} {amount} from before {oldest}, in {counted(files, 'file')} with {counted(size, 'byte')}"
 
 
 def _check_names(folder: LakeFolder, keep: KeepRules, stored: Sequence[StoredTable]) -> None:

@@ -208,7 +208,7 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
     content = BytesIO() if isinstance(path, StorePath) else None
     try:
         with pq.ParquetWriter(
-            path if content is None else content,
+            arrow_file(path)[0] if content is None else content,
             _plain(rows.slice(0, 0)).schema,
             compression="zstd",
             compression_level=6 if compact else 1,

@@ -220,8 +220,11 @@ def options_for(path: LakePath) -> dict[str, str]:
 
 
 def arrow_file(path: LakePath) -> tuple[str, Any]:
-    """Return the path and file system with which pyarrow opens a file. The file system is None for a local file."""
-    return (path.key, path.file_system()) if isinstance(path, StorePath) else (str(path), None)
+    """Return the path and file system with which pyarrow opens a file. The file system is None for a local file.
+
+    A local path is absolute, because pyarrow would take the relative path `a:b` for a URI.
+    """
+    return (path.key, path.file_system()) if isinstance(path, StorePath) else (str(path.absolute()), None)
 
 
 def file_size(path: LakePath) -> int:

@@ -19,6 +19,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgtui.errors import LakeError, RefusedError
+from kgtui.lake.lock import LakeLock
 from kgtui.lake.lock_holder import STALE, Holder, held_by, parse_holder, this_process
 from kgtui.lake.store import options_for
 from kgtui.lake.store_errors import reason_of
@@ -39,13 +40,8 @@ _OF_DELTALAKE = re.compile(r"unsafe_rename|locking_provider|dynamo|max_concurren
 """Matches names of storage options that deltalake has and obstore does not."""
 
 
-class StoreLock:
-    """The lock of one lake in a store, with the methods of `kgtui.lake.lock.RecorderLock`.
-
-    Attributes:
-        crashed_holder: previous holder, if it crashed; otherwise None.
-        enforced: whether the store enforces the lock; known after `take`.
-    """
+class StoreLock(LakeLock):
+    """The lock of a lake in a store. It is enforced if the store has conditional writes."""
 
     def __init__(self, path: StorePath) -> None:
         self._path = path
@@ -56,13 +52,6 @@ class StoreLock:
         self.enforced = True
 
     def take(self) -> None:
-        """Take the lock.
-
-        Raises:
-            RefusedError: another process holds the lock.
-            LakeError: obstore is not installed.
-            OSError: the store cannot be written.
-        """
         self._file = file = _conditional_file(self._path)
         self._holder = this_process()
         now = None
@@ -84,12 +73,7 @@ class StoreLock:
                 return
 
     def renew(self) -> None:
-        """Write the lock file again, to show that the holder is alive.
-
-        Raises:
-            RefusedError: another process has taken the lock, after `STALE` seconds without a renewal.
-            OSError: the store cannot be written.
-        """
+        """Write the lock file again. If another process has replaced it, this process no longer holds the lock."""
         if self._held is None:
             return
         file = self._file
@@ -108,11 +92,6 @@ class StoreLock:
         self._held = tag
 
     def release(self, clean: bool = True) -> None:
-        """Release the lock.
-
-        Args:
-            clean: whether to remove the lock file. If it stays, the next process reports a crash.
-        """
         if self._held is not None and clean:
             with suppress(OSError, RefusedError):
                 self.renew()
@@ -120,7 +99,6 @@ class StoreLock:
         self._held = None
 
     def hand_back(self) -> None:
-        """Release the lock and restore the old content of the lock file, so that an earlier crash is still reported."""
         if self._held is not None and self.crashed_holder is not None:
             with suppress(OSError):
                 self._path.write_bytes(self.crashed_holder.encode())

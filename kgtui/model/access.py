@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model.answer import Fault
 from kgtui.model.error_numbers import TOPIC_AUTHORIZATION_FAILED
+from kgtui.model.number_format import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +131,7 @@ def hidden_fault(group: str, access: Access | None) -> Fault:
 def _remove_denial(access: Access) -> str:
     first_topic, *others = sorted(access.denied_topics or ())
     if others:
-        more_topics = "1 more topic" if len(others) == 1 else f"{len(others)} more topics"
+        more_topics = counted(len(others), "more topic")
         return f"remove the ACLs that deny DESCRIBE on topic {first_topic} and on {more_topics}"
     return f"remove the ACL that denies DESCRIBE on topic {first_topic}"
 

@@ -14,6 +14,7 @@ from kgtui.model.guard import delete_availability
 from kgtui.model.health.wording import duration, local_clock, loss_when
 from kgtui.model.judgment import ONLY_COUNTED, PROBLEM_TEXTS, GroupStatus, Judgment, Problem
 from kgtui.model.member_names import member_labels, owners_by_partition
+from kgtui.model.number_format import counted
 from kgtui.model.offsets import lags
 
 if TYPE_CHECKING:
@@ -179,19 +180,21 @@ def _who_lost(snapshot: Snapshot, group: str) -> str:
     name = f"{worst.topic}-{worst.partition}"
     owner = _owner(snapshot, group, worst.topic, worst.partition) or name
     others = len(lost) - 1
-    return f"{owner}; records of {others:,} more partition{'' if others == 1 else 's'} are lost" if others else owner
+    return f"{owner}; records of {counted(others, 'more partition')} are lost" if others else owner
 
 
 def _who_flaps(snapshot: Snapshot, group: str) -> str:
     """Return the members that joined or left most often in the last `_FLAPPING_SECONDS` as text; empty if none did."""
-    counted: dict[str, int] = {}
+    changes: dict[str, int] = {}
     for event in reversed(snapshot.events):
         if event.at < snapshot.taken_at - _FLAPPING_SECONDS:
             break
         if event.group == group and event.kind in (EventKind.JOINED, EventKind.LEFT) and event.number == 1:
-            counted[event.subject] = counted.get(event.subject, 0) + 1
-    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    named = [f"{member} joined or left {'once' if n == 1 else f'{n} times'}" for member, n in ordered[:_MOST_NAMED]]
+            changes[event.subject] = changes.get(event.subject, 0) + 1
+    ordered = sorted(changes.items(), key=lambda item: (-item[1], item[0]))
+    named = [
+        f"{member} joined or left {'once' if n == 1 else counted(n, 'time')}" for member, n in ordered[:_MOST_NAMED]
+    ]
     return _and_more(named, len(ordered))
 
 
@@ -216,8 +219,8 @@ def _who_delays(snapshot: Snapshot, group: str, health: GroupHealth) -> str:
     named = []
     for member_id, epochs in list(health.holding_up.items())[:_MOST_NAMED]:
         member = labels.get(member_id, member_id)
-        late = f"{member} is {epochs} epoch{'' if epochs == 1 else 's'} behind"
-        named.append(f"{member} has left" if epochs is None else late)
+        late = "has left" if epochs is None else f"is {counted(epochs, 'epoch')} behind"
+        named.append(f"{member} {late}")
     return _and_more(named, len(health.holding_up))
 
 

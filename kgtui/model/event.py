@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.marks import ERROR, OK, WARN
+from kgtui.model.number_format import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -96,7 +97,7 @@ def _appeared(event: Event) -> str:
 
 
 def _many(event: Event, noun: str) -> str:
-    return event.subject if event.number == 1 else f"{event.number:,} {noun}s"
+    return event.subject if event.number == 1 else counted(event.number, noun)
 
 
 def _list(event: Event) -> str:

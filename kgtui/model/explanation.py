@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model import group_types as states
 from kgtui.model.facts import hidden_offsets_fault
+from kgtui.model.number_format import counted
 from kgtui.model.offsets import lags
 
 if TYPE_CHECKING:
@@ -297,19 +298,20 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
 
     Each cause is explained once, and the title contains the number of partitions with this cause.
     """
-    counted: dict[str, int] = {}
+    unknown: dict[str, int] = {}
     rows = lags(offsets)
     for row in rows:
         if row.reason:
-            counted[row.reason] = counted.get(row.reason, 0) + 1
+            unknown[row.reason] = unknown.get(row.reason, 0) + 1
     lost = sum(1 for row in rows if row.lost)
     if lost:
-        yield Explanation(f"records lost, {_partitions(lost)}", "", *_LOST)
-    for reason, count in counted.items():
+        yield Explanation(f"records lost, {counted(lost, 'partition')}", "", *_LOST)
+    for reason, count in unknown.items():
         text = _REASONS.get(reason, _Text(_OTHERS))
         yield Explanation(
-            f"{reason_text(reason)}, {_partitions(count)}", "", *text, is_problem=reason not in ("no commit", "pending")
-        )
+            f"{reason_text(reason)}, {counted(count, 'partition')}", "", *text,
+            is_problem=reason not in ("no commit", "pending"),
+        )  # fmt: skip
 
 
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
@@ -325,7 +327,3 @@ def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     found += [summary.fault if summary is not None else None, broker.fault if broker is not None else None]
     found.append(hidden_offsets_fault(snapshot, group))
     return list(dict.fromkeys(fault for fault in found if fault is not None))
-
-
-def _partitions(count: int) -> str:
-    return f"{count} partition{'' if count == 1 else 's'}"

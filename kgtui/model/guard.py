@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kgtui.model.group_types import DEAD, EMPTY, GROUP_TYPES, STATES
+from kgtui.model.number_format import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,21 +56,17 @@ def _why_not_empty(description: GroupDescription, group_type: GroupType) -> str 
     if state in group_type.deletable_states:
         if count is None:
             return "the broker withheld the members of the group"
-        return f"the broker reports the group as {state} but with {_members(count)}" if count else None
+        return f"the broker reports the group as {state} but with {counted(count, 'member')}" if count else None
     if state == DEAD:
         return "Dead: the coordinator is removing the group or does not know it"
     if state not in STATES:
         return f"this version of kgtui does not know the state {state or '?'}"
     if not count:
         return f"{state}: stop the group's members first"
-    why = f"{state} with {_members(count)}: stop {'it' if count == 1 else 'them'} first"
+    why = f"{state} with {counted(count, 'member')}: stop {'it' if count == 1 else 'them'} first"
     static = any(member.instance_id is not None for member in description.members or ())
     # Static members stay in the group after they stop (KIP-345).
     return f"{why} (static members stay until their session times out)" if static else why
-
-
-def _members(count: int) -> str:
-    return f"{count:,} member{'' if count == 1 else 's'}"
 
 
 def may_delete(operations: Iterable[str]) -> bool:

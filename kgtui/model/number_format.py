@@ -1,4 +1,4 @@
-"""Formats byte counts and record counts as short texts."""
+"""Formats numbers as texts for people: byte counts, record counts, and counts with their nouns."""
 
 from __future__ import annotations
 
@@ -16,6 +16,16 @@ def in_bytes(count: int) -> str:
         units.pop()
     unit = units[-1]
     return f"{amount:.1f} {unit}" if amount < _TEN else f"{amount:.0f} {unit}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Format a number of things with their noun: `1 record`, `3,121 groups`, `2 batches`.
+
+    Args:
+        noun: the noun in the singular.
+        plural: the noun in the plural; by default, `noun` with an `s`.
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def short(amount: float) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model.health.values import DEFAULT_WATCHING
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.model.number_format import counted
 from kgtui.model.trail import REBALANCES_KEPT, SAMPLES, WAITED_MAX
 
 if TYPE_CHECKING:
@@ -41,11 +42,12 @@ def not_moving(trail: Trail) -> Iterator[Judgment]:
     if longest <= limit:
         return
     stuck = [number for number, waited in enumerate(trail.waited) if waited - 1 > limit]
-    partitions = f"{len(stuck)} of {len(trail.waited)} partitions" if len(trail.waited) > 1 else "the partition"
+    every = len(trail.waited)
+    partitions = f"{len(stuck):,} of {counted(every, 'partition')}" if every > 1 else "the partition"
     why = f"no progress on {partitions}, {trail.samples[-1].lag:,} unread"
     began = trail.at - longest
     seen = longest < WAITED_MAX - 1 and began > trail.first_at
-    if len(stuck) == len(trail.waited) and trail.progress_at:
+    if len(stuck) == every and trail.progress_at:
         began, seen = trail.progress_at, True
     yield judgment_of_screening(GroupStatus.ERR, Problem.STOP, why, began, seen=seen)
 

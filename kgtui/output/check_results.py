@@ -10,6 +10,7 @@ from kgtui.model.facts import may_hide_topics
 from kgtui.model.fields import Field, Missing, as_object
 from kgtui.model.fields.group_fields import COORDINATOR, GROUP, PROTOCOL, TYPE
 from kgtui.model.health.wording import age, duration, expiry, local_clock, loss_when, lost_records, missing, reason
+from kgtui.model.number_format import counted
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import formats, marks
 from kgtui.output.table import Column, columns_of, table
@@ -127,10 +128,10 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     if empty is not None and empty.expires_in is not None and empty.expires_in <= empty.SOON:
         found.append(expiry(empty, clock, health.read_at))
     if health.rebalances is not None and health.rebalances.flapping:
-        found.append(f"{health.rebalances.rebalances} rebalances in {duration(health.rebalances.seconds)}")
+        found.append(f"{counted(health.rebalances.rebalances, 'rebalance')} in {duration(health.rebalances.seconds)}")
     if health.holding_up:
         count = len(health.holding_up)
-        found.append(f"{count} member{' is' if count == 1 else 's are'} behind the target assignment")
+        found.append(f"{counted(count, 'member')} {'is' if count == 1 else 'are'} behind the target assignment")
     time_lag = health.time_lag
     if health.drain and time_lag is not None and (time_lag.at_least or time_lag.seconds >= _LONG_TIME_LAG):
         found.append(f"caught up in about {duration(health.drain)}, {clock(now + health.drain)}")

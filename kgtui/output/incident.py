@@ -19,6 +19,7 @@ from kgtui.model.fields.group_fields import group_object
 from kgtui.model.fields.member_fields import MARKDOWN_COLUMNS
 from kgtui.model.group import listing_of
 from kgtui.model.group_types import kind_of
+from kgtui.model.number_format import counted
 from kgtui.model.rfc3339 import rfc3339, rfc3339_or_none
 from kgtui.model.text import redact, visible
 from kgtui.output import formats, marks
@@ -216,7 +217,9 @@ def _markdown_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str
     # An unescaped pipe would end the cell of the Markdown table, even inside a code span.
     lines += [f"| {' | '.join(cell.replace('|', escaped) for cell in row)} |" for row in rows[:MAX_ROWS]]
     left = len(rows) - MAX_ROWS
-    return "\n".join(lines) + (f"\n\n{left:,} more rows are in the JSON export" if left > 0 else "")
+    return "\n".join(lines) + (
+        f"\n\n{counted(left, 'more row')} {'is' if left == 1 else 'are'} in the JSON export" if left > 0 else ""
+    )
 
 
 def _number(value: int | None, missing: str = marks.NO_ANSWER) -> str:
@@ -236,7 +239,8 @@ def _facts_section(found: dict[str, Any]) -> str:
     lag, unknown = group.get("lag"), group.get("lag_unknown")
     lower_bound = unknown or group.get("offsets_may_be_hidden")
     lag_text = _number(lag) if not lower_bound or lag is None else f"at least {lag:,}"
-    lines.append(f"- lag: {lag_text}{f', unknown for {unknown:,} partitions' if unknown else ''}")
+    unknown_text = f", unknown for {counted(unknown, 'partition')}" if unknown else ""
+    lines.append(f"- lag: {lag_text}{unknown_text}")
     operations = group.get("authorized_operations")
     lines.append(
         f"- permissions of this user: {'not reported' if operations is None else ', '.join(operations) or 'none'}"
@@ -330,7 +334,7 @@ def _neighbors_section(found: dict[str, Any] | None) -> str:
         return ""
     rows = [[code(one["group"]), code(one["state"]), _number(one["lag"])] for one in found["groups"]]
     swept, every = found["swept"]
-    count = f"{found['count']:,} groups. kgtui has read {swept:,} of the {every:,} groups in the cluster."
+    count = f"{counted(found['count'], 'group')}. kgtui has read {swept:,} of the {every:,} groups in the cluster."
     return f"{count}\n\n{_markdown_table(('group', 'state', 'lag'), rows)}"
 
 

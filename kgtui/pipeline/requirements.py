@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from kgtui.errors import SparkError
+from kgtui.model.number_format import counted
 from kgtui.model.paths import expanded
 
 if TYPE_CHECKING:
@@ -260,7 +261,7 @@ def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[J
     missing = [jar for jar, path in found.items() if path is None]
     if missing:
         if on_progress is not None:
-            on_progress(f"downloading {len(missing)} jars for Spark into {jar_cache()}")
+            on_progress(f"downloading {counted(len(missing), 'jar')} for Spark into {jar_cache()}")
         found.update(download_jars(missing, jar_cache()))
     return tuple(path for path in found.values() if path is not None)
 

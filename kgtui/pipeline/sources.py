@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType, TimestampType
 
 from kgtui.errors import SourceError
+from kgtui.model.number_format import counted
 from kgtui.model.paths import expanded
 
 if TYPE_CHECKING:
@@ -168,9 +169,9 @@ def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows
     if missing or (topic.size and rows == 0):
         what = f"partitions {_enumerate(missing)}" if missing else "any record"
         raise SourceError(
-            f"{TOPIC} contains up to {topic.size} records, but Spark's Kafka source did not see {what}. The source "
-            "sees internal topics only with spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true; check that "
-            "the Spark cluster does not forbid this option"
+            f"{TOPIC} contains up to {counted(topic.size, 'record')}, but Spark's Kafka source did not see {what}. The "
+            "source sees internal topics only with spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true; check "
+            "that the Spark cluster does not forbid this option"
         )
 
 

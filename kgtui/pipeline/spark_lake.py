@@ -16,7 +16,7 @@ from kgtui.lake.folder import LOG, LakeFolder, is_table
 from kgtui.lake.schemas import SETTINGS
 from kgtui.lake.table_changes import CHANGED_FROM, newest_version
 from kgtui.model.rfc3339 import utc_datetime
-from kgtui.pipeline.spark_schema import conform
+from kgtui.pipeline.spark_schema import conform, with_comments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -185,14 +185,17 @@ class SparkLake:
     def overwrite(self, table: Table, rows: DataFrame, *, since: tuple[str, int] | None = None) -> None:
         """Replace all rows of a table, or only its newest rows.
 
-        A missing table is created, and missing columns are added.
+        A missing table is created, with the descriptions of its columns as comments. Missing columns are added.
 
         Args:
             since: pair (name of a timestamp column or `day`, milliseconds since the epoch). Only rows from this time on
                 are replaced. None replaces all rows.
         """
-        writer = rows.transform(conform, table).write.format("delta").mode("overwrite").option("mergeSchema", "true")
-        if not self.exists(table):
+        rows, is_new = rows.transform(conform, table), not self.exists(table)
+        if is_new:
+            rows = rows.transform(with_comments, table)
+        writer = rows.write.format("delta").mode("overwrite").option("mergeSchema", "true")
+        if is_new:
             partition_by = [] if table.partition is None else [table.partition]
             writer = writer.partitionBy(*partition_by).options(**SETTINGS)
         elif since is not None:

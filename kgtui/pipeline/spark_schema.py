@@ -13,6 +13,8 @@ from pyspark.sql.types import (
     IntegerType,
     LongType,
     StringType,
+    StructField,
+    StructType,
     TimestampType,
 )
 
@@ -47,3 +49,13 @@ def conform(frame: DataFrame, table: Table) -> DataFrame:
             for column in table.columns
         )
     )
+
+
+def with_comments(frame: DataFrame, table: Table) -> DataFrame:
+    """Add the descriptions of the columns as comments, so that a table that is created from the DataFrame has them."""
+    about = {column.name: column.about for column in table.columns}
+    schema = StructType()
+    for field in frame.schema:
+        comment = {"comment": about[field.name]} if about[field.name] else {}
+        schema.add(StructField(field.name, field.dataType, field.nullable, comment))
+    return frame.to(schema)

@@ -9,8 +9,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.event import EVENT_KINDS, EventKind
+from kgtui.model.number_format import counted
 from kgtui.tui import text
-from kgtui.tui.panes.cells import SafeText, event_text, plural
+from kgtui.tui.panes.cells import SafeText, event_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +59,7 @@ class EventRow(NamedTuple):
 
 def _counted(kind: str, number: int) -> str:
     noun = EVENT_KINDS[EventKind(kind)].noun
-    return plural(number, noun) if noun else f"{text.exact(number)} {kind}"
+    return counted(number, noun) if noun else f"{text.exact(number)} {kind}"
 
 
 def event_rows(events: Iterable[Event], rows_per_group: int) -> list[EventRow]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.errors import KgtuiError, LakeError
+from kgtui.model.number_format import counted
 from kgtui.tui import text
 
 if TYPE_CHECKING:
@@ -141,9 +142,9 @@ class Recording:
     def _notify_finished(self) -> None:
         if self._recorder is not None:
             status = self._recorder.status
-            done = f"recorded {status.polls:,} poll{'' if status.polls == 1 else 's'} in {self.path}"
+            done = f"recorded {counted(status.polls, 'poll')} in {self.path}"
             if status.waiting:
-                done = f"{done}; {status.waiting:,} rows could not be written"
+                done = f"{done}; {counted(status.waiting, 'row')} could not be written"
             self._notify(f"{done}; press t to open the recording, or run kgtui replay", status.waiting > 0)
 
 

@@ -23,7 +23,7 @@ from tests.brokers.config import write_properties
 from tests.brokers.kdc import with_cache
 from tests.brokers.secure import PASSWORDS
 from tests.token_server import token_server
-from tests.unit.client.test_connect_errors import write_self_signed
+from tests.unit.client.connecting import write_self_signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

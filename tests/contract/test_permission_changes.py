@@ -13,7 +13,7 @@ from kgtui.model import facts
 from kgtui.model.offsets import LagTotal
 from kgtui.monitor import MonitorOptions, detail_tiers
 from tests.brokers.kgtui_permissions import SEE_ANY_TOPIC, Permission
-from tests.unit.monitor.test_monitor import until, watching
+from tests.unit.monitor.watching import until, watching
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -11,7 +11,7 @@ from kgtui.tui.tree.model import TreeModel
 if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import TreeNodes
 
-_FIRST_VIEW = frozenset({"test_tree", "test_main_screen"})
+_FIRST_VIEW = frozenset({"test_tree", "test_tree_sorting", "test_main_screen", "test_main_screen_errors"})
 """Modules in which the fixture `open_tree` has no effect. They test which nodes are open at the start."""
 
 

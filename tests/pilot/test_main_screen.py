@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kgtui.commands.selection import by_listing
-from kgtui.model.answer import Fault
 from kgtui.model.command_line import quote
 from kgtui.model.judgment import Problem
 from kgtui.tui.dialogs.copied import CopiedDialog
 from kgtui.tui.dialogs.explain import ExplainDialog
 from kgtui.tui.screen_actions import table
 from kgtui.tui.screens.help import HelpScreen
-from kgtui.tui.widgets.broker_faults import fault_lines
 from kgtui.tui.widgets.footer import ActionFooter
 from kgtui.tui.widgets.header import ClusterHeader, PollStatus
 from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, screen_text, settled
@@ -29,31 +26,6 @@ if TYPE_CHECKING:
 
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.app import KgtuiApp
-
-SILENT = Fault("NO_ANSWER", "no answer to ListGroups within 10 s", broker=2)
-
-
-async def test_the_header_and_an_error_line_report_a_silent_broker(tmp_path: Path) -> None:
-    app, _ = app_on(sample_snapshot(faults={2: SILENT}), tmp_path)
-    async with app.run_test(size=(140, 30)) as pilot:
-        await settled(pilot)
-        shown = screen_text(app)
-    assert "prod-eu" in shown
-    assert "LIVE" in shown
-    assert "brokers 2/3" in shown
-    assert "10 groups" in shown
-    assert "polled 09:53:19 +01:00 in 23 ms · lag read: 50%" in shown
-    assert "! broker 2 has not responded for 12 s; its 4 groups are as of 09:53:08" in shown
-
-
-def test_the_error_line_does_not_count_groups_that_left_the_silent_broker() -> None:
-    moved = sample_snapshot(faults={2: SILENT})
-    groups = {group: replace(row, coordinator=1) for group, row in moved.groups.items()}
-    kept = next(group for group, row in moved.groups.items() if row.coordinator == 2)
-    groups[kept] = replace(groups[kept], coordinator=2)
-    assert "; its 1 group is as of" in fault_lines(replace(moved, groups=groups, by_listing=by_listing(groups)))[0]
-    nothing = {group: replace(row, coordinator=1) for group, row in groups.items()}
-    assert "as of" not in fault_lines(replace(moved, groups=nothing, by_listing=by_listing(nothing)))[0]
 
 
 def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
@@ -299,37 +271,6 @@ async def test_main_screen_passes_selected_and_visible_groups_to_the_monitor(tmp
     assert {"orders.enrich", "payments.settle", "streams-app"} <= set(visible)
 
 
-async def test_the_connection_error_is_shown_until_the_cluster_responds(tmp_path: Path) -> None:
-    refused = Fault("NOT_CONNECTED", "broker-1:9092 refused the connection", advice="check the port")
-    app, monitor = app_on(snapshot_of([], brokers=0), tmp_path)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await settled(pilot)
-        assert "Connecting to broker-1:9092" in screen_text(app)
-        empty = snapshot_of([], brokers=0)
-        monitor.publish(type(empty)(2, NOW, empty.cluster, faults=(refused,)))
-        await settled(pilot)
-        shown = screen_text(app)
-        assert "No broker of prod-eu answers." in shown
-        assert "broker-1:9092 refused the connection" in shown
-        assert "check the port" in shown
-        assert "kgtui tries again" in shown
-        monitor.publish(sample_snapshot())
-        await settled(pilot)
-        assert "classic · consumer" in screen_text(app)
-        assert "No broker" not in screen_text(app)
-
-
-async def test_an_empty_tree_says_which_permission_is_missing(tmp_path: Path) -> None:
-    app, monitor = app_on(snapshot_of([]), tmp_path)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await settled(pilot)
-        assert "there is no group that this user may see" in screen_text(app)
-        forbidden = Fault("CLUSTER_AUTHORIZATION_FAILED", "Cluster authorization failed.", 31, broker=1)
-        monitor.publish(snapshot_of([], faults=dict.fromkeys((1, 2, 3), forbidden)))
-        await settled(pilot)
-        assert "DESCRIBE on Cluster" in screen_text(app)
-
-
 async def test_the_configuration_can_assign_a_different_key_to_an_action(tmp_path: Path) -> None:
     """A notice names each id in the configuration that is not the id of an action."""
     app, monitor = app_on(sample_snapshot(), tmp_path, keymap={"pause": "x", "no-such": "y"})
@@ -340,57 +281,6 @@ async def test_the_configuration_can_assign_a_different_key_to_an_action(tmp_pat
         await settled(pilot)
         assert "no-such" in screen_text(app)
         assert " x pause" in screen_text(app)
-
-
-async def test_a_crash_writes_a_report_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kgtui.tui.textual_compat.crash_message import CrashedError
-
-    app, monitor = app_on(sample_snapshot(), tmp_path)
-    caught: CrashedError | None = None
-    try:
-        async with app.run_test(size=(120, 30)) as pilot:
-            await settled(pilot)
-
-            def fail() -> None:
-                password = "hunter2"  # Textual's own traceback would show this password.
-                raise RuntimeError(f"sasl.jaas.config password={password!r}")
-
-            monkeypatch.setattr(monitor, "refresh", fail)
-            await pilot.press("r")
-            await pilot.pause()
-    except CrashedError as error:
-        caught = error
-    assert caught is not None
-    assert app.return_code == 70
-    assert caught.report is not None
-    written = caught.report.read_text(encoding="utf-8")
-    assert "RuntimeError" in written
-    assert "hunter2" not in written
-    assert caught.report.stat().st_mode & 0o077 == 0
-
-
-async def test_exceptions_after_a_crash_cause_no_second_crash_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from kgtui.tui.textual_compat import crash_message
-
-    reported: list[BaseException] = []
-
-    def write_report(error: BaseException, folder: Path, command: str) -> Path:
-        reported.append(error)
-        return folder / "crash-report.txt"
-
-    async def crash_twice() -> None:
-        async with app.run_test(size=(120, 30)) as pilot:
-            await settled(pilot)
-            app._handle_exception(RuntimeError("injected"))
-            app._handle_exception(RuntimeError("injected while the app ends"))
-
-    monkeypatch.setattr(crash_message, "write_report", write_report)
-    app, _ = app_on(sample_snapshot(), tmp_path)
-    with pytest.raises(crash_message.CrashedError):
-        await crash_twice()
-    assert len(reported) == 1
 
 
 async def test_screen_suggests_a_correction_for_a_filter_that_matches_no_group(tmp_path: Path) -> None:

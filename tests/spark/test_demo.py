@@ -75,14 +75,14 @@ def differences(incident: Incident, finding: Finding) -> list[str]:
         texts.append(f"{name} until {finding.until}, but it ended at {incident.end}")
     if incident.seconds is not None:
         column = "drain_seconds" if incident.kind is Kind.DRAIN else "loss_seconds"
-        forecast = forecast_of(finding, column)
-        if forecast is None or abs(forecast - incident.seconds) > 0.1 * incident.seconds + TOLERANCE:
-            texts.append(f"{name}: {column} is {forecast}, but it should be {incident.seconds}")
+        remaining = remaining_seconds(finding, column)
+        if remaining is None or abs(remaining - incident.seconds) > 0.1 * incident.seconds + TOLERANCE:
+            texts.append(f"{name}: {column} is {remaining}, but it should be {incident.seconds}")
     return texts
 
 
-def forecast_of(finding: Finding, column: str) -> float | None:
-    """Return the forecast time in a finding, in seconds; 0 if records have been lost already; None without a forecast.
+def remaining_seconds(finding: Finding, column: str) -> float | None:
+    """Return the time until a forecast comes true, in seconds; 0 if records are lost already; None without a forecast.
 
     Args:
         column: `drain_seconds` (until caught up) or `loss_seconds` (until records are lost).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,9 @@ from deltalake import DeltaTable
 
 from kgtui.errors import LakeError
 from kgtui.lake.folder import MARKER
-from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUPS
+from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUPS, LAG
 from kgtui.lake.tables import create_tables
+from kgtui.pipeline import spark_lake
 from kgtui.pipeline.spark_lake import SparkLake
 from tests.spark.recorded_rows import frame
 from tests.spark.spark_settings import new_lake
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from kgtui.lake.schemas import Table
 
 DAY = date(2026, 11, 21)
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -72,7 +76,7 @@ def days_in(rows: DataFrame) -> list[date]:
 
 def test_rows_of_some_days_are_read_without_rows_that_are_written_later(spark: SparkSession, tmp_path: Path) -> None:
     """The path of the lake contains characters that have a meaning in URIs and patterns."""
-    lake = new_lake(spark, tmp_path / "a b+c#d [x]{y}*?é")
+    lake = new_lake(spark, tmp_path / "a b+c#d %x{y}*?é")
     first, second, third = (DAY.replace(day=number) for number in (20, 21, 22))
     assert days_in(lake.read_days(COORDINATOR_RECORDS, first, third)) == []
     append_days(lake, first, second, third)
@@ -118,3 +122,27 @@ def test_rows_with_a_new_column_are_appended_to_a_silver_table(spark: SparkSessi
     lake.append(wider, frame(spark, wider, [row]), app="test", batch_id=0)
     assert lake.was_written(COMMITS)
     assert [tuple(row) for row in lake.read(wider).select("number", "text").collect()] == [(7, "new")]
+
+
+def test_a_new_gold_table_has_column_comments_and_an_older_table_stays_without(
+    spark: SparkSession, lake: SparkLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def comments(table: Table) -> dict[str, str]:
+        fields = DeltaTable(str(lake.path(table))).schema().fields
+        return {field.name: field.metadata["comment"] for field in fields if field.metadata}
+
+    def write(table: Table, lag: int) -> None:
+        rows = frame(spark, table, [{"day": DAY, "group": "pay", "minute": NOON, "lag": lag}])
+        lake.overwrite(table, rows, since=("minute", int(NOON.timestamp() * 1000)))
+
+    older = replace(LAG, name="older_lag")
+    with monkeypatch.context() as patched:
+        patched.setattr(spark_lake, "with_comments", lambda rows, _table: rows)
+        write(older, 1)
+    for lag in (1, 2):
+        write(LAG, lag)
+        write(older, lag)
+    assert comments(LAG) == {column.name: column.about for column in LAG.columns if column.about}
+    assert comments(older) == {}
+    for table in (LAG, older):
+        assert [row.lag for row in lake.read(table).collect()] == [2]

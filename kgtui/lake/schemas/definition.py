@@ -46,7 +46,8 @@ class Column:
     """A column of a table.
 
     Attributes:
-        about: meaning, unit, and when the value is null; empty if the name says this.
+        about: meaning, unit, and when the value is null; empty if the name says this. New Delta tables store it as the
+            column's comment.
     """
 
     name: str

@@ -8,6 +8,7 @@ from kgtui.model.access import HIDDEN, NONE_VISIBLE
 from kgtui.model.burrow import Status
 from kgtui.model.group_types import EMPTY, SHARE_OFFSET_TYPES
 from kgtui.model.health.values import Lack
+from kgtui.model.number_format import counted
 from kgtui.model.rfc3339 import utc_datetime
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Clock(Protocol):
 
 def lost_records(number: int) -> str:
     """Return a text such as `3 records expired before they were read`."""
-    return f"{number:,} record{' expired before it was' if number == 1 else 's expired before they were'} read"
+    return f"{counted(number, 'record')} expired before {'it was' if number == 1 else 'they were'} read"
 
 
 def duration(seconds: float) -> str:
@@ -56,10 +57,8 @@ def reason(health: GroupHealth, group_type: str | None = None) -> str:
     if worst is None:
         return ""
     partitions = f"{worst.topic}-{worst.partition}"
-    if health.affected == 2:
-        partitions = f"{partitions} (and 1 more partition)"
-    elif health.affected > 2:
-        partitions = f"{partitions} (and {health.affected - 1} more partitions)"
+    if health.affected > 1:
+        partitions = f"{partitions} (and {counted(health.affected - 1, 'more partition')})"
     return _sentence(worst, group_type in SHARE_OFFSET_TYPES, health.state, partitions)
 
 
@@ -71,7 +70,7 @@ def _sentence(worst: PartitionHealth, share: bool, state: str | None, partitions
             sentence = f"{sentence} from {worst.rewind.before:,} to {worst.rewind.after:,}"
         return f"{sentence}, {unread}"
     if worst.status is Status.WARN:
-        over = "" if share else f" over {worst.commits} commits"
+        over = "" if share else f" over {counted(worst.commits, 'commit')}"
         return f"the lag of {partitions} does not fall{over}, {unread}"
     sentence = (
         f"{'nothing acknowledged' if share else 'no commit'} on {partitions} for {duration(worst.still)}, {unread}"
@@ -171,5 +170,6 @@ def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:
         if len(undecided) == 1:
             lines.append(f"{after_watch}the verdict on 1 group is not final: {missing(most)}")
         else:
-            lines.append(f"{after_watch}the verdicts on {len(undecided)} groups are not final: {missing(most)}")
+            groups_text = counted(len(undecided), "group")
+            lines.append(f"{after_watch}the verdicts on {groups_text} are not final: {missing(most)}")
     return lines

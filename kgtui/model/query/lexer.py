@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kgtui.errors import QueryError
+from kgtui.model.number_format import counted
 
 LONGEST = 4_096
 """Maximum length of a filter in characters. RE2 can compile a regular expression of this length.
@@ -67,7 +68,7 @@ class Lexer:
     def __init__(self, text: str) -> None:
         if len(text) > LONGEST:
             raise QueryError(
-                f"the filter is too long ({len(text)} characters)",
+                f"the filter is too long ({counted(len(text), 'character')})",
                 position=LONGEST,
                 length=len(text) - LONGEST,
                 expected=f"expected at most {LONGEST} characters",

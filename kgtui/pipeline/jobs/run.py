@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kgtui.lake.schemas import COORDINATOR_RECORDS
+from kgtui.model.number_format import counted
 from kgtui.pipeline import sources as record_sources
 from kgtui.pipeline.jobs import bronze, silver
 from kgtui.pipeline.jobs.streaming import await_end, stop
@@ -138,4 +139,4 @@ def _start_ingestion(lake: SparkLake, sources: Sources, interval: float | None) 
 
 
 def _report_batches(on_progress: Callable[[str], None], step: str, batches: int) -> None:
-    on_progress(f"{step}: {batches} {'batch' if batches == 1 else 'batches'}")
+    on_progress(f"{step}: {counted(batches, 'batch', 'batches')}")

@@ -16,6 +16,7 @@ from kgtui.actions.plan import Allowed, SafeToDelete, Undo, loss_text, safety_of
 from kgtui.actions.results import DeletionStatus
 from kgtui.model import command_line
 from kgtui.model.health.wording import duration
+from kgtui.model.number_format import counted
 from kgtui.tui import text
 from kgtui.tui.panes.base import join_with_dots, to_content
 from kgtui.tui.panes.cells import ERROR, MUTED, OK, WARN, Cell, SafeText, wrap_cells
@@ -222,7 +223,7 @@ def plan_summary(made: Plan, folder: StateFolder, observed: ObservedGroups) -> C
     unread = sum(line.loss.unread.lag or 0 for line in allowed)
     at_least = "at least " if any(line.loss.hidden for line in allowed) else ""
     more = at_least or ("at least " if any(line.loss.unread.lower_bound for line in allowed) else "")
-    lost = f"Lost: the offsets of {at_least}{_plural(total, 'partition')}, {more}{_plural(unread, 'unread record')}"
+    lost = f"Lost: the offsets of {at_least}{counted(total, 'partition')}, {more}{counted(unread, 'unread record')}"
     commits = [line.loss.last_commit for line in allowed if line.loss.last_commit is not None]
     if commits:
         lost = f"{lost}; newest commit {_time_text(max(commits), observed.now)}"
@@ -233,10 +234,6 @@ def plan_summary(made: Plan, folder: StateFolder, observed: ObservedGroups) -> C
             (Cell("Backups ", MUTED), Cell(str(folder.backups))),
         ]
     )
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _time_text(at: float, now: float) -> str:

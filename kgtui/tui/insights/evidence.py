@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from textual.binding import Binding, BindingType
 
 from kgtui.model.health.wording import duration
+from kgtui.model.number_format import counted
 from kgtui.tui import text
-from kgtui.tui.panes.cells import Cell, SafeText, none_cell, plural
+from kgtui.tui.panes.cells import Cell, SafeText, none_cell
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.table import LineTable
 
@@ -62,7 +63,7 @@ def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
 def evidence_title(evidence: Evidence) -> str:
     """Return the title above the evidence, such as `evidence: 20 rows of gold/health, 5 more`."""
     more = f", {text.exact(evidence.more)} more" if evidence.more else ""
-    return f"evidence: {plural(len(evidence.rows), 'row')} of {evidence.table}{more}"
+    return f"evidence: {counted(len(evidence.rows), 'row')} of {evidence.table}{more}"
 
 
 def _column(evidence: Evidence, index: int, name: str) -> Column[EvidenceRow]:

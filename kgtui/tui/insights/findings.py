@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgtui.insights.finding import CREATE_GOLD_TABLES, Kind, Severity, lasted
 from kgtui.model.command_line import join
 from kgtui.model.guard import READ_ONLY
+from kgtui.model.number_format import counted
 from kgtui.tui import text
 from kgtui.tui.panes.cells import (
     ACCENT,
@@ -20,7 +21,6 @@ from kgtui.tui.panes.cells import (
     PaneLine,
     SafeText,
     fit_text,
-    plural,
     wrap_cells,
 )
 from kgtui.tui.panes.columns import Column
@@ -178,7 +178,7 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
     main.group_tree.set_marks(existing, marked=not row.marked)
     missing = len(row.finding.groups) - len(existing)
     gone = f" ({missing:,} deleted since)" if missing else ""
-    many = plural(len(existing), "group")
+    many = counted(len(existing), "group")
     if row.marked:
         return True, f"{many} unmarked{gone}"
     return True, f"{many} marked{gone}; to delete those that are Empty, press d in the tree"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from kgtui.model.number_format import counted
 from kgtui.tui import text
-from kgtui.tui.panes.cells import plural
 from kgtui.tui.widgets.line import LineWidget, Piece, spread
 from kgtui.tui.widgets.tabs import LineTabs
 
@@ -65,7 +65,7 @@ class PageTitle(LineWidget):
         """Return the parts of a title line that is `width` terminal cells wide."""
         if not self._title:
             return []
-        groups = f"{plural(self._groups, 'group')} "
+        groups = f"{counted(self._groups, 'group')} "
         name = text.plain(self._title, max(width - len(groups) - 2, 1), cut="middle")
         return spread([(f" {name}", "title--name")], [(groups, "title--quiet")], width)
 

@@ -15,6 +15,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from kgtui.model.number_format import counted
 from kgtui.model.slices import Slices, SupersededError
 from kgtui.tui import text
 from kgtui.tui.event_rows import EventRow, event_rows
@@ -22,7 +23,7 @@ from kgtui.tui.node_page import tables
 from kgtui.tui.node_page.heading import PARTS, PageTitle, PartTabs
 from kgtui.tui.node_page.summary import GroupSetSummary, summary_steps
 from kgtui.tui.panes.base import SummaryLine
-from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell, PaneLine, SafeText, plural
+from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell, PaneLine, SafeText
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.problem_index import Problems
 from kgtui.tui.sparkline import spark_rows
@@ -366,7 +367,7 @@ def no_problem_placeholder(summary: GroupSetSummary) -> str:
     if not summary.read:
         return "no group has been read yet"
     if summary.read < summary.groups:
-        return f"no problem found so far; {text.exact(summary.read)} of {plural(summary.groups, 'group')} read"
+        return f"no problem found so far; {text.exact(summary.read)} of {counted(summary.groups, 'group')} read"
     return "no group needs attention"
 
 
@@ -376,7 +377,7 @@ def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float |
     Args:
         since: time of the first snapshot with a read group, in epoch seconds; None if there is none.
     """
-    read = f"{text.exact(summary.read)} of {plural(summary.groups, 'group')} read"
+    read = f"{text.exact(summary.read)} of {counted(summary.groups, 'group')} read"
     if summary.oldest_read is None or since is None:
         return read
     within = text.age(snapshot.taken_at - summary.oldest_read)

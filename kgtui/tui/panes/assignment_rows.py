@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.assignment import Assignment, Item, Placement, PlacementStatus
+from kgtui.model.number_format import counted
 from kgtui.model.offsets import lags
 from kgtui.tui import text
-from kgtui.tui.panes.cells import MUTED, OK, WARN, Cell, PaneLine, none_cell, plural
+from kgtui.tui.panes.cells import MUTED, OK, WARN, Cell, PaneLine, none_cell
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.sparkline import scale_of
 
@@ -291,7 +292,7 @@ def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list
     unknown = assignment.count(PlacementStatus.UNKNOWN)
     if unknown or assignment.unreported:
         has = "has" if len(assignment.unreported) == 1 else "have"
-        parts.append((Cell(f"{plural(len(assignment.unreported), 'member')} {has} not reported assignments", MUTED),))
+        parts.append((Cell(f"{counted(len(assignment.unreported), 'member')} {has} not reported assignments", MUTED),))
     if assignment.idle:
         parts.append((Cell(f"{len(assignment.idle)} idle", WARN),))
     ratios = [f"{skew.by} {skew.ratio:.1f}×" for skew in assignment.skews if skew.ratio is not None]

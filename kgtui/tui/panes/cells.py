@@ -110,16 +110,6 @@ def number_cell(value: int | None) -> Cell:
     return unknown_cell() if value is None else Cell(text.exact(value))
 
 
-def plural(count: int, one: str, many: str = "") -> str:
-    """Return a count and a noun: `1 member`, `3 members`, `2 processes`.
-
-    Args:
-        one: the noun in the singular.
-        many: the noun in the plural; by default, `one` with an `s`.
-    """
-    return f"{text.exact(count)} {one if count == 1 else many or one + 's'}"
-
-
 def optional_cell(value: str | None) -> Cell:
     """Return a text, or the symbol `–` if there is none."""
     return none_cell() if not value else Cell(value)

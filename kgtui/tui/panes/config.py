@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from kgtui.model.group_types import GROUP_TYPES, may_have_configs
+from kgtui.model.number_format import counted
 from kgtui.tui import text
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
-from kgtui.tui.panes.cells import ACCENT, MUTED, Cell, PaneLine, plural
+from kgtui.tui.panes.cells import ACCENT, MUTED, Cell, PaneLine
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
@@ -146,8 +147,8 @@ class ConfigPane(Pane):
         rows = prepared
         self.table.set_rows(rows, fresh=fresh)
         own = sum(1 for row in rows if row.config.source in _OF_GROUP)
-        parts: list[PaneLine] = [(Cell(f"{plural(own, 'config')} set for this group", ACCENT if own else MUTED),)]
-        parts.append((Cell(f"{plural(len(rows) - own, 'config')} from brokers and defaults", MUTED),))
+        parts: list[PaneLine] = [(Cell(f"{counted(own, 'config')} set for this group", ACCENT if own else MUTED),)]
+        parts.append((Cell(f"{counted(len(rows) - own, 'config')} from brokers and defaults", MUTED),))
         self.query_one(SummaryLine).set_cells(join_with_dots(parts))
 
     def _set_placeholder(self, content: str) -> None:

@@ -8,8 +8,9 @@ from kgtui.model import facts
 from kgtui.model.access import VISIBLE_ONLY
 from kgtui.model.group_types import REBALANCING
 from kgtui.model.member_names import names_of_ids
+from kgtui.model.number_format import counted
 from kgtui.tui import text
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, PaneLine, SafeText, event_text, plural
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, PaneLine, SafeText, event_text
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
@@ -181,13 +182,13 @@ def history_summary(timeline: GroupTimeline, times: Mapping[str, float | None]) 
     parts: list[PaneLine] = [
         (Cell(f"{text.age(timeline.until - timeline.since)}", ACCENT),),
         *((Cell(f"{title} {text.clock(at)}"),) for title, at in times.items() if at is not None),
-        (Cell(plural(rebalances, "rebalance"), WARN if rebalances else ""),),
+        (Cell(counted(rebalances, "rebalance"), WARN if rebalances else ""),),
     ]
     if joined or left:
         parts.append((Cell(f"{text.exact(joined)} joined, {text.exact(left)} left"),))
     moved = sum(change.now.moved for change in changes)
     if moved:
-        parts.append((Cell(f"{plural(moved, 'partition')} moved"),))
+        parts.append((Cell(f"{counted(moved, 'partition')} moved"),))
     unseen = sum(min(end, timeline.until) - max(start, timeline.since) for start, end, _ in timeline.gaps)
     if unseen > 0:
         parts.append((Cell(f"{text.age(unseen)} not recorded", WARN),))

@@ -10,6 +10,7 @@ from kgtui.model.fields.member_fields import has_column
 from kgtui.model.group_types import CLASSIC
 from kgtui.model.member_names import member_names
 from kgtui.model.members import ConnectWorker, RegistryNode
+from kgtui.model.number_format import counted
 from kgtui.tui import text
 from kgtui.tui.panes.cells import (
     ACCENT,
@@ -218,7 +219,7 @@ def _hex(row: MemberRow) -> str | None:
     data = row.member.undecoded
     if not data:
         return None
-    more = f"{text.marks().ellipsis} {len(data)} bytes" if len(data) > HEX_BYTES else ""
+    more = f"{text.marks().ellipsis} {counted(len(data), 'byte')}" if len(data) > HEX_BYTES else ""
     return data[:HEX_BYTES].hex(" ") + more
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kgtui.model.assignment import assignment_of, is_idle
 from kgtui.model.group_types import CLASSIC
+from kgtui.model.number_format import counted
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
-from kgtui.tui.panes.cells import MUTED, WARN, Cell, PaneLine, plural
+from kgtui.tui.panes.cells import MUTED, WARN, Cell, PaneLine
 from kgtui.tui.panes.member_loads import MemberRow, member_loads
 from kgtui.tui.panes.member_rows import member_columns, member_rows
 from kgtui.tui.panes.row_detail import DetailedTable
@@ -78,23 +79,23 @@ def members_summary(description: GroupDescription) -> list[PaneLine]:
         return [(Cell("the broker did not report the members", WARN),)]
     if not members:
         return [(Cell("no members", MUTED),)]
-    parts: list[PaneLine] = [(Cell(plural(len(members), "member")),)]
+    parts: list[PaneLine] = [(Cell(counted(len(members), "member")),)]
     processes = {member.streams.process for member in members if member.streams}
     if processes:
-        parts.append((Cell(plural(len(processes), "process", "processes"), MUTED),))
-    parts.append((Cell(plural(len({member.host for member in members}), "host"), MUTED),))
+        parts.append((Cell(counted(len(processes), "process", "processes"), MUTED),))
+    parts.append((Cell(counted(len({member.host for member in members}), "host"), MUTED),))
     target_epoch = description.assignment_epoch
     behind = sum(
         1 for member in members if target_epoch is not None and member.epoch is not None and member.epoch < target_epoch
     )
     if behind:
-        parts.append((Cell(f"{plural(behind, 'member')} behind epoch {target_epoch}", WARN),))
+        parts.append((Cell(f"{counted(behind, 'member')} behind epoch {target_epoch}", WARN),))
     idle = sum(map(is_idle, members))
     if idle:
         parts.append((Cell(f"{idle} idle", WARN),))
     classic = sum(1 for member in members if member.protocol == CLASSIC)
     if classic and description.type != CLASSIC:
-        parts.append((Cell(f"{plural(classic, 'member')} still on the classic protocol", WARN),))
+        parts.append((Cell(f"{counted(classic, 'member')} still on the classic protocol", WARN),))
     if all(member.assignment is None for member in members) and description.kind == "consumer":
         parts.append((Cell(f"assignments are not reported while the group is {description.state}", MUTED),))
     return parts

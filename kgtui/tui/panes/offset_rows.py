@@ -9,6 +9,7 @@ from kgtui.model.fields import partition_fields
 from kgtui.model.health.values import Loss
 from kgtui.model.health.wording import duration
 from kgtui.model.member_names import member_names, owners_by_partition
+from kgtui.model.number_format import counted
 from kgtui.model.offsets import lags, total
 from kgtui.tui import text
 from kgtui.tui.panes.cells import (
@@ -23,7 +24,6 @@ from kgtui.tui.panes.cells import (
     none_cell,
     number_cell,
     optional_cell,
-    plural,
     unknown_cell,
 )
 from kgtui.tui.panes.columns import Column, field_column
@@ -68,7 +68,7 @@ def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) 
         if members is None:
             rows.append(OffsetRow(one.topic, one.partition, one, None, None, None, one.lost or 0, share, scale))
             continue
-        name = names[members[0].member_id] if len(members) == 1 else f"{len(members)} members"
+        name = names[members[0].member_id] if len(members) == 1 else counted(len(members), "member")
         ids = ", ".join(member.member_id for member in members)
         rows.append(OffsetRow(one.topic, one.partition, one, name, ids, None, one.lost or 0, share, scale))
     return rows
@@ -320,14 +320,14 @@ def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine
     parts: list[PaneLine] = [(Cell("lag ", MUTED), Cell(lag, ACCENT))]
     lost = sum(row.lost for row in rows)
     if lost:
-        parts.append((Cell(f"{text.marks().fault} {text.exact(lost)} records lost", ERROR),))
-    counted: dict[str, int] = {}
+        parts.append((Cell(f"{text.marks().fault} {counted(lost, 'record')} lost", ERROR),))
+    unknown: dict[str, int] = {}
     for row in rows:
         if row.lag is not None and row.lag.reason:
-            counted[row.lag.reason] = counted.get(row.lag.reason, 0) + 1
-    quiet = counted.pop("no commit", 0)
-    parts += [(Cell(f"{text.exact(count)} {reason_text(reason)}", WARN),) for reason, count in counted.items()]
-    whole = f"{plural(len(rows), 'partition')} of {plural(len({row.topic for row in rows}), 'topic')}"
+            unknown[row.lag.reason] = unknown.get(row.lag.reason, 0) + 1
+    quiet = unknown.pop("no commit", 0)
+    parts += [(Cell(f"{text.exact(count)} {reason_text(reason)}", WARN),) for reason, count in unknown.items()]
+    whole = f"{counted(len(rows), 'partition')} of {counted(len({row.topic for row in rows}), 'topic')}"
     parts.append((Cell(f"{whole} that you may see" if hidden else whole, MUTED),))
     if quiet:
         parts.append((Cell(f"{text.exact(quiet)} no commit", MUTED),))

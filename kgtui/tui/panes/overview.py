@@ -12,6 +12,7 @@ from kgtui.model.explanation import faults_of
 from kgtui.model.guard import may_delete
 from kgtui.model.health.wording import duration
 from kgtui.model.judgment import Basis, GroupStatus, Problem
+from kgtui.model.number_format import counted
 from kgtui.tui import text
 from kgtui.tui.panes.base import Pane, missing_cells, single_line
 from kgtui.tui.panes.cells import (
@@ -30,7 +31,6 @@ from kgtui.tui.panes.cells import (
     number_cell,
     one_line_field,
     optional_cell,
-    plural,
     unknown_cell,
     wrap_cells,
 )
@@ -312,7 +312,7 @@ def _epochs(described: GroupDescription) -> Field:
         cells.append(note(reason, WARN if described.members else MUTED))
     behind = [m for m in described.members or () if m.epoch is not None and m.epoch < (described.assignment_epoch or 0)]
     if behind:
-        cells.append(note(f"{plural(len(behind), 'member')} behind the assignment epoch", WARN))
+        cells.append(note(f"{counted(len(behind), 'member')} behind the assignment epoch", WARN))
     return one_line_field("epochs", *cells)
 
 
@@ -322,13 +322,13 @@ def _members(members: tuple[Member, ...] | None) -> Field:
     cells = [number_cell(len(members))]
     hosts = {member.host for member in members}
     if members:
-        cells.append(note(f"on {plural(len(hosts), 'host')}"))
+        cells.append(note(f"on {counted(len(hosts), 'host')}"))
     static = sum(1 for member in members if member.instance_id)
     if static:
         cells.append(note(f"{static} static"))
     classic = sum(1 for member in members if member.protocol == "classic")
     if classic and classic < len(members):
-        cells.append(note(f"{plural(classic, 'member')} still on the classic protocol", WARN))
+        cells.append(note(f"{counted(classic, 'member')} still on the classic protocol", WARN))
     return one_line_field("members", *cells)
 
 

@@ -11,6 +11,7 @@ from kgtui.model.access import NONE_VISIBLE, VISIBLE_ONLY
 from kgtui.model.guard import why_not_delete
 from kgtui.model.health.wording import age, duration, expiry, loss_when, missing
 from kgtui.model.judgment import Problem
+from kgtui.model.number_format import counted
 from kgtui.model.offsets import lag_of_group, lags
 from kgtui.tui import text
 from kgtui.tui.panes.base import missing_cells
@@ -26,7 +27,6 @@ from kgtui.tui.panes.cells import (
     note,
     number_cell,
     one_line_field,
-    plural,
     unknown_cell,
 )
 
@@ -148,10 +148,10 @@ def _time_lag(health: GroupHealth) -> Iterator[Field]:
 def _lost(health: GroupHealth | None, offset_summary: OffsetSummary | None) -> Iterator[Field]:
     if offset_summary is not None:
         if offset_summary.lost:
-            where = note(f"expired before being read, in {plural(offset_summary.lost_in, 'partition')}")
-            yield one_line_field("lost", Cell(plural(offset_summary.lost, "record"), ERROR), where)
+            where = note(f"expired before being read, in {counted(offset_summary.lost_in, 'partition')}")
+            yield one_line_field("lost", Cell(counted(offset_summary.lost, "record"), ERROR), where)
     elif health is not None and health.lost:
-        yield one_line_field("lost", Cell(plural(health.lost, "record"), ERROR), note("expired before being read"))
+        yield one_line_field("lost", Cell(counted(health.lost, "record"), ERROR), note("expired before being read"))
 
 
 def _loss(health: GroupHealth) -> Iterator[Field]:
@@ -167,7 +167,7 @@ def _loss(health: GroupHealth) -> Iterator[Field]:
     if loss.basis == "size":
         cells.append(note("retention.bytes is set"))
     if loss.lead is not None:
-        ahead = f"the group is {plural(loss.lead, 'record')} ahead of the log start"
+        ahead = f"the group is {counted(loss.lead, 'record')} ahead of the log start"
         cells.append(note(ahead if loss.lead else "the next record to expire is the next one to read"))
     yield one_line_field("data loss", *cells)
 
@@ -192,7 +192,7 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
         return
     cells: list[Cell] = []
     for member, behind in list(health.holding_up.items())[:_MOST_MEMBERS_NAMED]:
-        distance = "has left" if behind is None else f"{plural(behind, 'epoch')} behind"
+        distance = "has left" if behind is None else f"{counted(behind, 'epoch')} behind"
         cells += [Cell(member, WARN), Cell(f" {distance}  ", MUTED)]
     more = len(health.holding_up) - _MOST_MEMBERS_NAMED
     if more > 0:
@@ -265,12 +265,12 @@ def lag_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | N
     summed = facts.with_hidden(snapshot, group, summed)
     cells = [Cell(text.lag(summed.lag, summed.lower_bound))]
     if summed.lag is not None and summed.lag >= 1000:
-        cells.append(note(f"{text.exact(summed.lag)} records"))
+        cells.append(note(counted(summed.lag, "record")))
     at = facts.lag_read_at(snapshot, group)
     if at is not None and facts.lag_is_outdated(snapshot, group):
         cells.append(note(f"as of {text.clock(at)} ({text.ago(at)} ago)", STALE))
     if summed.unknown:
-        cells.append(note(f"the lag of {plural(summed.unknown, 'partition')} is unknown", WARN))
+        cells.append(note(f"the lag of {counted(summed.unknown, 'partition')} is unknown", WARN))
     if facts.may_hide_offsets(snapshot, group):
         cells.append(note(NONE_VISIBLE))
     elif summed.hidden:
@@ -280,7 +280,7 @@ def lag_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | N
     if offset_summary is None:
         yield one_line_field("partitions", count)
         return
-    yield one_line_field("partitions", count, note(f"of {plural(offset_summary.topics, 'topic')}"))
+    yield one_line_field("partitions", count, note(f"of {counted(offset_summary.topics, 'topic')}"))
     worst = offset_summary.worst
     if worst is not None:
         yield one_line_field("worst", Cell(f"{worst.topic}-{worst.partition}"), note(text.exact(worst.lag)))
@@ -296,7 +296,7 @@ def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | 
         yield one_line_field("offsets", *missing_cells(snapshot, group))
     elif offset_summary.committed:
         what = "start offsets" if offset_summary.share else "committed offsets"
-        where = note(f"{what} in {plural(offset_summary.committed_topics, 'topic')}")
+        where = note(f"{what} in {counted(offset_summary.committed_topics, 'topic')}")
         summed = facts.with_hidden(snapshot, group, offset_summary.total)
         yield one_line_field("offsets", _count(offset_summary.committed, lower_bound=summed.hidden), where)
         if summed.lag is not None:

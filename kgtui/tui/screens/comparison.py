@@ -11,9 +11,10 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from kgtui.model.number_format import counted
 from kgtui.tui import text
 from kgtui.tui.panes.base import SummaryLine, join_with_dots, to_content
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, WARN, Cell, SafeText, fit_text, plural
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, WARN, Cell, SafeText, fit_text
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
@@ -150,7 +151,7 @@ def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
         (grew, "lag grew", "lags grew"),
         (sum(1 for change in comparison.lags if change.by < 0), "lag shrank", "lags shrank"),
     )
-    parts: list[tuple[Cell, ...]] = [(Cell(plural(count, one, many)),) for count, one, many in counts if count]
+    parts: list[tuple[Cell, ...]] = [(Cell(counted(count, one, many)),) for count, one, many in counts if count]
     return parts or [(Cell("no differences", MUTED),)]
 
 

@@ -12,12 +12,13 @@ from textual.screen import ModalScreen
 
 from kgtui.errors import KgtuiError
 from kgtui.model.event import EVENT_KINDS, EventKind
+from kgtui.model.number_format import counted
 from kgtui.model.query import parse
 from kgtui.tui import text
 from kgtui.tui.event_rows import EventRow, event_rows
 from kgtui.tui.messages import SnapshotArrived
 from kgtui.tui.panes.base import SummaryLine, join_with_dots, single_line
-from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell, PaneLine, SafeText, plural
+from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell, PaneLine, SafeText
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
@@ -241,7 +242,7 @@ class EventsScreen(ModalScreen["str | None"]):
 
     def _summary(self, found: Sequence[Event]) -> list[PaneLine]:
         parts: list[PaneLine] = [
-            (Cell(plural(len(found), "event"), ACCENT), Cell(f" in {text.age(SPANS[self._span])}")),
+            (Cell(counted(len(found), "event"), ACCENT), Cell(f" in {text.age(SPANS[self._span])}")),
             (Cell("shown: ", MUTED), Cell(_SELECTIONS[self._kind], ACCENT if self._kind else "")),
         ]
         if len(found) > MAX_EVENTS:

@@ -1,7 +1,7 @@
 """Workarounds for problems of Textual 8.2. Only this package uses private members of Textual.
 
-`tests/unit/tui/test_textual_compat.py` has one canary test per workaround. It fails when a new version of Textual no
-longer has the problem, so that the workaround can be deleted.
+The modules `tests/unit/tui/test_textual_compat*.py` have one canary test per workaround. It fails when a new version of
+Textual no longer has the problem, so that the workaround can be deleted.
 
 | Problem in Textual 8.2.8 | Workaround |
 |---|---|

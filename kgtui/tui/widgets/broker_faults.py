@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 from textual.widgets import Static
 
+from kgtui.model.number_format import counted
 from kgtui.tui import text
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def broker_line(status: BrokerStatus, groups: int) -> str:
     since = f"{broker} has not responded for {text.ago(status.answered_at)}"
     if not groups:
         return f"{since}{why}"
-    count = "1 group is" if groups == 1 else f"{text.exact(groups)} groups are"
+    count = f"{counted(groups, 'group')} {'is' if groups == 1 else 'are'}"
     return f"{since}; its {count} as of {text.clock(status.answered_at)}{why}"
 
 

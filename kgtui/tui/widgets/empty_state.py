@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from kgtui.model.event import EventKind
+from kgtui.model.number_format import counted
 from kgtui.model.slices import Slices
 from kgtui.tui import text
 from kgtui.tui.recording import disappeared_at
@@ -142,15 +143,14 @@ def empty_state(
         return _unreachable(snapshot, target, interval)
     where = text.plain(target.bootstrap or target.name, 60)
     if snapshot.brokers:
-        brokers = "broker" if len(snapshot.brokers) == 1 else "brokers"
-        return [(f"Reading the groups of {len(snapshot.brokers)} {brokers}{text.marks().ellipsis}", "kg-muted")]
+        brokers = counted(len(snapshot.brokers), "broker")
+        return [(f"Reading the groups of {brokers}{text.marks().ellipsis}", "kg-muted")]
     return [(f"Connecting to {where}{text.marks().ellipsis}", "kg-muted")]
 
 
 def _filtered_out(snapshot: Snapshot, query: Query, why: NoMatch | None, gone_at: float | None) -> Paragraphs:
-    count = len(snapshot.groups)
     return [
-        (f"No group matches. The cluster has {text.exact(count)} group{'' if count == 1 else 's'}.", ""),
+        (f"No group matches. The cluster has {counted(len(snapshot.groups), 'group')}.", ""),
         *((line, "kg-warn") for line in _gone(snapshot, query)),
         *(_why_no_match(snapshot, why, gone_at) if why is not None else ()),
         ("Press esc to clear the filter, / to change it, ? to list the filter terms.", "kg-muted"),

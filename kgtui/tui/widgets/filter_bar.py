@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from kgtui.errors import QueryError
+from kgtui.model.number_format import counted
 from kgtui.model.query import Need, parse
 from kgtui.model.query.spelling import operator_hint
 from kgtui.tui import text
@@ -138,7 +139,7 @@ class FilterBar(Vertical):
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
         notes += ["only problems (z)"] if only_problems else []
-        notes += [f"{text.exact(unobserved)} groups not read in full"] if only_problems and unobserved else []
+        notes += [f"{counted(unobserved, 'group')} not read in full"] if only_problems and unobserved else []
         if searched is not None and searched[0] < searched[1]:
             watching = Need.WATCHING in parse(self.active_filter).needs
             known, every = text.exact(searched[0]), text.exact(searched[1])

@@ -11,6 +11,7 @@ from rich.style import Style
 from kgtui.model.group_types import REBALANCING
 from kgtui.model.judgment import Problem
 from kgtui.model.marks import ERROR, PROBLEM_LOOKS
+from kgtui.model.number_format import counted
 from kgtui.tui import text
 from kgtui.tui.themes import parse_color
 from kgtui.tui.widgets.broker_faults import NO_ANSWER_FAULTS
@@ -191,7 +192,7 @@ class ClusterHeader(LineWidget):
             figures += [
                 (f"brokers {snapshot.answering}/{len(snapshot.brokers)}",
                  "header--plain" if all_answer else "header--warn"),
-                (f"{text.exact(groups)} group{'' if groups == 1 else 's'}", "header--plain"),
+                (counted(groups, "group"), "header--plain"),
             ]  # fmt: skip
         if snapshot.hides_topics:
             # `not all topics` explains lower bounds such as `≥ 120` in the tree. On a narrow screen, nothing else

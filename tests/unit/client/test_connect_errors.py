@@ -4,43 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
-import subprocess
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
-from kgtui.client import connect_errors
-from kgtui.client.address import Address, split_address
+from kgtui.client.address import split_address
 from kgtui.client.client_settings import PLAINTEXT, ClientSettings, Secret
 from kgtui.client.connect_errors import Peer, probe
-from kgtui.client.link import Link
-from kgtui.client.pool import Lane, Pool, PoolOptions
+from kgtui.client.pool import Pool, PoolOptions
 from kgtui.client.tls import Tls
-from kgtui.client.transport import Transport
-from kgtui.errors import ConnectError, UnreachableError
 from kgtui.protocol.header import decode_request_header
 from tests.event_loop import counting_waits
+from tests.unit.client.connecting import PATIENT, QUICK, TLS, reason, server_with, write_certificate
 from tests.unit.client.server import cluster
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
     Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
-PATIENT = PoolOptions(connect_timeout=30)
-QUICK = PoolOptions(connect_timeout=1)
-"""Options for tests with a silent server. Connecting fails after one second."""
-TLS = ClientSettings("SSL", tls=Tls())
+
 LOGIN = ClientSettings("SASL_PLAINTEXT", "PLAIN", "alice", Secret("hunter2"))
 
 
@@ -70,31 +56,6 @@ async def server(talk: Talk, host: str = "127.0.0.1", port: int = 0) -> AsyncIte
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def reason(
-    address: str,
-    settings: ClientSettings = PLAINTEXT,
-    options: PoolOptions = PATIENT,
-    *,
-    probe_timeout: float = 60,
-) -> str:
-    """Assert that a `Pool` cannot connect to `address`, and return the reason.
-
-    kgtui connects once more to find out what listens there. `probe_timeout` limits this attempt, in seconds.
-    """
-    with patch.object(connect_errors, "PROBE_TIMEOUT", probe_timeout):
-        return await _reason(address, settings, options)
-
-
-async def _reason(address: str, settings: ClientSettings, options: PoolOptions) -> str:
-    async with Pool([address], settings, options=options) as pool:
-        with pytest.raises(UnreachableError) as caught:
-            await pool.metadata(timeout=60)
-    ((tried, why),) = caught.value.attempts
-    assert tried == address
-    assert address in why or address.rpartition(":")[0] in why
-    return why
 
 
 async def http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -233,114 +194,12 @@ async def test_dropped_packets_are_reported_as_a_connection_timeout() -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a file with a self-signed certificate for `other.example` and its private key."""
-    folder = tmp_path_factory.mktemp("tls")
-    file, key = folder / "other.pem", folder / "other.key"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=other.example"]
-    extra = ["-addext", "subjectAltName=DNS:other.example", "-keyout", str(key), "-out", str(file)]
-    subprocess.run([*command, *extra], check=True, capture_output=True)
-    file.write_text(key.read_text() + file.read_text())
-    return file
+    return write_certificate(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture
 def tls_server(certificate: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return context
-
-
-async def test_the_connection_error_says_that_the_certificate_is_for_a_different_host(
-    certificate: Path, tls_server: ssl.SSLContext
-) -> None:
-    settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate)))
-    async with cluster(1, tls=tls_server) as fake:
-        message = await reason(fake[1].address, settings)
-        assert message.startswith(f"the certificate of {fake[1].address} is for another host name (")
-        assert "ssl.endpoint.identification.algorithm= (empty) switches this check off" in message
-        unchecked = ClientSettings("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
-        async with Pool(fake.seeds, unchecked, options=PoolOptions()) as pool:
-            assert (await pool.metadata(timeout=60)).cluster_id == "fake"
-
-
-async def test_the_connection_error_says_that_the_broker_certificate_is_not_trusted(tls_server: ssl.SSLContext) -> None:
-    async with cluster(1, tls=tls_server) as fake:
-        message = await reason(fake[1].address, ClientSettings("SSL", tls=Tls(verify_hostname=False)))
-        assert message.startswith(f"the certificate of {fake[1].address} is not trusted (")
-        assert (
-            "set ssl.truststore.type=PEM and ssl.truststore.location to a file with the certificate of its CA"
-            in message
-        )
-
-
-@pytest.mark.parametrize(("days", "says"), [((-9, -2), "has expired: renew the"), ((2, 9), "is not valid yet: check")])
-async def test_the_connection_error_says_that_the_broker_certificate_is_not_valid_now(
-    tmp_path: Path, days: tuple[int, int], says: str
-) -> None:
-    file = tmp_path / "server.pem"
-    write_self_signed(file, *days)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(file)
-    settings = ClientSettings("SSL", tls=Tls(trust_file=str(file), verify_hostname=False))
-    async with cluster(1, tls=context) as fake:
-        assert f"a certificate of {fake[1].address} {says}" in await reason(fake[1].address, settings)
-
-
-def write_self_signed(file: Path, first: int, last: int) -> None:
-    """Write a private key and a self-signed certificate to `file`.
-
-    The certificate is valid from day `first` to day `last`, relative to today: -1 is yesterday.
-    """
-    now = datetime.now(UTC)
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-    valid = builder.not_valid_before(now + timedelta(days=first)).not_valid_after(now + timedelta(days=last))
-    text = valid.sign(key, SHA256()).public_bytes(Encoding.PEM)
-    file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + text)
-
-
-async def test_connection_error_mentions_the_client_certificate_as_a_possible_cause(
-    tmp_path: Path, certificate: Path
-) -> None:
-    write_self_signed(own := tmp_path / "client.pem", -9, -2)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    context.load_verify_locations(own)
-    context.verify_mode = ssl.CERT_REQUIRED
-    settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False, key_file=str(own)))
-    async with cluster(1, tls=context) as fake:
-        message = await reason(fake[1].address, settings)
-    assert "it might not accept the certificate in ssl.keystore.*; check that this certificate has not" in message
-
-
-async def test_connecting_raises_connect_error_if_the_key_store_file_is_missing(
-    tmp_path: Path, certificate: Path
-) -> None:
-    """The error is a ConnectError, which affects only the connection to one broker.
-
-    Therefore, calls to other brokers continue.
-    """
-    missing = ClientSettings("SSL", tls=Tls(key_file=str(tmp_path / "gone.pem")))
-    link = Link(1, Address("127.0.0.1", 1), Lane.BULK, Transport(missing, "me"), PoolOptions())
-    with pytest.raises(ConnectError, match=r"ssl\.keystore\.location=.*gone\.pem: No such file"):
-        await link.session()
-
-
-async def test_the_connection_error_says_that_the_port_requires_tls(tls_server: ssl.SSLContext) -> None:
-    async with cluster(1, tls=tls_server) as fake:
-        address = fake[1].address
-        message = await reason(address)
-        assert message.startswith(
-            f"{address} uses TLS, but kgtui is configured for plain text; set security.protocol=SSL (or SASL_SSL)"
-        )
-
-
-async def test_the_connection_error_says_that_the_port_uses_no_tls() -> None:
-    async with cluster(1) as fake:
-        address = fake[1].address
-        message = await reason(address, TLS, QUICK)
-        assert message.startswith(f"{address} uses plain text, not TLS; set security.protocol=PLAINTEXT")
+    return server_with(certificate)
 
 
 @pytest.fixture

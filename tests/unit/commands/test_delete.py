@@ -1,4 +1,4 @@
-"""Tests of `kgtui delete`, `kgtui backups` and `kgtui audit` on a fake cluster (`ScriptedAdmin`)."""
+"""Tests of `kgtui delete` on a fake cluster (`ScriptedAdmin`)."""
 
 from __future__ import annotations
 
@@ -17,32 +17,19 @@ from kgtui.config import StateFolder
 from kgtui.model.access import Access
 from kgtui.model.answer import Fault, Outcome
 from kgtui.model.offsets import PartitionBounds
-from tests.scripted import ScriptedAdmin, member
+from tests.unit.commands.deletions import deletable_cluster
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from tests.scripted import ScriptedAdmin
+
 
 @pytest.fixture
 def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
-    """Return the cluster to which the commands connect. `idle-a` and `idle-b` are Empty; `live` has a member."""
-    scripted = ScriptedAdmin()
-    scripted.add("idle-a", state="Empty", lag=5)
-    scripted.add("idle-b", "share", state="Empty", lag=5, coordinator=2)
-    scripted.add("live", members=(member(),), lag=5)
-
-    @asynccontextmanager
-    async def connected(_args: argparse.Namespace) -> AsyncIterator[ScriptedAdmin]:
-        yield scripted
-
-    monkeypatch.setattr("kgtui.commands.delete.connected", connected)
-    monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("KGTUI_READ_ONLY", "KGTUI_CLUSTER", "KGTUI_BOOTSTRAP_SERVER", "KGTUI_COMMAND_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
-    return scripted
+    return deletable_cluster(monkeypatch, tmp_path)
 
 
 @pytest.fixture
@@ -308,86 +295,6 @@ def test_json_output_of_kgtui_delete_is_one_document(
     assert results["idle-b"]["audit_id"] in {entry.id for entry in read_entries(folder.audit)[0]}
     assert cli.main(["delete", "live", "--dry-run", "--format", "json"]) == 4
     assert json.loads(capsys.readouterr().out)["results"] is None
-
-
-def test_three_commands_escape_control_characters_in_group_ids(
-    admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The commands are `kgtui delete`, `kgtui backups` and `kgtui audit`."""
-    admin.add("\x1b[31mred\n", state="Empty", lag=1)
-    assert cli.main(["delete", "red", "--yes", "--expect", "1"]) == 0
-    assert cli.main(["backups"]) == 0
-    assert cli.main(["audit"]) == 0
-    output = capsys.readouterr()
-    assert "\x1b" not in output.out + output.err
-    assert output.out.count(r"\x1b[31mred\n") >= 4
-
-
-def test_kgtui_delete_first_checks_earlier_deletions_whose_outcome_is_unknown(
-    admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("NO_ANSWER", "lost", group="idle-a"), uncertain=True)
-    assert cli.main(["delete", "idle-a", "--yes", "--expect", "1"]) == 1
-    assert cli.main(["audit", "--unfinished"]) == 0
-    assert "no outcome yet" in capsys.readouterr().out
-    del admin.groups["idle-a"], admin.descriptions["idle-a"]
-    assert cli.main(["delete", "nothing-like-this"]) == 1
-    assert (
-        "the outcome of an earlier deletion of idle-a was unknown; a later check found that the group no longer exists"
-        in (capsys.readouterr().err)
-    )
-    assert cli.main(["audit", "--unfinished", "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["entries"] == []
-
-
-def test_backups_command_lists_all_backups_or_prints_one(
-    admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """For a single backup, the command also prints how to restore the backup.
-
-    An incomplete backup causes exit code 1.
-    """
-    assert cli.main(["backups"]) == 0
-    assert "there are no backups" in capsys.readouterr().err
-    assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
-    capsys.readouterr()
-    assert cli.main(["backups", "--group", "idle-a"]) == 0
-    row = capsys.readouterr().out.splitlines()[1].split()
-    assert row[1:4] == ["idle-a", "classic", "1"]
-    assert cli.main(["backups", row[-1]]) == 0
-    shown = capsys.readouterr().out
-    assert "t-idle-a" in shown
-    assert "kafka-consumer-groups.sh --bootstrap-server 127.0.0.1:9092 --group idle-a --reset-offsets" in shown
-    assert cli.main(["backups", row[-1].removesuffix(".jsonl"), "--format", "json"]) == 0
-    output = json.loads(capsys.readouterr().out)
-    assert (output["group"], output["rows"][0]["offset"]) == ("idle-a", 1000)
-    assert cli.main(["backups", "--format", "json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["backups"]) == 2
-    assert cli.main(["backups", "no-such-file"]) == 2
-    path = folder.backups / row[-1]
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    assert cli.main(["backups", row[-1]]) == 1
-    assert "incomplete" in capsys.readouterr().err
-
-
-def test_audit_command_lists_the_entries_and_counts_damaged_lines(
-    admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The exit code is 1 if the audit log contains a damaged line."""
-    assert cli.main(["audit"]) == 0
-    assert "no matching entry" in capsys.readouterr().err
-    assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
-    capsys.readouterr()
-    assert cli.main(["audit", "--group", "idle-b"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2
-    assert "share" in lines[1]
-    assert "deleted" in lines[1]
-    with folder.audit.open("a") as log:
-        log.write("{torn\n")
-    assert cli.main(["audit", "--format", "json"]) == 1
-    output = json.loads(capsys.readouterr().out)
-    assert (len(output["entries"]), output["damaged_lines"]) == (2, 1)
 
 
 def test_kgtui_delete_opens_only_one_connection_to_the_cluster(

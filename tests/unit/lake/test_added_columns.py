@@ -9,10 +9,12 @@ import pytest
 
 from kgtui.history import keyframe as keyframe_module
 from kgtui.history import poll_reader, recording_reader
+from kgtui.lake import delta as delta_module
 from kgtui.lake import writer as writer_module
+from kgtui.lake.arrow import arrow_schema
 from kgtui.lake.delta import RecordedTable
 from kgtui.lake.folder import LakeFolder
-from kgtui.lake.schemas import COMMITS, GROUPS, PARTITIONS, POLLS, TABLES, Column
+from kgtui.lake.schemas import BRONZE, COMMITS, GROUPS, PARTITIONS, POLLS, SILVER, TABLES, Column
 from kgtui.lake.schemas.recorded import day_of
 from kgtui.lake.tables import create_tables
 from tests.unit.history.recording_builder import CLUSTER, START, RecordingBuilder
@@ -134,6 +136,42 @@ def test_missing_columns_are_added_to_a_silver_table_only_once(tmp_path: Path) -
     assert delta is not None
     assert delta.version() == 1
     assert [field.name for field in delta.schema().fields] == list(wider.names)
+
+
+def comments(recorded: RecordedTable) -> dict[str, str]:
+    """Return a dict: column name → comment in the stored table, without columns that have no comment."""
+    delta = recorded.open()
+    assert delta is not None
+    return {field.name: field.metadata["comment"] for field in delta.schema().fields if field.metadata}
+
+
+@pytest.mark.parametrize("table", [*TABLES, *BRONZE, *SILVER], ids=lambda table: table.title)
+def test_new_table_has_the_descriptions_of_its_columns_as_comments(tmp_path: Path, table: Table) -> None:
+    recorded = RecordedTable(tmp_path, table)
+    recorded.create()
+    assert comments(recorded) == {column.name: column.about for column in table.columns if column.about}
+
+
+def test_older_table_without_comments_is_written_without_a_change_of_its_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only added columns get comments."""
+    monkeypatch.setattr(delta_module, "commented_schema", arrow_schema)
+    assert comments(append(tmp_path, GROUPS, START)) == {}
+    monkeypatch.undo()
+    recorded = append(tmp_path, GROUPS, LATER)
+    assert comments(recorded) == {}
+    delta = recorded.open()
+    assert delta is not None
+    assert delta.version() == 2
+    wider = with_added_columns(GROUPS)
+    assert comments(append(tmp_path, wider, LATER + 1, number=7, text="new")) == {
+        "number": "a number",
+        "text": "a text",
+    }
+    recorded.forget()
+    recorded.compact(recorded.files(), [START, LATER])
+    assert [row["poll"] for row in read_rows(tmp_path, GROUPS)] == [START, LATER]
 
 
 WIDER = {table.name: with_added_columns(table) for table in (POLLS, GROUPS, PARTITIONS)}

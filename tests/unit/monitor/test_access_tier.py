@@ -12,7 +12,7 @@ from kgtui.model.access import FULL_ACCESS, Access
 from kgtui.model.offsets import LagTotal
 from kgtui.monitor.policy import ACCESS_MAX_AGE
 from tests.scripted import ScriptedAdmin, member
-from tests.unit.monitor.test_monitor import FAST, until, watching
+from tests.unit.monitor.watching import FAST, until, watching
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from kgtui.model.judgment import GroupStatus, Problem
 from kgtui.model.offsets import CommittedOffset, PartitionBounds
 from kgtui.model.record_times import RecordTime, TimeRange
 from tests.scripted import ScriptedAdmin
-from tests.unit.monitor.test_monitor import until, watching
+from tests.unit.monitor.watching import until, watching
 
 if TYPE_CHECKING:
     from kgtui.model.judgment import Judgment

@@ -9,7 +9,7 @@ from kgtui.model.offsets import CommittedOffset, PartitionBounds, positions_of
 from kgtui.model.trail import Trail
 from kgtui.monitor.lost_records import LogStartCheck, compare_with_log_starts
 from tests.scripted import ScriptedAdmin
-from tests.unit.monitor.test_monitor import until, watching
+from tests.unit.monitor.watching import until, watching
 
 T0 = 1_700_000_000
 

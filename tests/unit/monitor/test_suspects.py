@@ -18,7 +18,7 @@ from kgtui.monitor.poll_timer import PollTimer
 from kgtui.monitor.store import Store
 from kgtui.monitor.suspects import SuspectTier
 from tests.scripted import ScriptedAdmin, member
-from tests.unit.monitor.test_monitor import until, watching
+from tests.unit.monitor.watching import until, watching
 
 if TYPE_CHECKING:
     import asyncio

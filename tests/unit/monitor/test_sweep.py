@@ -15,7 +15,7 @@ from kgtui.monitor.screening import Screening
 from kgtui.monitor.store import Store
 from kgtui.monitor.sweep import SweepTier
 from tests.scripted import ScriptedAdmin
-from tests.unit.monitor.test_monitor import FAST, until, watching
+from tests.unit.monitor.watching import FAST, until, watching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,15 @@
+"""The tree of groups of a running app, for tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.pilot.app_driver import main_screen
+
+if TYPE_CHECKING:
+    from kgtui.tui.app import KgtuiApp
+    from kgtui.tui.tree.widget import GroupTree
+
+
+def tree_of(app: KgtuiApp) -> GroupTree:
+    return main_screen(app).group_tree

@@ -1,0 +1,27 @@
+"""Texts that contain counts with their nouns."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgtui.model.explanation import explain_offsets
+from kgtui.model.number_format import counted
+from kgtui.model.offsets import CommittedOffset, GroupOffsets
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 groups"), (1, "1 group"), (2, "2 groups"), (3_121, "3,121 groups"), (10**6, "1,000,000 groups")],
+)
+def test_a_count_is_followed_by_its_noun_in_the_singular_or_plural(count: int, text: str) -> None:
+    assert counted(count, "group") == text
+
+
+def test_a_noun_with_an_irregular_plural_is_given_in_both_forms() -> None:
+    assert [counted(number, "batch", "batches") for number in (0, 1, 2)] == ["0 batches", "1 batch", "2 batches"]
+
+
+def test_explanation_of_many_partitions_has_thousands_separators() -> None:
+    rows = tuple(CommittedOffset("t", partition, None) for partition in range(1_200))
+    (found,) = explain_offsets(GroupOffsets(rows))
+    assert found.title == "no commit, 1,200 partitions"
