@@ -69,6 +69,8 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Allow only the owner to read the files that Spark writes into a lake.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
+        # With Spark's default, a long job delays all later jobs, such as the next batch of a stream.
+        "spark.scheduler.mode": "FAIR",
         # Size of a memory page. Each table in a join needs at least one page. The size is set here, because Spark's
         # default can be 64 MB.
         "spark.buffer.pageSize": "2m",
@@ -295,6 +297,37 @@ def call_in_thread(work: Callable[[], object]) -> None:
     thread = threading.Thread(target=ignore_errors, daemon=True)
     thread.start()
     thread.join(_STOP_TIMEOUT)
+
+
+def use_pool(spark: SparkSession, name: str) -> None:
+    """Run the jobs that this thread starts from now on in a scheduler pool, and also the streams that it starts.
+
+    Spark divides its cores evenly between the pools with waiting jobs. Through Spark Connect, this has no effect.
+    """
+    with suppress(AttributeError):  # a session of Spark Connect has no `sparkContext`
+        spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
+
+
+def run_together(*calls: Callable[[], object]) -> None:
+    """Run functions that call Spark at the same time, each in its own thread. Wait for all, then raise the first error.
+
+    If this call is interrupted, the threads go on until they have finished or the session is stopped.
+    """
+    errors: list[BaseException] = []
+
+    def run(call: Callable[[], object]) -> None:
+        try:
+            call()
+        except BaseException as error:  # noqa: BLE001 - the error is raised again below, in the calling thread
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(call,), daemon=True) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
 
 
 def silence_py4j_logging() -> None:

@@ -57,7 +57,7 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
     if interval is not None:
         # Write one file per batch instead of one file per Spark partition. The batches of continuous queries are small.
         writer = writer.option("optimizeWrite", "true")
-    return start_query(writer, lake.checkpoint(_LAYER, name), interval)
+    return start_query(lake, writer, _LAYER, name, interval)
 
 
 def has_read_topic(lake: SparkLake) -> bool:
@@ -80,7 +80,7 @@ def ingest_files(lake: SparkLake, records: DataFrame, folder: str, *, interval: 
 
 def _start_deduplicating(lake: SparkLake, rows: DataFrame, name: str, interval: float | None) -> StreamingQuery:
     writer = rows.writeStream.foreachBatch(partial(_add_batch, str(lake.folder.path), name))
-    return start_query(writer, lake.checkpoint(_LAYER, name), interval)
+    return start_query(lake, writer, _LAYER, name, interval)
 
 
 def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:

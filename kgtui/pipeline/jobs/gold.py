@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -26,6 +27,7 @@ from kgtui.lake.schemas.gold import (
 )
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.pipeline.jobs.gold_inputs import DAY_BEFORE, SLOTS, GoldInputs, GoldOptions
+from kgtui.pipeline.session import run_together, use_pool
 from kgtui.pipeline.spark_errors import SPARK_ERRORS
 from kgtui.pipeline.transforms.baseline import WEEKS, baseline
 from kgtui.pipeline.transforms.churn import churn, recorded_churn
@@ -158,7 +160,17 @@ BUILDERS: dict[Table, Callable[[GoldInputs], DataFrame]] = {
 """Gold table → function that computes its rows from the inputs."""
 
 TABLES = tuple(BUILDERS)
-"""All tables that the job writes, in this order."""
+"""All tables that the job writes."""
+
+_ROUNDS: tuple[tuple[tuple[Table, ...], ...], ...] = (
+    ((LAG,), (CLEANUP,)),
+    ((HEALTH, HEALTH_STATE), (CHURN, FORECAST, FORECAST_STATE, BASELINE)),
+)
+"""The tables in the order in which they are computed.
+
+The chains of a round are computed at the same time, because Spark plans each query in one thread, which takes longer
+than the query if there are few rows. Both chains of the second round use only inputs that `LAG` has already read.
+"""
 
 
 def gold(
@@ -175,7 +187,17 @@ def gold(
         on_progress: called with a message for the user before each table is computed.
     """
     inputs = GoldInputs(lake, since, options)
-    for table in TABLES:
+    for chains in _ROUNDS:
+        present = [tuple(table for table in chain if table in TABLES) for chain in chains]
+        run_together(*(partial(_write_chain, inputs, chain, on_progress) for chain in present if chain))
+    inputs.release()
+
+
+def _write_chain(inputs: GoldInputs, tables: tuple[Table, ...], on_progress: Callable[[str], None] | None) -> None:
+    """Recompute gold tables one after the other."""
+    lake, shared = inputs.lake, inputs
+    use_pool(lake.spark, tables[0].name)
+    for table in tables:
         if table in GOLD_STATE and lake.exists(table) and not inputs.has_complete_hour:
             continue
         for attempt in range(_ATTEMPTS):
@@ -187,8 +209,9 @@ def gold(
                     raise
                 # The lost executor held parts of the checkpoints in `inputs`. Compute all checkpoints again.
                 inputs.release()
-                inputs = GoldInputs(lake, since, options)
-    inputs.release()
+                inputs = GoldInputs(lake, inputs.since, inputs.options)
+    if inputs is not shared:
+        inputs.release()
 
 
 def _write(inputs: GoldInputs, table: Table, on_progress: Callable[[str], None] | None) -> None:

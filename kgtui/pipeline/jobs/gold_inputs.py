@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
@@ -103,6 +104,7 @@ class GoldInputs:
         self.first = utc_datetime(since / 1000).date()
         self._persisted: list[DataFrame] = []
         self._rows: dict[tuple[Table, timedelta], DataFrame] = {}
+        self._lock = threading.Lock()  # for `_rows`, because two threads compute gold tables
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
         """Return the rows of a table from `before` the first recomputed day on.
@@ -110,9 +112,10 @@ class GoldInputs:
         A second call returns the same rows, even if the table has been written since.
         """
         key = table, before
-        if key not in self._rows:
-            self._rows[key] = self.lake.read_days(table, self.first - before, self.options.last)
-        return self._rows[key]
+        with self._lock:
+            if key not in self._rows:
+                self._rows[key] = self.lake.read_days(table, self.first - before, self.options.last)
+            return self._rows[key]
 
     def all_rows(self, table: Table) -> DataFrame:
         """Return the rows of a table of all days up to and including `options.last`."""

@@ -70,7 +70,7 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
     records = lake.stream(COORDINATOR_RECORDS, ignoreDeletes="true", **limit)
     name = lake.query_name(COMMITS, _LAYER)
     writer = records.writeStream.foreachBatch(partial(decode_batch, str(lake.folder.path), name))
-    return start_query(writer, lake.checkpoint(_LAYER, name), interval)
+    return start_query(lake, writer, _LAYER, name, interval)
 
 
 def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:

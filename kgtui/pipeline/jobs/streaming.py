@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
-from kgtui.pipeline.session import call_in_thread
+from kgtui.pipeline.session import call_in_thread, use_pool
 from kgtui.pipeline.spark_lake import spark_uri
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from kgtui.lake.store import LakePath
+    from kgtui.pipeline.spark_lake import SparkLake
 
 _AWAIT_SECONDS = 1
 _START_ATTEMPTS = 4
@@ -27,16 +27,20 @@ The error occurs, for example, on a busy machine.
 """
 
 
-def start_query(writer: DataStreamWriter, checkpoint: LakePath, interval: float | None) -> StreamingQuery:
+def start_query(
+    lake: SparkLake, writer: DataStreamWriter, layer: str, name: str, interval: float | None
+) -> StreamingQuery:
     """Start a streaming query. If Spark's Python worker does not start in time, try again, up to four times in total.
 
     Args:
         writer: the query without its name, checkpoint and trigger.
-        checkpoint: folder of the query's checkpoint, which also names the query.
+        layer: layer of the table that the query writes, such as `bronze`; also the name of its scheduler pool.
+        name: name of the query in this layer, and of its checkpoint folder.
         interval: seconds between two batches; None stops after reading everything that exists now.
     """
-    writer = writer.queryName(f"kgtui-{checkpoint.parent.name}-{checkpoint.name}")
-    writer = writer.option("checkpointLocation", spark_uri(checkpoint))
+    use_pool(lake.spark, layer)
+    writer = writer.queryName(f"kgtui-{layer}-{name}")
+    writer = writer.option("checkpointLocation", spark_uri(lake.checkpoint(layer, name)))
     trigger = {"availableNow": True} if interval is None else {"processingTime": f"{interval:g} seconds"}
     writer = writer.trigger(**trigger)
     for attempt in range(_START_ATTEMPTS):
