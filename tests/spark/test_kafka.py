@@ -20,6 +20,7 @@ from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARA
 from kgtui.pipeline.jobs import bronze
 from kgtui.pipeline.jobs.run import Sources, run_continuously, run_once
 from kgtui.pipeline.jobs.streaming import await_end
+from kgtui.pipeline.session import use_pool
 from kgtui.pipeline.sources import COLUMNS, TOPIC, kafka_options, stream_topic
 from kgtui.protocol.records import CoordinatorRecord, decode
 from tests.brokers import coordinator_records
@@ -161,6 +162,7 @@ def test_a_continuous_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkL
         pass
 
     def make_gold(lake: SparkLake) -> None:
+        use_pool(lake.spark, "gold")
         offsets = {row.offset for row in lake.read(COMMITS).where("`group` = 'watched'").collect()}
         if offsets == {1}:
             quiet_cluster.commit("watched", {("quiet", 0): 2})
@@ -170,6 +172,9 @@ def test_a_continuous_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkL
     with pytest.raises(BothCommitsReadError):
         run_continuously(lake, Sources(topic=topic), make_gold, ignore, interval=0.5)
     assert not lake.spark.streams.active
+    pools = lake.spark.sparkContext._jsc.sc().getAllPools()
+    # The streams share the cores evenly with the gold job, so that a long gold job does not delay their batches.
+    assert {"bronze", "silver", "gold"} <= {pools.apply(index).name() for index in range(pools.size())}
 
 
 @pytest.mark.full

@@ -7,7 +7,7 @@ whose inputs have changed.
 |---|---|
 | `bronze` | copies records of `__consumer_offsets` to table `coordinator_records` |
 | `silver` | decodes them into `commits`, `group_events` and `quarantine`, and derives `rebalances` |
-| `gold` | recomputes gold rows; `BUILDERS` lists the gold tables |
+| `gold` | recomputes gold rows; `TABLES` lists the gold tables |
 | `gold_inputs` | inputs of the gold job, and the time from which each table is recomputed |
 | `run` | runs all jobs in order, once or continuously |
 | `streaming` | starts, awaits and stops streaming queries |

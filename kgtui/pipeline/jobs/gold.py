@@ -1,7 +1,7 @@
 """The gold job: recompute all gold rows from the time of the earliest new input row onwards.
 
 To add a gold table, add it to `GOLD` in `kgtui/lake/schemas/gold.py`, write its transform in `transforms`, and add a
-function to `BUILDERS`.
+function to `_ROUNDS`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from kgtui.pipeline.transforms.lag import lag
 from kgtui.pipeline.transforms.recorded_state import is_since, poll_timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame
 
@@ -147,30 +147,21 @@ def _baseline(inputs: GoldInputs) -> DataFrame:
     return baseline(inputs.lag, before=before, since=inputs.since_slot(BASELINE))
 
 
-BUILDERS: dict[Table, Callable[[GoldInputs], DataFrame]] = {
-    LAG: _lag,
-    HEALTH: _health,
-    HEALTH_STATE: _health_state,
-    CHURN: _churn,
-    CLEANUP: _cleanup,
-    FORECAST: _forecast,
-    FORECAST_STATE: _forecast_state,
-    BASELINE: _baseline,
-}
-"""Gold table → function that computes its rows from the inputs."""
-
-TABLES = tuple(BUILDERS)
-"""All tables that the job writes."""
-
-_ROUNDS: tuple[tuple[tuple[Table, ...], ...], ...] = (
-    ((LAG,), (CLEANUP,)),
-    ((HEALTH, HEALTH_STATE), (CHURN, FORECAST, FORECAST_STATE, BASELINE)),
+_ROUNDS: tuple[tuple[dict[Table, Callable[[GoldInputs], DataFrame]], ...], ...] = (
+    ({LAG: _lag}, {CLEANUP: _cleanup}),
+    (
+        {HEALTH: _health, HEALTH_STATE: _health_state},
+        {CHURN: _churn, FORECAST: _forecast, FORECAST_STATE: _forecast_state, BASELINE: _baseline},
+    ),
 )
-"""The tables in the order in which they are computed.
+"""The gold tables in the order in which they are computed, with the functions that compute their rows.
 
-The chains of a round are computed at the same time, because Spark plans each query in one thread, which takes longer
-than the query if there are few rows. Both chains of the second round use only inputs that `LAG` has already read.
+The dictionaries of a round are computed at the same time, each in its own thread, because Spark plans a query in one
+thread, which takes longer than the query if there are few rows. They share only inputs that earlier rounds have read.
 """
+
+TABLES = tuple(table for chains in _ROUNDS for chain in chains for table in chain)
+"""All tables that the job writes."""
 
 
 def gold(
@@ -188,21 +179,25 @@ def gold(
     """
     inputs = GoldInputs(lake, since, options)
     for chains in _ROUNDS:
-        present = [tuple(table for table in chain if table in TABLES) for chain in chains]
-        run_together(*(partial(_write_chain, inputs, chain, on_progress) for chain in present if chain))
+        run_together(*(partial(_write_chain, inputs, chain, on_progress) for chain in chains))
     inputs.release()
 
 
-def _write_chain(inputs: GoldInputs, tables: tuple[Table, ...], on_progress: Callable[[str], None] | None) -> None:
+def _write_chain(
+    inputs: GoldInputs,
+    chain: Mapping[Table, Callable[[GoldInputs], DataFrame]],
+    on_progress: Callable[[str], None] | None,
+) -> None:
     """Recompute gold tables one after the other."""
     lake, shared = inputs.lake, inputs
-    use_pool(lake.spark, tables[0].name)
-    for table in tables:
-        if table in GOLD_STATE and lake.exists(table) and not inputs.has_complete_hour:
+    use_pool(lake.spark, "gold")
+    for table, build in chain.items():
+        is_complete = table in GOLD_STATE and lake.exists(table) and not inputs.has_complete_hour
+        if is_complete or table not in TABLES:
             continue
         for attempt in range(_ATTEMPTS):
             try:
-                _write(inputs, table, on_progress)
+                _write(inputs, table, build, on_progress)
                 break
             except SPARK_ERRORS as error:
                 if _LOST_CHECKPOINT not in str(error) or attempt == _ATTEMPTS - 1:
@@ -214,12 +209,17 @@ def _write_chain(inputs: GoldInputs, tables: tuple[Table, ...], on_progress: Cal
         inputs.release()
 
 
-def _write(inputs: GoldInputs, table: Table, on_progress: Callable[[str], None] | None) -> None:
+def _write(
+    inputs: GoldInputs,
+    table: Table,
+    build: Callable[[GoldInputs], DataFrame],
+    on_progress: Callable[[str], None] | None,
+) -> None:
     """Recompute and replace the rows of a gold table from `inputs.since_slot` onwards."""
     since = inputs.since_slot(table)
     if on_progress is not None:
         on_progress(f"computing gold/{table.name} from {rfc3339(since / 1000, 'minutes')}")
-    rows = _with_file_layout(inputs, table, BUILDERS[table](inputs), since)
+    rows = _with_file_layout(inputs, table, build(inputs), since)
     inputs.lake.overwrite(table, rows, since=(SLOTS[table].column, since))
 
 

@@ -46,6 +46,22 @@ def test_code_for_spark_executors_imports_only_packages_that_executors_have(tmp_
     assert (done.stdout, done.stderr) == ("record type 9 is not known\n", "")
 
 
+def test_run_together_runs_functions_at_the_same_time_and_raises_an_error_after_all_have_ended() -> None:
+    barrier, ended = threading.Barrier(2), threading.Event()
+
+    def succeed() -> None:
+        barrier.wait(10)
+        ended.set()
+
+    def fail() -> None:
+        barrier.wait(10)
+        raise ConnectionRefusedError
+
+    with pytest.raises(ConnectionRefusedError):
+        session.run_together(succeed, fail)
+    assert ended.is_set()
+
+
 class FailingSession:
     """A Spark session that cannot be stopped, because its JVM has already exited."""
 
