@@ -12,10 +12,10 @@ import os
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kgtui.errors import RefusedError
-from kgtui.lake.lock_holder import STALE, held_by, parse_holder, this_process
+from kgtui.lake.lock_holder import STALE, LakeLock, held_by, parse_holder, this_process
 from kgtui.lake.store import StorePath
 from kgtui.private_files import open_private
 
@@ -27,52 +27,6 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 _LONGEST = 4_096
-
-
-class LakeLock(Protocol):
-    """The lock of one lake. This process holds it from `take` to `release` or `hand_back`.
-
-    Attributes:
-        crashed_holder: previous holder, if it crashed; otherwise None. Known after `take`.
-        enforced: whether only one process can hold the lock. Known after `take`.
-    """
-
-    crashed_holder: Holder | None
-    enforced: bool
-
-    def take(self) -> None:
-        """Take the lock.
-
-        Raises:
-            RefusedError: another process holds the lock.
-            LakeError: the lake is in a store, and obstore is not installed.
-            OSError: the lock file cannot be written.
-        """
-        ...
-
-    def renew(self) -> None:
-        """Show other processes that the holder is alive. Without the lock, do nothing.
-
-        Raises:
-            RefusedError: another process has taken the lock, after `STALE` seconds without a renewal.
-            OSError: the store cannot be written.
-        """
-        ...
-
-    def release(self, clean: bool = True) -> None:
-        """Release the lock. Without the lock, do nothing.
-
-        Args:
-            clean: whether to remove the lock file. If it stays, the next process reports a crash.
-        """
-        ...
-
-    def hand_back(self) -> None:
-        """Release the lock. If the previous holder crashed, restore its lock file instead of removing the file.
-
-        Maintenance uses this, so that the next recorder can still report that an earlier recorder crashed.
-        """
-        ...
 
 
 class RecorderLock(LakeLock):

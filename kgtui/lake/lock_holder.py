@@ -1,4 +1,4 @@
-"""The process that a lock file of a lake names: a recorder, or a run of the pipeline."""
+"""The contract of the locks of a lake, and the process that a lock file names: a recorder, or a run of the pipeline."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kgtui.errors import PARSE_ERRORS
 from kgtui.model.text import visible
@@ -55,6 +55,52 @@ class Holder:
                 `STALE`.
         """
         return is_running(self.pid) if self.is_local else age < STALE
+
+
+class LakeLock(Protocol):
+    """The lock of one lake. This process holds it from `take` to `release` or `hand_back`.
+
+    Attributes:
+        crashed_holder: previous holder, if it crashed; otherwise None. Known after `take`.
+        enforced: whether only one process can hold the lock. Known after `take`.
+    """
+
+    crashed_holder: Holder | None
+    enforced: bool
+
+    def take(self) -> None:
+        """Take the lock.
+
+        Raises:
+            RefusedError: another process holds the lock.
+            LakeError: the lake is in a store, and obstore is not installed.
+            OSError: the lock file cannot be written.
+        """
+        ...
+
+    def renew(self) -> None:
+        """Show other processes that the holder is alive. Without the lock, do nothing.
+
+        Raises:
+            RefusedError: another process has taken the lock, after `STALE` seconds without a renewal.
+            OSError: the store cannot be written.
+        """
+        ...
+
+    def release(self, clean: bool = True) -> None:
+        """Release the lock. Without the lock, do nothing.
+
+        Args:
+            clean: whether to remove the lock file. If it stays, the next process reports a crash.
+        """
+        ...
+
+    def hand_back(self) -> None:
+        """Release the lock. If the previous holder crashed, restore its lock file instead of removing the file.
+
+        Maintenance uses this, so that the next recorder can still report that an earlier recorder crashed.
+        """
+        ...
 
 
 def this_process() -> Holder:

@@ -19,8 +19,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgtui.errors import LakeError, RefusedError
-from kgtui.lake.lock import LakeLock
-from kgtui.lake.lock_holder import STALE, Holder, held_by, parse_holder, this_process
+from kgtui.lake.lock_holder import STALE, Holder, LakeLock, held_by, parse_holder, this_process
 from kgtui.lake.store import options_for
 from kgtui.lake.store_errors import reason_of
 
