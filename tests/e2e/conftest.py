@@ -31,8 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
             if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # Ids with control characters break narrow layouts first, so wide ones are tested only with `--full`.
-            if item.path.stem == "test_hostile" and "120x40" in item.name:
+            # Ids with control characters, and dialogs, break narrow layouts first, so wide ones are tested only with
+            # `--full`.
+            if item.path.stem in {"test_hostile", "test_delete"} and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 
 

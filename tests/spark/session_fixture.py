@@ -30,8 +30,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         spill = tmp_path_factory.mktemp("spark")
         # Lower the priority of this process, and of the JVM that it starts, so that tests of the terminal UI in other
-        # processes are not slowed down.
-        os.nice(10)
+        # processes are not slowed down. With a much lower priority, Spark's Python workers do not start within 10 s.
+        os.nice(4)
         session = start("local[2]", options=LONG_LIVED | CONNECT_SERVER | {"spark.local.dir": str(spill)})
         yield session
         session.stop()
