@@ -92,7 +92,7 @@ def _reopen_closed_streams() -> None:
 def _flush(code: int) -> int:
     """Flush stdout, and return the exit code.
 
-    It is `PIPE_CLOSED` if the reader of stdout has exited. If writing failed, 1 replaces 0.
+    The exit code is `PIPE_CLOSED` if the reader of stdout has exited. If writing failed, 0 is replaced by 1.
     """
     from kgtui.output import redirect_to_devnull
 
@@ -106,7 +106,7 @@ def _flush(code: int) -> int:
     else:
         printing = sys.modules.get("kgtui.commands.printing")
         return code or int(printing is not None and printing.stderr_failed)
-    # Without this, the interpreter would flush stdout again at exit, and print an error.
+    # Otherwise, the interpreter would flush stdout again at exit, and print an error.
     redirect_to_devnull(sys.stdout)
     return code
 

@@ -97,7 +97,7 @@ class UnreachableError(KgtuiError):
         self.attempts = attempts
 
     def other_reasons(self) -> tuple[str, ...]:
-        """Return the reasons in `attempts` that the message does not contain, without duplicates.
+        """Return the reasons in `attempts` that the message does not contain. Each reason is returned once.
 
         Each returned reason contains the address that was tried.
         """

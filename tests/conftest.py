@@ -29,16 +29,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Use the same Hypothesis examples in every run (random ones with `--full`), and let programs react to SIGINT."""
+    """Choose the Hypothesis examples: random ones with `--full`, otherwise the same ones in every run."""
     settings.load_profile("random" if config.getoption("--full") else "same")
-    # If a shell starts pytest in the background, pytest and the programs that tests start ignore SIGINT by default.
+    # If a shell starts pytest in the background, pytest and the programs that tests start ignore SIGINT. Tests that
+    # send SIGINT need the usual reaction, so it is restored.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def chance(pytestconfig: pytest.Config) -> random.Random:
-    """Return a random number generator. Its seed is fixed, but random with `--full`.
+    """Return a random number generator. With `--full`, its seed is random; otherwise, the seed is fixed.
 
     The seed is printed, so that it is in the output of a failed test.
     """

@@ -21,8 +21,8 @@ _FACTORS = (1, 6, 36)
 def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
     """Return a decorator that repeats a failed test, first with 6 times and then with 36 times the timeout.
 
-    It is for tests that need a short timeout, and can fail because the machine is busy. The test gets the timeout in
-    seconds as its argument `timeout`.
+    The decorator is for tests that need a short timeout, and can fail because the machine is busy. The test gets the
+    timeout in seconds as its argument `timeout`.
     """
 
     def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
@@ -35,7 +35,7 @@ def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]],
                     print(f"failed with a timeout of {timeout * factor:g} s: {error!r}")  # noqa: T201
             return await test(*arguments, **fixtures, timeout=timeout * _FACTORS[-1])
 
-        # Without this signature, pytest would take the argument `timeout` for the name of a fixture.
+        # The signature hides the argument `timeout`, because pytest would take it for the name of a fixture.
         signature = inspect.signature(test)
         others = [parameter for name, parameter in signature.parameters.items() if name != "timeout"]
         run.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]

@@ -23,7 +23,7 @@ FULL_BROKER_VERSIONS = ("4.4.0", "4.2.0", "4.1.2", "4.0.2")
 ALL_BROKER_VERSIONS = (*BROKER_VERSIONS, *FULL_BROKER_VERSIONS)
 
 _TOOLS_OF_ANOTHER_VERSION = {"4.4.0": "4.3.1"}
-"""Maps each Kafka version without tools in Maven Central to the version of the tools that tests use instead."""
+"""Kafka version whose tools are not in Maven Central → version of the tools that tests use instead."""
 
 CLIENT_VERSIONS = (
     "2.4.1", "2.8.2", "3.3.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2", "4.0.1", "4.1.2", "4.2.1", "4.4.0",
@@ -64,8 +64,8 @@ def tools_version(version: str) -> str:
 def clients_version(version: str) -> str:
     """Return the version of the Java clients for a broker of Kafka `version`.
 
-    If `version` is not in `BROKER_VERSIONS`, it is the newest version there. Only these folders contain the jars for
-    Connect and Streams.
+    If `version` is not in `BROKER_VERSIONS`, it is the newest version in `BROKER_VERSIONS`, because only the folders of
+    these versions contain the jars for Connect and Streams.
     """
     return version if version in BROKER_VERSIONS else BROKER_VERSIONS[0]
 

@@ -36,7 +36,7 @@ BETWEEN_READS = 15.0
 """Simulated time between two background reads of all groups, in seconds."""
 
 READS = 5
-"""Number of times that all groups are read before a screenshot, so that the tree can plot the lag over time."""
+"""Number of background reads of all groups before a screenshot, so that the tree can plot the lag over time."""
 
 PATIENCE = 60.0
 """Maximum time to wait until the app has read all groups once, in seconds of real time."""

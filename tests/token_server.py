@@ -48,7 +48,7 @@ class TokenServer:
             `invalid_grant`.
         signed_with: private key and key id; None for tokens without a signature.
         pause: delay before the response in seconds.
-        drip: what is sent byte by byte, one per 20 ms: everything (`status`), the body (`body`) or nothing (None).
+        drip: what is sent slowly, one byte per 20 ms: everything (`status`), the body (`body`) or nothing (None).
         received: header fields and form fields of each request.
     """
 

@@ -1,8 +1,8 @@
 """The audit log: an append-only file of JSON lines.
 
-Each deletion of a group has an `intent` line, written before the request. Afterwards, it gets a line `outcome`, or
-`uncertain` if the result is unknown. Times are in RFC 3339 format in UTC. Readers ignore unknown fields and kinds of
-lines.
+For each deletion of a group, a line `intent` is written before the request. Afterwards, a line `outcome` is written, or
+a line `uncertain` if the result is unknown. Times are in RFC 3339 format in UTC. Readers ignore unknown fields and
+kinds of lines.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
 
     Args:
         log: path of the audit log.
-        certain: False if the group may or may not be deleted. kgtui checks it at its next start.
+        certain: False if it is not known whether the group was deleted. kgtui checks this at its next start.
         found_later: whether the result was found at a later start of kgtui.
     """
     fields = {

@@ -48,7 +48,7 @@ class Challenge:
         return typed in self.accepted
 
     def met_again(self, typed: str) -> bool:
-        """Return whether the typed second word is correct; True also if no second word is required."""
+        """Return whether the typed second word is correct, or no second word is required."""
         return self.second_word is None or typed == self.second_word
 
 

@@ -3,7 +3,7 @@
 For each group: back up, log the intent, describe again, send one delete request, verify, log the outcome. A group that
 became active after the plan was made is not deleted.
 
-A request without a response is not sent again. Instead, kgtui checks which groups still exist.
+If no response arrives, the request is not sent again. Instead, kgtui checks which groups still exist.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ class _Deletion:
     async def _send(self, groups: Sequence[str]) -> dict[str, Outcome]:
         """Send one DeleteGroups request, and return group id → outcome.
 
-        Without a response, the outcome of a group is uncertain.
+        If no response arrives, the outcomes of the groups are uncertain.
         """
         lost = Fault("NO_ANSWER", "the broker's response does not contain this group")
         try:

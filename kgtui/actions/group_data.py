@@ -30,7 +30,7 @@ class GroupData:
     """Everything that the broker reported about one group.
 
     Attributes:
-        offsets: committed or share offsets, with log start and end offsets if known.
+        offsets: committed offsets or share-partition start offsets, with log start and end offsets if known.
         configs: None if they could not be read.
         configs_fault: why the configs could not be read.
     """
@@ -83,9 +83,9 @@ class GroupData:
 async def read_group_data(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
 ) -> dict[str, GroupData | Fault]:
-    """Return group id → data of the group, or the error if its offsets cannot be read.
+    """Return group id → data of the group, or the error if its committed offsets cannot be read.
 
-    The data lacks configs and log offsets that cannot be read.
+    Configs, log start offsets and log end offsets are optional. If they cannot be read, the data does not contain them.
     """
     described = {description.group: description for description in descriptions}
     read = await read_groups(

@@ -1,4 +1,7 @@
-"""The plan of a deletion. It says for each group what would be lost and whether that is safe, or why it is refused."""
+"""The plan of a deletion.
+
+It says for each group what would be lost and whether that is safe, or why kgtui refuses it.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +48,11 @@ class DeletionLoss:
         partitions: number of partitions with an offset.
         positions: sum of the offsets in all partitions.
         unread: total lag, in records.
-        last_commit: last commit that kgtui saw, in seconds since the epoch; None if none. No RPC reports it.
+        last_commit: last commit that kgtui saw, in seconds since the epoch; None if it saw none. No RPC reports this
+            time.
         undo: how much the backup can restore.
         not_restored: what the backup cannot restore, in words; empty if it restores everything.
-        hidden: whether there may be more offsets, in topics without DESCRIBE permission.
+        hidden: whether the group may have more offsets, in topics that the user may not describe.
     """
 
     topics: int
@@ -177,7 +181,7 @@ def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: 
     """Return what the deletion of a group would lose, and how much of it a backup can restore.
 
     Args:
-        last_commit: last commit that kgtui saw, in seconds since the epoch; None if none.
+        last_commit: last commit that kgtui saw, in seconds since the epoch; None if it saw none.
         hides_topics: whether the user may lack DESCRIBE permission on some topics.
     """
     positions = data.positions
@@ -277,7 +281,8 @@ def safety_of(
 ) -> Safety:
     """Return whether it is safe to delete a group, and the reason.
 
-    Safe means: not used in the last `RECENT` seconds, no unread records, and a backup can restore all offsets.
+    It is safe if the group was not used in the last `RECENT` seconds, has no unread records, and a backup can restore
+    all its offsets.
 
     Args:
         line: the group in the deletion plan.

@@ -1,6 +1,7 @@
 """Read the permissions of the Kafka user as which kgtui logs in.
 
-They show whether a response is complete: brokers silently leave out groups and topics without DESCRIBE.
+They show whether a response is complete, because brokers silently leave out groups and topics that the user may not
+describe.
 """
 
 from __future__ import annotations
@@ -211,10 +212,10 @@ _DENY, _ALLOW = 2, 3
 """Codes of permission types in Kafka's enum `AclPermissionType`."""
 
 _DENIES = frozenset({_ALL, _DESCRIBE})
-"""Codes of operations. An ACL that denies one of them on a topic also denies DESCRIBE on the topic."""
+"""Codes of the ACL operations that include DESCRIBE when they are denied on a topic."""
 
 _ALLOWS = _DENIES | {_READ, _WRITE, _DELETE, _ALTER}
-"""Codes of operations. An ACL that allows one of them on a topic also allows DESCRIBE on the topic."""
+"""Codes of the ACL operations that include DESCRIBE when they are allowed on a topic."""
 
 
 class AccessReader:
@@ -287,8 +288,8 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
     patterns = await _denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
-    # Some of these ACLs are for other users. So request one topic per ACL: the broker refuses the topic only if the ACL
-    # is for this user.
+    # Some of these ACLs are for other users. To find out which, request one topic per ACL. The broker refuses this
+    # topic only if the ACL is for this user.
     topics = {f"{name}{uuid4().hex}{_SUFFIX}" if prefixed else name: (name, prefixed) for name, prefixed in patterns}
     _, rows = await read_operations(pool, node, deadline, topics=topics, lane=lane)
     refused = (topics.get(row["Name"]) for row in rows if row["ErrorCode"] == TOPIC_AUTHORIZATION_FAILED)
@@ -322,8 +323,8 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
     """Return the names and prefixes of topics on which ACLs deny DESCRIBE to any user. Raises `ClientError`.
 
     Returns:
-        `("payments", False)` for a topic and `("pay", True)` for a prefix. None if the ACLs cannot be read. None also
-        if no ACL allows the topic `*`.
+        `("payments", False)` for a topic and `("pay", True)` for a prefix. None if the ACLs cannot be read, or if no
+        ACL allows the topic `*`.
     """
     try:
         denied, allowed = await asyncio.gather(

@@ -34,14 +34,15 @@ class ListingDelta:
     """The changes between two successive lists of groups from one broker.
 
     Attributes:
-        updated: group id → listing, for new and changed groups.
+        updated: group id → type, protocol, state and coordinator, for new and changed groups.
         removed: ids of groups that the broker no longer lists.
         total: number of groups that the broker lists now.
         took_ms: duration of the poll with decoding, in milliseconds.
         states_listed: whether the response contains states (since ListGroups v4, Kafka 2.6).
         throttle_ms: how long the broker throttles kgtui because of a quota, in milliseconds.
-        state_since: group id → new start of its state, in seconds since the epoch, or None. Empty for live brokers.
-        state_search: the part of a recording that `state_since` is from; None for a live broker.
+        state_since: in a recording, group id → when its current state began, in seconds since the epoch, or None. Empty
+            for a live broker.
+        state_search: the part of a recording from which `state_since` was read; None for a live broker.
     """
 
     updated: Mapping[str, Listing] = field(default_factory=dict)
@@ -61,7 +62,7 @@ class ListingFeed(Protocol):
         """List the groups again, and return the changes. In the first call, every group is new.
 
         Raises:
-            ClientError: the broker did not answer. The next call returns the changes since the last answer.
+            ClientError: the broker did not answer. The next successful call returns all changes since its last answer.
         """
         ...
 
@@ -69,7 +70,7 @@ class ListingFeed(Protocol):
 class GroupAdmin(Protocol):
     """Administration of the groups of one cluster.
 
-    `Answer[X]` has rows of type `X`: `Answer[Mapping[str, Listing]]` maps group ids to listings.
+    `Answer[X]` has rows of type `X`: the rows of `Answer[Mapping[str, Listing]]` map group ids to `Listing`s.
 
     Implementations: `KafkaGroupAdmin` for a live cluster, and `ReplayAdmin` for a recording.
     """
@@ -154,10 +155,10 @@ class GroupAdmin(Protocol):
 
         Args:
             positions: partition → committed offset and log bounds, for partitions with unread records.
-            rules: topic → retention rules, from `retention`. Compacted topics are not searched, tiered topics only
-                since Kafka 4.0.
-            precision: accepted uncertainty as a fraction of the record's age: 0.1 accepts 6 min for 1 h. At least 1 s
-                is accepted.
+            rules: topic → retention rules, from `retention`. Compacted topics are not searched. Topics with tiered
+                storage are searched only since Kafka 4.0.
+            precision: accepted uncertainty as a fraction of the record's age: with 0.1, the time of a record that is 1
+                h old is accurate to 6 min. An uncertainty of 1 s is always accepted.
         """
         ...
 
@@ -180,7 +181,8 @@ class GroupAdmin(Protocol):
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
         """Return the permissions of the Kafka user as which kgtui logs in (KIP-430).
 
-        They show whether an answer is complete: brokers silently leave out groups and topics without DESCRIBE.
+        They show whether an answer is complete, because brokers silently leave out groups and topics that the user may
+        not describe.
 
         Args:
             max_age: maximum age of a cached result, in seconds. New refusals by brokers discard the cache.

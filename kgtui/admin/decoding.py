@@ -1,7 +1,7 @@
 """Decode the responses of the describe RPCs into `GroupDescription`.
 
-For members of classic groups, a response contains opaque bytes. Those of consumers, Connect and schema registry are
-decoded here. Damaged or unknown bytes are kept as they are.
+For members of classic groups, a response contains opaque bytes. The bytes of consumers, Connect workers and schema
+registry nodes are decoded here. Damaged or unknown bytes are kept as they are.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
     """Sort pairs `(topic, partitions)` by topic and partition, and merge pairs with the same topic."""
     pairs = tuple(pairs)
-    # A shortcut for members with one topic, as most members have. It is three times as fast as the code below.
+    # Most members have one topic. This shortcut for them is three times as fast as the code below.
     if len(pairs) == 1:
         return ((pairs[0][0], tuple(sorted({*pairs[0][1]}))),)
     merged: dict[str, set[int]] = {}
@@ -98,8 +98,8 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
     assignment = connect.decode_assignment(assigned)
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
-    # `had`: what the worker already ran when it joined. In cooperative rebalancing (KIP-415), the leader sends only
-    # changes to that.
+    # `had` are the tasks that the worker already ran when it joined. In cooperative rebalancing (KIP-415), the leader
+    # sends only changes to these tasks.
     had = _units(subscription.allocation.assigned if subscription.allocation else ())
     revoked = _units(assignment.revoked)
     running = (had - revoked) | _units(assignment.assigned)

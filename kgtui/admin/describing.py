@@ -2,8 +2,8 @@
 
 - The type in the newest ListGroups response is tried first.
 - After error 69 (GROUP_ID_NOT_FOUND) or 35 (UNSUPPORTED_VERSION), the next type is tried, as in Kafka's admin client.
-- Before v6, DescribeGroups returns the state `Dead` for groups of all other types. So `Dead` does not prove that the
-  group is gone.
+- Before v6, DescribeGroups returns the state `Dead` for groups of all other types. Therefore, `Dead` does not prove
+  that the group is gone.
 - If no RPC finds the group, ListGroups is asked.
 
 Error 29 (TOPIC_AUTHORIZATION_FAILED) means that the user lacks DESCRIBE on one of the group's topics. The response then

@@ -21,7 +21,10 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
-"""The four steps in which groups are read. Recordings store each fault with the name of its step."""
+"""The four steps in which groups are read.
+
+For each error, recordings store the name of the step in which it occurred.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,7 +41,7 @@ class GroupsRead:
         configs: group id → configs.
         bounds: partition → log start and log end offset.
         hidden: group id → topics that brokers left out without DESCRIBE; an empty tuple if their names are unknown.
-        faults: pairs `(step, fault)`. `fault.group` is None if the fault concerns a broker or the cluster.
+        faults: pairs `(step, fault)`. `fault.group` is None if a whole broker or the cluster could not be read.
     """
 
     descriptions: dict[str, GroupDescription] = field(default_factory=dict)
@@ -64,19 +67,19 @@ class GroupsRead:
         return found
 
     def why_missing(self, group: str, step: str) -> Fault:
-        """Return the fault that explains why a step, such as `OFFSETS`, has no result for a group."""
+        """Return the error because of which a step, such as `OFFSETS`, has no result for a group."""
         return why_missing((fault for at, fault in self.faults if at == step), group)
 
     @property
     def general_faults(self) -> tuple[Fault, ...]:
-        """The faults that concern a broker or the cluster instead of a single group."""
+        """The errors that concern a whole broker or the whole cluster, instead of a single group."""
         return tuple(fault for _, fault in self.faults if fault.group is None)
 
     def offsets_of(self, group: str) -> GroupOffsets | None:
         """Return the offsets and log bounds of a group; None if its offsets were not read.
 
-        The log bounds include partitions that a member owns without a committed offset. Without DESCRIBE,
-        `PartitionBounds.error` is set.
+        The log bounds include partitions that a member owns, but for which no offset is committed. If the user may not
+        describe the topic, `PartitionBounds.error` is set.
         """
         share = self.share.get(group)
         if share is not None:
@@ -108,8 +111,8 @@ class GroupsRead:
     def total_of(self, group: str) -> LagTotal | None:
         """Return the total lag of a group; None if its offsets were not read.
 
-        Unlike `lag_of`, it also counts partitions that members own without an offset. Without DESCRIBE, their lag is
-        unknown.
+        Unlike `lag_of`, the total includes partitions that members own, but in which the group has no offset. If the
+        user may not describe the topic, the lag of such a partition is unknown.
         """
         committed = self.committed.get(group)
         if group in self.share:
@@ -178,7 +181,7 @@ class GroupsRead:
         return owned
 
     def _without_offsets(self, group: str) -> Collection[str]:
-        """Return the topics that members of the group read but in which the group has no offset."""
+        """Return the topics that the group's members read, but in which the group has no offset."""
         description = self.descriptions.get(group)
         committed = None if description is None else self.committed.get(group)
         if description is None or committed is None:

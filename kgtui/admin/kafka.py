@@ -43,7 +43,7 @@ DESCRIBE_BATCH = 100
 """Maximum number of groups in one describe or delete request. The limit keeps responses small."""
 
 UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
-"""Names of the faults after which kgtui does not know whether the broker has executed the request."""
+"""Names of the errors after which kgtui does not know whether the broker has executed the request."""
 
 REMEMBERED_TYPES = 10_000
 """Maximum number of deleted groups whose type stays cached.
@@ -154,7 +154,7 @@ class KafkaGroupAdmin:
         for answer in answers:
             if not isinstance(answer, Fault):
                 # While a group moves to a different broker, it can happen that both brokers list it. `|=` then keeps
-                # the listing of the broker with the higher id.
+                # the row of the broker with the higher id.
                 merged |= answer
         self._listings |= merged
         merged, more = await self._complete(merged, deadline)
@@ -170,7 +170,7 @@ class KafkaGroupAdmin:
     async def _list_broker(
         self, node: int, deadline: Deadline, types: Collection[str] | None, states: Collection[str] | None
     ) -> dict[str, Listing] | Fault:
-        """Return group id → listing for the groups of one broker, or a fault if they could not be listed.
+        """Return group id → `Listing` for the groups of one broker, or an error if they could not be listed.
 
         The request is repeated while the broker is loading its groups.
         """
@@ -193,7 +193,8 @@ class KafkaGroupAdmin:
         """Describe the groups that old brokers list without state or type, and fill in these values.
 
         Returns:
-            `(listings, faults)`: all listings, and faults of groups that could not be described.
+            `(listings, faults)`: group id → `Listing` for all groups, and an error for each group that could not be
+            described.
         """
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
         if not lacking:

@@ -58,9 +58,9 @@ def raise_for(code: int, node: int) -> None:
 
 
 class Interner:
-    """Turns the rows of ListGroups responses into `Listing` objects. Equal listings are one object.
+    """Turns rows of ListGroups responses into `Listing`s. Rows with equal types, protocols and states share one object.
 
-    This saves memory: 100,000 groups have only a few dozen different listings.
+    This saves memory: 100,000 groups need only a few dozen `Listing`s.
 
     Args:
         node: node id of the broker.
@@ -73,7 +73,7 @@ class Interner:
         self._seen: dict[tuple[str, str, str], Listing] = {}
 
     def __call__(self, row: GroupRow, version: int) -> Listing:
-        """Return the listing for a row of a response with this version. A missing type or state becomes None."""
+        """Return the `Listing` for a row of a response of this version. A missing type or state becomes None."""
         tail = row[1:]
         listing = self._seen.get(tail)
         if listing is None:
@@ -150,7 +150,7 @@ class Lister:
         types: Collection[str] | None = None,
         states: Collection[str] | None = None,
     ) -> dict[str, Listing]:
-        """Return group id → listing for the groups of a broker. Raises `ClientError`.
+        """Return group id → `Listing` for the groups of a broker. Raises `ClientError`.
 
         Args:
             types, states: filters, which old brokers ignore (see `request`).
@@ -165,7 +165,7 @@ class Lister:
     async def find(
         self, node: int, groups: Collection[str], deadline: Deadline, lane: Lane = Lane.BULK
     ) -> dict[str, Listing]:
-        """Return group id → listing for those of `groups` that the broker lists. Raises `ClientError`."""
+        """Return group id → `Listing` for those of `groups` that the broker lists. Raises `ClientError`."""
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
@@ -209,7 +209,7 @@ class KafkaListingFeed:
         """List the groups again, and return the changes. In the first call, every group is new.
 
         Raises:
-            ClientError: the broker did not answer. The next call returns the changes since the last answer.
+            ClientError: the broker did not answer. The next successful call returns all changes since its last answer.
         """
         deadline, started = Deadline(timeout), time.perf_counter()
         if self._intern is None:
@@ -235,7 +235,7 @@ class KafkaListingFeed:
         """Compare a new list of groups with the last one.
 
         Returns:
-            Group id → listing for new and changed groups, ids of removed groups, and the chunks of the new list.
+            Group id → `Listing` for new and changed groups, ids of removed groups, and the chunks of the new list.
         """
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version

@@ -29,10 +29,11 @@ ATTEMPTS = 4
 """Maximum number of attempts to read the log bounds of a partition. If all fail, the last error is reported."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""Reactions to error codes. If the error code of a partition has one of them, the partition is requested again."""
+"""A partition is requested again if its error code has one of these reactions."""
 
 _Offsets = dict[TopicPartition, FoundOffset]
-_MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)  # used for partitions that a response does not contain
+_MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)
+"""Result for a partition that is missing from the response."""
 
 
 class BoundsReader:
@@ -126,7 +127,7 @@ class BoundsReader:
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
         """Forget a leader that did not answer. Return whether to request its partitions again.
 
-        Not after a timeout, and not if the same leader failed a moment ago.
+        They are not requested again after a timeout, or if the same leader has failed a moment ago.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False

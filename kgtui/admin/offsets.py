@@ -24,7 +24,7 @@ GROUPS_PER_REQUEST = 200
 """Maximum number of groups in one OffsetFetch request (KIP-709)."""
 
 PARTITIONS_PER_RESPONSE = 20_000
-"""Intended number of partitions in one OffsetFetch response. Groups per request are chosen to match it."""
+"""Intended number of partitions in one OffsetFetch response. It determines how many groups are requested at once."""
 
 PARTITIONS_PER_SLICE = 500
 """Number of partitions of an OffsetFetch response that are processed before the event loop can run other tasks.

@@ -35,7 +35,7 @@ T = TypeVar("T")
 _Rows = Answer[Mapping[str, T]]
 
 _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
-"""Names of the faults after which kgtui sends no further request to a coordinator, because it would not answer."""
+"""Names of the errors after which kgtui sends a coordinator no further requests, because it would not answer them."""
 
 _GROUPS_PER_SLICE = 50
 """Number of groups whose members are examined before the event loop can run other tasks."""
@@ -90,13 +90,13 @@ async def read_groups(
     Args:
         deadline: time limit with two steps: one for log bounds, one for everything else.
         describe: ids of the groups to describe.
-        offsets: group id → newest listing, for the groups whose offsets are read.
+        offsets: group id → newest `Listing`, for the groups whose offsets are read.
         configs: ids of the groups whose configs are read.
         logs: which log bounds are read.
         every_offset: whether to read offsets even if `Listing.has_offsets` is False.
         separately: if a call fails, add one fault per group instead of raising the error.
         log_timeout: time limit for log bounds, in seconds; None for one step of `deadline`.
-        described: group id → earlier description. Partitions of these members are read too.
+        described: group id → earlier description. The log bounds of its members' partitions are read too.
         on_described: called with the new descriptions as soon as they arrive.
 
     Raises:
@@ -144,7 +144,7 @@ async def _call(
     separately: bool,
     on_answer: Callable[[_Rows[T]], None] | None = None,
 ) -> _Rows[T]:
-    """Call a method of `GroupAdmin` with group ids. Without ids, return an empty answer.
+    """Call a method of `GroupAdmin` with group ids. If there are no ids, return an empty answer.
 
     Args:
         separately: if the call fails, return one fault per group instead of raising the error.
@@ -171,7 +171,7 @@ async def read_in_full(
     """Read the descriptions, all offsets and the log bounds of groups.
 
     Args:
-        groups: group id → newest listing.
+        groups: group id → newest `Listing`.
         on_described: called with the descriptions as soon as they arrive.
     """
     return await read_groups(
@@ -196,7 +196,7 @@ async def read_record_times(
 ) -> dict[str, dict[TopicPartition, RecordTime]]:
     """Return group id → partition → when the last consumed and the first unread record were written.
 
-    Groups without unread records or without any known time are missing.
+    Groups are missing if they have no unread records, or if no time is known.
 
     Args:
         groups: group id → offsets and lag of its partitions.
@@ -236,7 +236,7 @@ async def read_record_times(
 def _without_repetition(
     groups: Iterable[Mapping[TopicPartition, LogPosition]],
 ) -> list[dict[TopicPartition, LogPosition]]:
-    """Distribute the positions over as few mappings as possible, without duplicates.
+    """Distribute the positions over as few mappings as possible. No position is in two of them.
 
     One call of `record_times` can search one mapping, because a mapping has one position per partition.
     """
@@ -284,7 +284,7 @@ async def read_by_coordinator(
 
     Args:
         groups: node id of a coordinator → ids of its groups.
-        listings: group id → newest listing.
+        listings: group id → newest `Listing` (type, protocol, state and coordinator).
         describe: ids of the groups to describe.
         owned: partitions that members own. Their log bounds are read too.
         group_batch: maximum number of groups in one batch.

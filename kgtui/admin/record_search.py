@@ -24,7 +24,7 @@ ROUNDS = 20
 _AHEAD_MS = 3_600_000
 """Longest time by which a record's timestamp can be in the future, in milliseconds.
 
-With a later timestamp, the search fails. Since Kafka 4.0, brokers have the same limit
+If a record has a later timestamp, the search fails. Since Kafka 4.0, brokers refuse such records
 (`message.timestamp.after.max.ms`).
 """
 
@@ -111,7 +111,7 @@ class RecordSearch:
 
     @property
     def failed(self) -> bool:
-        """Whether the search has ended without a result."""
+        """Whether the search has failed."""
         return bool(self._failed)
 
     def next_time(self) -> int | None:
@@ -175,7 +175,7 @@ class RecordSearch:
     def _exact(self, target: int) -> int | None:
         """Return the timestamp of the record at the offset `target`; None if unknown.
 
-        If retention has just deleted it, this is the timestamp of the oldest record.
+        If retention has just deleted the record, the result is the timestamp of the oldest record.
         """
         for one in self._answers:
             if one.offset == target or (target == self._unread and one.asked == 0 and one.offset > target):
@@ -185,7 +185,7 @@ class RecordSearch:
     def _bracket(self, target: int) -> _Bracket | None:
         """Return the time range of the record at the offset `target`.
 
-        None if its exact time is known, or if no answer has given a lower limit yet.
+        None if its exact time is known, or if no answer contains a record with a lower offset.
         """
         if self._exact(target) is not None:
             return None

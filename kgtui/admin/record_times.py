@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.fast_offsets import ListOffsetsResponse
 
 EARLIEST, LATEST, EARLIEST_LOCAL = -2, -1, -4
-"""Special timestamps in ListOffsets requests: log start, log end, and oldest record on the leader's disk.
+"""Special timestamps in ListOffsets requests: for the log start, the log end, and the oldest record on the local disk.
 
 With tiered storage, older records are in remote storage.
 """
@@ -127,7 +127,7 @@ class RecordTimeReader:
     ) -> Answer[dict[TopicPartition, RecordTime]]:
         """Return when the first unread and the last consumed record of each partition were written.
 
-        Searches that the deadline ends return a time range. If a leader does not answer, a fault names it.
+        If a search is not finished in time, its result is a time range. If a leader does not answer, a fault names it.
 
         Args:
             positions: partition → committed offset below the log end offset, and log bounds.

@@ -59,7 +59,7 @@ def fault_of_code(
         broker: node id of the broker that returned the code.
         group: id of the group that the code concerns.
         asked: name of the request for the message, such as `describe`.
-        operation: required ACL operation for the advice, such as `DESCRIBE`.
+        operation: ACL operation that the request needs, such as `DESCRIBE`. The advice names it.
     """
     error = lookup(code)
     text = message or error.message
@@ -162,8 +162,9 @@ class Router:
             send: sends one batch to a coordinator (node id, group ids, deadline).
             size: maximum number of groups in one batch.
             asked: name of the request in messages, such as `describe`.
-            operation: required ACL operation, for the advice in faults.
-            repeat: False if the request must not be executed twice. It is repeated only if it certainly was not
+            operation: ACL operation that the request needs. If the user lacks it, the fault contains the advice to
+                grant it.
+            repeat: False if the request must not be executed twice. It is then sent again only if it certainly was not
                 executed.
         """
         ids = list(dict.fromkeys(groups))
@@ -253,10 +254,10 @@ class Router:
             todo.faults[group] = fault
 
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
-        """Decide whether to request groups again after an error of a broker.
+        """Decide for each group in a failed request whether to request it again.
 
-        They are requested again if the connection was lost, at most `RECONNECTS` times per group. With `repeat=False`,
-        only if the connection could not be opened, because the request was not executed.
+        A group is requested again at most `RECONNECTS` times, if the connection could not be opened or was lost. If
+        `repeat` is false, a lost connection is a failure, because the broker may have executed the request.
         """
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:

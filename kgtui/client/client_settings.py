@@ -38,9 +38,9 @@ class ClientSettings:
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
         mechanism: SASL mechanism (OAUTHBEARER for AWS_MSK_IAM), or None.
-        oauth: where tokens come from; None without OAUTHBEARER and AWS_MSK_IAM.
-        kerberos: where Kerberos tickets come from; None without GSSAPI.
-        tls: certificates and TLS versions; None without TLS.
+        oauth: where tokens come from; None for mechanisms other than OAUTHBEARER and AWS_MSK_IAM.
+        kerberos: where Kerberos tickets come from; None for mechanisms other than GSSAPI.
+        tls: certificates and TLS versions; None if the connection does not use TLS.
         delegation_token: whether user name and password are id and HMAC of a delegation token (KIP-48).
         request_timeout: time limit of a request, in seconds (`request.timeout.ms`), or None.
         api_timeout: time limit of a call with all its requests, in seconds (`default.api.timeout.ms`), or None.
@@ -118,7 +118,7 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     Properties without effect on an admin client are ignored.
 
     Args:
-        properties: name → value. An attribute `warnings` of the object is copied to the result.
+        properties: name → value. If the object has an attribute `warnings`, it is copied to the result.
 
     Raises:
         ConfigError: a value is invalid or not supported. The message names the property and contains no secret.

@@ -284,8 +284,8 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
     """Connect to an address, and find out what kind of server listens there.
 
     Args:
-        timeout: maximum total duration in seconds. Each of the three steps (connect, response, TLS handshake) has a
-            third of it, and the time that the steps before it have left.
+        timeout: maximum total duration in seconds. Each of the three steps (connect, response, TLS handshake) gets a
+            third of this time, and the time that earlier steps have not used.
 
     Returns:
         `(kind, phrase)`. The phrase is empty, or for `Peer.FOREIGN` a description such as "an HTTP server".

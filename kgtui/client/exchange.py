@@ -44,7 +44,7 @@ class Exchange:
         return f"{self._api.name} v{self._version}"
 
     def prepare(self, versions: Mapping[int, tuple[int, int]]) -> Exchange:
-        """Return this object. aiokafka offers it to choose a version, but the request is already encoded."""
+        """Return this object. aiokafka lets a request choose its version here, but this one is already encoded."""
         return self
 
     def build_request_header(self, correlation_id: int, client_id: str) -> _Encoded:
@@ -66,7 +66,7 @@ class Exchange:
         return self
 
     def decode(self, frame: BytesIO) -> bytes:
-        """Return the body of the response without decoding it."""
+        """Return the encoded body of the response. aiokafka expects this method, but kgtui decodes the body later."""
         return frame.read()
 
 

@@ -1,6 +1,6 @@
 """Read the settings of GSSAPI (Kerberos) from Java client properties.
 
-kgtui supports the Krb5LoginModule of OpenJDK and the one of IBM's Java, which has different option names. All options
+kgtui supports the Krb5LoginModule of OpenJDK, and IBM's Krb5LoginModule, which has different option names. All options
 mean the same as in Java.
 """
 
@@ -23,7 +23,7 @@ _MODULE = "Krb5LoginModule"
 _IBM = "com.ibm."
 
 _NEVER_NEEDED = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "renewTGT", "storeKey"})
-"""Options of Krb5LoginModule without effect in kgtui.
+"""Options of Krb5LoginModule that kgtui ignores.
 
 kgtui never asks for a password or stores a key. It always reads the current Kerberos configuration, and tries to renew
 tickets in a cache.
@@ -51,7 +51,7 @@ class Kerberos:
 
     Attributes:
         service: `kafka` in the broker principal `kafka/broker-1@EXAMPLE.COM`.
-        principal: principal as which kgtui logs in; empty for that of the ticket cache.
+        principal: principal as which kgtui logs in; empty for the principal in the ticket cache.
         keytab: file with the key of `principal`, or empty.
         use_cache: whether to try a ticket cache before the keytab.
         cache: path or name of the ticket cache; empty for the default.

@@ -36,7 +36,7 @@ class _LazyPackage(ModuleType):
 def lazy_package(package: str) -> Iterator[None]:
     """Import modules of a package in the `with` block without running the `__init__` of the package.
 
-    Later imports run `__init__` as usual. Without effect if the package is already loaded.
+    Later imports run `__init__` as usual. If the package is already loaded, this function has no effect.
     """
     spec = find_spec(package) if package not in sys.modules else None
     if spec is None:

@@ -34,7 +34,7 @@ T = TypeVar("T")
 WRITES = frozenset({DELETE_GROUPS.key})
 """API keys of requests that change the cluster. kgtui never sends them twice.
 
-Even without a response, the broker might have executed the request.
+If no response arrives, the broker might still have executed the request.
 """
 
 
@@ -138,8 +138,8 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # After a failed attempt, the running attempt will probably fail too. So wait only briefly, and raise the last
-        # error.
+        # The last attempt to connect has failed, so the running attempt will probably fail too. Therefore, wait only
+        # briefly, and raise the last error.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -205,8 +205,8 @@ class Link:
                 return await self._send(session, api, picked, body)
             except DisconnectedError as error:
                 self._drop(session)
-                # Brokers close connections that are idle or whose login has expired (KIP-368). So repeat the request,
-                # but not on a new connection, and not if it changes the cluster.
+                # Brokers close connections that are idle or whose login has expired (KIP-368). Therefore, repeat the
+                # request, unless the connection is new or the request changes the cluster.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -337,9 +337,10 @@ class Links:
         return Lane.UI if link is not None and link.live else Lane.BULK
 
     def ranked(self, nodes: Iterable[int]) -> list[int]:
-        """Sort brokers by how soon they will probably respond, and equal ones at random.
+        """Sort brokers by how soon they will probably respond. Equal brokers are in random order.
 
-        First connected brokers, by number of unfinished requests; last brokers that could not be reached a moment ago.
+        Connected brokers come first, sorted by their number of unfinished requests. Brokers that could not be reached a
+        moment ago come last.
         """
         shuffled = list(nodes)
         random.shuffle(shuffled)
@@ -348,7 +349,7 @@ class Links:
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
         """Return feature → level of the finalized features; None for brokers before 2.7.
 
-        Of all connected brokers, the newest report counts. Without a connection, return `otherwise`.
+        If several brokers are connected, the newest report is returned. If none is connected, `otherwise` is returned.
         """
         reported = [link.negotiated for link in self._links.values() if link.negotiated is not None]
         return max(reported, key=lambda negotiated: negotiated.epoch).features if reported else otherwise

@@ -61,7 +61,7 @@ class Login:
         """Log in on an open connection of aiokafka.
 
         Returns:
-            Seconds until the broker requires a new login; infinite without a limit.
+            Seconds until the broker requires a new login; infinite if it never does.
 
         Raises:
             ConnectError: the broker refused the login.

@@ -39,14 +39,14 @@ _NOT_MENTIONED = (-1, -1)
 FIRST_LOOKUP_PAUSE = 0.25
 """First pause after `LeaderCache.failed` has removed topics of a broker from the cache, in seconds.
 
-In the pause, further failures of the broker remove nothing. The pause doubles with each removal.
+During the pause, further failures of the broker remove nothing. After each removal, the next pause is twice as long.
 """
 
 LONGEST_LOOKUP_PAUSE = 2.0
 """Longest pause after `LeaderCache.failed` has removed the topics of a broker from the cache, in seconds."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""Reactions to error codes. If an error code of FindCoordinator has one of them, the request is repeated."""
+"""FindCoordinator is requested again if its error code has one of these reactions."""
 
 
 class Requests(Protocol):
@@ -100,7 +100,7 @@ class Leaders:
 
     Attributes:
         nodes: `(topic, partition)` → node id of the leader.
-        errors: topic or `(topic, partition)` without a known leader → Kafka's error code.
+        errors: topic or `(topic, partition)` whose leader is not known → Kafka's error code.
         ids: topic → topic id; only for topics that were not cached, and since Kafka 2.8.
     """
 
@@ -131,7 +131,8 @@ class CoordinatorCache:
     async def find(self, groups: Iterable[str], *, timeout: float, refresh: bool) -> Coordinators:
         """Return the coordinator of each group, from the cache or from a lookup.
 
-        The lookup is repeated for up to `timeout` seconds. Then the group is in `Coordinators.errors`.
+        A failed lookup is repeated for up to `timeout` seconds. If it still fails, the group is in
+        `Coordinators.errors`.
 
         Args:
             refresh: whether to ignore the cache.

@@ -32,7 +32,8 @@ _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 ITERATIONS = (4_096, 10_000_000)
 """Lowest and highest number of hash iterations that kgtui accepts in a SCRAM login.
 
-With fewer than Kafka's minimum of 4,096, the password could be guessed from the messages. More would take too long.
+With fewer iterations than Kafka's minimum of 4,096, the password could be guessed from the messages. More than 10
+million iterations would take too long.
 """
 
 
@@ -262,7 +263,7 @@ def mechanism_of(settings: ClientSettings) -> Mechanism:
 
 
 def _status(message: str) -> str:
-    """Return the status in a broker's message about a refused token, such as ` (invalid_token)`; empty without one."""
+    """Return the status in a broker's message about a refused token, such as ` (invalid_token)`, or an empty string."""
     try:
         status = json.loads(message).get("status", "")
     except (ValueError, AttributeError, RecursionError):

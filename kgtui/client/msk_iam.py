@@ -161,7 +161,7 @@ class MskIam:
     Attributes:
         profile: profile in the AWS configuration; empty for the default credentials.
         role: ARN of the role to assume, or empty.
-        sts_region: region of the STS endpoint; empty for that of the brokers.
+        sts_region: region of the STS endpoint; empty for the region of the brokers.
         fips: whether to use STS endpoints with FIPS 140 cryptography.
         key: key id, secret and session token to assume the role with; empty for the default credentials.
         show_identity: whether messages about refused tokens name the ARN (`awsDebugCreds`).
@@ -251,7 +251,7 @@ def sign(settings: MskIam, region: str) -> SignedToken:
     """Create a signed token. Blocks while botocore requests credentials from AWS.
 
     Args:
-        region: AWS region of the brokers; empty for that of the environment.
+        region: AWS region of the brokers; empty for the region in the environment.
 
     Raises:
         ConnectError: credentials or region are missing, or AWS refuses the role. The message contains no secret.

@@ -52,7 +52,8 @@ class OAuth:
         jwt_bearer: whether the assertion is the grant (KIP-1139) instead of the client secret (KIP-1258).
         scope: requested scope, or empty.
         urlencode: whether to URL-encode client id and secret in the request.
-        timeout: time limit for connecting and for each read, in seconds. The whole request has twice that.
+        timeout: time limit for connecting, and for each read from the socket, in seconds. The whole request may take
+            twice as long.
         tls: TLS settings for the token endpoint; None for the system's defaults.
         extensions: `(name, value)` of the SASL extensions for the broker.
         claims: claims of unsigned tokens that kgtui creates; empty otherwise.
@@ -174,7 +175,8 @@ def _unsecured(options: Mapping[str, str]) -> OAuth:
         options: all options in `sasl.jaas.config`.
 
     Raises:
-        ConfigError: an option is invalid, or the principal's claim is missing. Then a token endpoint is probably meant.
+        ConfigError: an option is invalid, or the claim with the principal is missing, probably because the user wanted
+            to configure a token endpoint.
     """
     claims: dict[str, str | float] = {}
     for name, value in options.items():
@@ -209,7 +211,7 @@ def _extensions(options: Mapping[str, str], prefix: str) -> tuple[tuple[str, str
 def _timeout(properties: Mapping[str, str]) -> float:
     """Return the time limit for the token endpoint, in seconds.
 
-    The larger of `sasl.login.connect.timeout.ms` and `sasl.login.read.timeout.ms`, or `TIMEOUT` without both.
+    It is the larger of `sasl.login.connect.timeout.ms` and `sasl.login.read.timeout.ms`; `TIMEOUT` if neither is set.
     """
     keys = ("sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms")
     given = ((key, properties.get(key, "")) for key in keys)

@@ -221,7 +221,8 @@ class Pool:
     async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Coordinators:
         """Return the coordinator of each group, from the cache or from lookups in batches (KIP-699).
 
-        A lookup is repeated for up to `timeout` seconds. Then the group is in `Coordinators.errors`.
+        A failed lookup is repeated for up to `timeout` seconds. If it still fails, the group is in
+        `Coordinators.errors`.
 
         Raises:
             UnreachableError: the cluster cannot be reached at all.

@@ -57,7 +57,7 @@ _DEFAULTS = {
         "SOFTWARE.AMAZON.MSK.AUTH.IAM.IAMOAUTHBEARERLOGINCALLBACKHANDLER",
     ),
 }
-"""Property → allowed values in capital letters. With them, kgtui can ignore the property."""
+"""Property → values (in capital letters) with which kgtui can ignore the property."""
 
 _REFUSED = {
     "bootstrap.controllers": "kgtui does not connect to controllers: set --bootstrap-server to a broker",
@@ -96,7 +96,7 @@ _WITHOUT_EFFECT = re.compile(
     """,
     re.VERBOSE,
 )
-"""Matches properties without effect in kgtui, such as those of consumers, producers and Kafka Streams."""
+"""Matches properties that kgtui ignores, such as those of consumers, producers and Kafka Streams."""
 
 LONGEST_TIMEOUT = 2**31 - 1
 """Highest value of Kafka's properties of the type int, such as `request.timeout.ms`."""
@@ -156,9 +156,9 @@ _LOGIN_NAMES = frozenset(
         "ssl.secure.random.implementation",
     }
 )
-"""Other login and TLS properties of Kafka's clients up to 4.4, to recognize names without a typo.
+"""Names of other login and TLS properties of Kafka's clients up to 4.4, so that these names do not count as misspelled.
 
-Some of them have no effect in kgtui.
+kgtui ignores some of these properties.
 """
 
 _OTHER_NAMES = frozenset(
@@ -179,7 +179,7 @@ _OTHER_NAMES = frozenset(
         "value.serializer",
     }
 )
-"""Frequently used properties without effect in kgtui. kgtui suggests them for names with a typo."""
+"""Frequently used properties that kgtui ignores. It suggests them for misspelled names."""
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
@@ -327,7 +327,7 @@ def parse_jaas(text: str) -> LoginModule:
 def _known(option: str) -> str:
     """Return the name of an option for a message, or "an option".
 
-    An unknown name is not shown: it can be part of a password without correct quotes.
+    An unknown name is not shown, because it can be part of a password with wrong quotes.
     """
     return option if option in {"username", "password", "tokenauth"} else "an option"
 

@@ -38,7 +38,8 @@ The Kerberos library itself would wait about 30 s for a KDC.
 RENEW_AFTER = 0.8
 """Fraction of a ticket's remaining lifetime after which kgtui tries to renew it, as in Kafka's clients.
 
-After a failure, the same fraction of the rest follows: 10 h left → after 8 h, then after 1.6 h.
+After a failure, kgtui waits for the same fraction of the rest. If the ticket is valid for 10 h, it tries after 8 h, and
+1.6 h later.
 """
 
 SHORTEST_PAUSE = 0.5
@@ -58,7 +59,7 @@ class TicketRenewal:
     """Renews the ticket in a ticket cache until it expires or `close` is called.
 
     Args:
-        lifetime: returns the remaining lifetime in seconds; 0 without a valid ticket.
+        lifetime: returns the remaining lifetime in seconds; 0 if there is no valid ticket.
     """
 
     def __init__(self, kerberos: Kerberos, lifetime: Callable[[], Awaitable[float]]) -> None:
@@ -178,7 +179,7 @@ class Tickets:
             ) from error
 
     async def _lifetime(self) -> float:
-        """Return the remaining lifetime of the ticket in the ticket cache, in seconds; 0 without a valid ticket."""
+        """Return the remaining lifetime of the ticket in the ticket cache, in seconds; 0 if no ticket is valid."""
         return await self._thread.run(self._read_lifetime)
 
     def _read_lifetime(self) -> float:

@@ -1,7 +1,7 @@
 """Read TLS settings from the `ssl.*` properties of Java clients.
 
-Certificates and keys are in PEM (KIP-651) or PKCS#12. No maintained Python library reads JKS and JCEKS; for them, the
-error message contains the `keytool` command that converts the store.
+Certificates and keys are in PEM (KIP-651) or PKCS#12. No maintained Python library reads JKS and JCEKS. For such a
+store, the error message contains the `keytool` command that converts it.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class KeyStore:
     """The contents of a PKCS#12 store, converted to PEM.
 
     Attributes:
-        key: private key without encryption, or empty.
-        chain: certificate of the key and all others in the store; empty without a key.
-        trusted: all certificates except that of the key.
+        key: unencrypted private key, or empty.
+        chain: certificate of the key, and all other certificates in the store; empty if there is no key.
+        trusted: all certificates except the certificate of the key.
     """
 
     key: Secret = NO_SECRET

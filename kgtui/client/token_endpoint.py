@@ -253,7 +253,7 @@ def _explain_status(error: urllib.error.HTTPError, oauth: OAuth, endpoint: str) 
 
 
 def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
-    """Return the OAuth error code in an error response after a comma, such as `, invalid_client`; empty without one."""
+    """Return a comma and the OAuth error code of a response, such as `, invalid_client`, or an empty string."""
     try:
         code = json.loads(error.read(LIMIT))["error"]
     except (ValueError, KeyError, TypeError, RecursionError, OSError, HTTPException):

@@ -46,7 +46,7 @@ HEAD_START = 0.25
 """Time to wait for a connection to one IP address of a host before kgtui also tries the next one, in seconds."""
 
 CLOSING_TIMEOUT = 1.0
-"""Time to wait for a broker to close its side of a TLS connection, in seconds. Then kgtui aborts the connection."""
+"""Maximum time to wait for a broker to close its side of a TLS connection, in seconds. Afterwards, kgtui aborts it."""
 
 
 class _NeverBelowInfo(logging.Filter):

@@ -198,7 +198,7 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
-    """Add the user's permissions to `selection`, and mark the groups whose offsets may be hidden in `watch`."""
+    """Add the user's permissions to `selection`, and tell `watch` of which groups the broker may hide offsets."""
     access = await access_of(admin, timeout=timeout)
     watch.mark_hidden(access)
     return replace(selection, snapshot=replace(selection.snapshot, access=access))
@@ -225,7 +225,7 @@ async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retenti
 
 
 def _without_health(query: Query) -> Query:
-    """Return a copy of the filter without its terms about health, which can be tested only after the watch."""
+    """Return a copy of the filter that lacks its terms about health. They can be tested only after the watch."""
     return replace(query.limited((Need.DESCRIPTION, Need.OFFSETS)), order=query.order)
 
 

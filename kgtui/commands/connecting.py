@@ -33,7 +33,8 @@ def timeout_of(args: argparse.Namespace) -> float:
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
     """Connect to the cluster in the options or the configuration, and close the connections at the end.
 
-    Without `--timeout`, `args.timeout` is set from the client property `default.api.timeout.ms`, if it is given.
+    If `--timeout` is not given, `args.timeout` is set from the client property `default.api.timeout.ms`, if that is
+    set.
 
     Raises:
         ConfigError: the options or the configuration are wrong.
@@ -57,9 +58,9 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 
 
 def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[ReplayAdmin] | None:
-    """Return a context manager that opens the recording of `--lake` at the time `--at`; None without `--lake`.
+    """Return a context manager that opens the recording `--lake` at the time `--at`; None if `--lake` is not given.
 
-    Raises `UsageError` for `--at` without `--lake`.
+    Raises `UsageError` if `--at` is given, but not `--lake`.
     """
     if args.lake is not None:
         return _recorded(args)

@@ -105,7 +105,7 @@ def _check_expected(args: argparse.Namespace, matching: int) -> None:
 def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
     """Ask the user for confirmation. With `--yes`, only check the options.
 
-    Raises `RefusedError` without a confirmation, or if an option is missing.
+    Raises `RefusedError` if the user does not confirm, or if an option is missing.
     """
     if args.yes:
         if args.expect is None:
@@ -183,8 +183,8 @@ async def _plan(
     selection = await _matching(admin, query, args.group, timeout)
     groups = selection.ids
     if args.group and not selection.coverage.complete:
-        # Plan all named groups, even groups that no broker listed: their broker may not have answered. The plan refuses
-        # groups that cannot be described.
+        # Plan all named groups, even groups that no broker listed, because not every broker may have answered. The plan
+        # refuses groups that cannot be described.
         groups = list(dict.fromkeys(args.group))
     else:
         missing = notify_missing(args, query, selection)

@@ -86,7 +86,7 @@ class _Watch:
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
-        """Fill `hidden` after the last read, and add faults for groups with hidden topics or no offsets.
+        """Fill `hidden` after the last read, and add a fault for each group that has hidden topics or no offsets.
 
         Args:
             access: the user's permissions, read after the groups.
@@ -169,7 +169,7 @@ class ClusterWatch(_Watch):
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """The faults of the last read from each coordinator, without duplicates and without faults of single groups."""
+        """The errors of the last read from each coordinator, without duplicates, except errors of single groups."""
         return tuple(dict.fromkeys(fault for faults in self._faults_by_broker.values() for fault in faults))
 
     async def run(self) -> None:
@@ -227,8 +227,8 @@ class RecordedWatch(_Watch):
     """Reads groups from the polls of a recording.
 
     Attributes:
-        polls: the polls, oldest first.
-        faults: faults of the last poll that concern no single group.
+        polls: the recorded polls to read, oldest first.
+        faults: errors in the last of these polls, except errors of single groups.
     """
 
     def __init__(self, admin: ReplayAdmin, groups: Mapping[str, Listing], seconds: float, watching: Watching) -> None:
@@ -279,9 +279,9 @@ class RecordedWatch(_Watch):
 
 
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
-    """Return the polls of the last `seconds` seconds up to `admin.poll`, oldest first.
+    """Return the recorded polls of the last `seconds` seconds before the displayed poll `admin.poll`, oldest first.
 
-    An earlier poll comes first, so that the polls cover the whole time.
+    The first one is the last poll before this time, so that the polls cover the whole time.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)

@@ -142,7 +142,7 @@ def _matching(query: Query, groups: Collection[str], lake: str) -> set[str]:
     try:
         return asyncio.run(select())
     except LakeError:
-        # Without a recording, only the ids of the groups are known, so the filter can only test ids.
+        # If the lake has no recording, only the ids of the groups are known, so the filter can only test ids.
         from kgtui.model.cluster import ClusterInfo
         from kgtui.model.group import Listing
         from kgtui.model.snapshot import Snapshot

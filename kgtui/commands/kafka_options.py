@@ -1,4 +1,4 @@
-"""Parses the options of a Kafka script and formats their table, with the messages and exit codes of Kafka 4.3.1.
+"""Parses the options of a Kafka script, and formats its table of options, with the messages and exit codes of 4.3.1.
 
 - Names cannot be abbreviated. `--name value`, `--name=value` and `-name value` work.
 - The word after an option with an argument is the argument, even if it begins with a dash.

@@ -60,7 +60,8 @@ class ListWatch:
         """Read the groups once.
 
         Returns:
-            The selection, and for groups that could not be read: id → last read, in seconds since the epoch.
+            The selection, and for each group that could not be read: group id → time of its last successful read, in
+                seconds since the epoch.
 
         Raises:
             UnreachableError: no read has ever succeeded.
@@ -107,7 +108,7 @@ class ListWatch:
 def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
     """Return the result of a read in which no broker responded: a selection without groups.
 
-    It contains the brokers of `last`, each with `error` as its fault.
+    It contains the brokers of `last`. Each has `error` as the reason why it did not respond.
     """
     fault = fault_of(error)
     brokers = {node: replace(broker, answered_at=None, fault=fault) for node, broker in last.snapshot.brokers.items()}

@@ -157,7 +157,8 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
     """Add the options that may be written before or after the name of any command.
 
     Args:
-        again: True for a command, without defaults, which would replace values before its name.
+        again: True for the options after a command's name. They have no defaults, which would replace the values before
+            the name.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -277,7 +278,7 @@ def _sentence(summary: str) -> str:
 
 
 def parse_args(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line. Without a command, the attribute `command` of the result is None.
+    """Parse the command line. If it names no command, the attribute `command` of the result is None.
 
     Raises `UsageError`. `--help` prints the help and exits.
     """

@@ -129,7 +129,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
     """Create the lake and its tables, if they do not exist.
 
     Args:
-        interval: seconds between two reads of `kgtui pipeline watch`; None for `run`.
+        interval: seconds after which `kgtui pipeline watch` reads the sources again; None for `run`.
 
     Raises:
         LakeError: the lake cannot be written, or `run` has nothing to read.

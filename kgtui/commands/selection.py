@@ -37,7 +37,8 @@ class Selection:
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: groups with all data for the filter, and groups that need such data: 3 of 5 lags known → (3, 5).
+        searched: number of groups whose data for the filter could be read, and of groups that need it. If the filter
+            needs the lag, and 3 of 5 lags could be read: (3, 5).
         listed: group id → type, state and coordinator, for all groups of the cluster.
     """
 
@@ -195,8 +196,8 @@ async def select_groups(
         UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # Only the list of groups is needed, as in most calls. Return before the modules for filters, which are slow to
-        # import, are imported.
+        # If only the list of groups is needed, as in most calls, return here, before the slow import of the modules for
+        # filters.
         snapshot, faults = await _list_with_access(admin, wanted=False, max_age=access_max_age, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
@@ -219,7 +220,7 @@ async def select_groups(
     if show_lag:
         summaries, unread = snapshot.summaries, snapshot.group_faults.keys()
         snapshot = with_hidden_faults(snapshot, [group for group in ids if group in summaries and group not in unread])
-    # Also report the faults of groups that are not selected, because these groups might match if they could be read.
+    # Also report the errors of groups that do not match, because these groups might match if they could be read.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
     faults += others + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
     return Selection(
@@ -266,10 +267,10 @@ async def _enrich(
 ) -> tuple[Snapshot, tuple[Fault, ...], GroupsRead]:
     """Read the data that the filter or the command needs, for groups that can still match.
 
-    Returns the snapshot with this data, faults that concern no single group, and everything that was read.
+    Returns the snapshot with this data, errors of whole brokers or of the cluster, and everything that was read.
 
     Args:
-        deadline: has one step for the members, and two for the lag.
+        deadline: time limit with one step for the members, and two steps for the lag.
     """
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.admin.reading import Logs, read_groups

@@ -51,7 +51,7 @@ class SessionOpener:
     async def first(self) -> Session:
         """Open the first session, on the cluster in the options or the configuration.
 
-        Without both, `localhost:9092` is tried. If it does not answer, the session has no cluster.
+        If neither names a cluster, `localhost:9092` is tried. If it does not answer, the session has no cluster.
         """
         target = resolve(self._settings, self._args)
         attempts = await _failed_attempts(target) if target.source == ASSUMED else ()
@@ -306,7 +306,7 @@ class LakeReplayPosition:
         return True
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """Return the timeline of a group between two times in seconds since the epoch.
+        """Return a group's lag, rates and changes between two times in seconds since the epoch.
 
         Raises `LakeError`.
         """

@@ -83,7 +83,7 @@ async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapsho
 async def read_details(
     admin: GroupAdmin, groups: Sequence[str], *, timeout: float
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Read everything about some groups. Return a snapshot, and a fault for each failed read or missing group.
+    """Read everything about some groups. Return a snapshot, and an error for each failed read or missing group.
 
     Raises `UnreachableError` if no broker answered.
     """

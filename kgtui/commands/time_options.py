@@ -33,7 +33,7 @@ def parse_time(option: str, text: str, last: float) -> float:
 
     Args:
         option: option name for the error message.
-        last: end of the data, or now; `10:04` is not later.
+        last: end of the data, or now. `10:04` stands for the last 10:04 before this time.
 
     Raises:
         UsageError: the text has none of these forms.

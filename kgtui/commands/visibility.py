@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
-    """Return the snapshot with a fault for each of `groups` whose offsets are or may be hidden.
+    """Return a copy of the snapshot, with a fault for each of `groups` whose offsets are or may be hidden.
 
     The cause is that the user lacks DESCRIBE on some topics.
     """
@@ -40,7 +40,7 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
         return
     from kgtui.model.query import Need
 
-    # Groups without visible offsets are not counted, because a fault is printed for each of them.
+    # Groups that have no visible offsets are not counted, because an error is printed for each of them.
     count = sum(
         1 for group in groups if facts.may_hide_topics(snapshot, group) and not facts.has_no_offsets(snapshot, group)
     )

@@ -133,7 +133,8 @@ def read_properties(path: str | Path) -> Properties:
     A key that does not look like a property could be a part of a secret. It is replaced by `line N of FILE`.
 
     Raises:
-        ConfigError: the file cannot be read, has an invalid `\u` escape, or contains PEM. No secret in the message.
+        ConfigError: the file cannot be read, has an invalid `\u` escape, or contains PEM. The message contains no
+            secret.
     """
     from javaproperties import InvalidUEscapeError, KeyValue, parse
 
@@ -168,8 +169,8 @@ def read_properties(path: str | Path) -> Properties:
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
     """Return the properties with their references replaced: `${NAME}`, `file:PATH` and config providers.
 
-    In a property such as `x.url`, `file:` is a URL and stays. If `config.providers` is declared, only its providers are
-    replaced, as in Kafka.
+    In a property such as `x.url`, `file:` begins a URL and is not replaced. If the property `config.providers` is set,
+    only references to these providers are replaced, as in Kafka.
 
     Args:
         where: file or table of the properties, for error messages.

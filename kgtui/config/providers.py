@@ -1,7 +1,7 @@
 """Resolve references to Kafka's config providers, such as `${file:/run/secrets/kafka.properties:password}`.
 
 The three providers and their rules are Kafka's. Values are not escaped, but whitespace at both ends of the property is
-removed. References to undeclared providers stay.
+removed. References to providers that are not declared are left as they are.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def resolved(properties: Mapping[str, str], where: str, folder: Path) -> dict[st
         folder: folder to which relative paths refer.
 
     Raises:
-        ConfigError: a provider is not supported, or has no value for a reference. No values in the message.
+        ConfigError: a provider is not supported, or has no value for a reference. The message contains no values.
     """
     names = [name.strip() for name in properties[PROVIDERS].split(",") if name.strip()]
     providers = {name: _provider(name, properties, where, folder) for name in names}

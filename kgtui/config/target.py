@@ -194,10 +194,10 @@ def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], sourc
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
     """Return the cluster at these addresses.
 
-    If `config.toml` has a cluster with one of them, its read-only mode, color and label apply.
+    If `config.toml` contains a cluster with one of these addresses, its read-only mode, color and label apply.
 
     Args:
-        where: flag or variable with the addresses.
+        where: name of the flag or environment variable that contains the addresses.
     """
     for cluster in settings.clusters.values():
         bootstrap = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 FaultKey = tuple[str, int | None, str | None, str]
-"""Key of a fault: what could not be read (such as `offsets`), broker id, group id and error name.
+"""Key of a fault (error): what could not be read (such as `offsets`), broker id, group id and error name.
 
-The broker id or group id is None if the fault does not concern one broker or one group.
+The broker id is None if no single broker is concerned; the group id is None if no single group is concerned.
 """
 
 
@@ -36,7 +36,7 @@ class PollResult:
     """The values that one poll read from the cluster.
 
     Attributes:
-        listings: group → listing, for all groups, also of brokers that did not respond.
+        listings: group → type, protocol, state and coordinator, for all groups, also of brokers that did not respond.
         descriptions: group → description, for the groups that this poll described.
         committed: group → committed offsets, except share groups.
         share: share group → share-partition start offsets.
@@ -236,7 +236,7 @@ def _release(*parts: Mapping[Any, Any]) -> None:
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
     """Return a dict: partition → id of the member that owns it.
 
-    In a streams group, it is the id of a member with a task that reads the partition.
+    In a streams group, the owner is a member with a task that reads the partition.
     """
     found = {tp: member.member_id for tp, member in owners_of(tuple(members)).items()}
     if description.topology is not None:

@@ -43,7 +43,7 @@ def group_timeline(
         groups, members, partitions: all rows of the group in these tables.
         faults: rows of table `faults` for this group, or without a group.
         recorded_polls: consecutive polls, oldest first. The first one must be a keyframe (a poll with all rows).
-        since, until: seconds since the epoch. Earlier polls only serve to find the state at `since`.
+        since, until: seconds since the epoch. Earlier polls are used only to find the state at `since`.
     """
     polls = poll_changes(partitions, recorded_polls)
     group_rows = _rows(groups)
@@ -66,9 +66,9 @@ def _may_lack_topics(groups: Mapping[int, list[dict[str, Any]]], since: float) -
 
 
 def faults_of(faults: pa.Table, group: str) -> pa.Table:
-    """Return the faults that may explain why a poll did not read a group's offsets.
+    """Return the errors because of which a poll may not have read a group's offsets.
 
-    These are faults of this group, of any broker, and of the whole cluster.
+    These are the errors of this group, of any broker, and of the whole cluster.
 
     Args:
         faults: rows of table `faults`.
@@ -238,7 +238,8 @@ class PollChange(NamedTuple):
 
     Attributes:
         lag: change of the lag, in records.
-        known_lags, known_ends, known_positions: change of the number of partitions for which this is known.
+        known_lags, known_ends, known_positions: change of the number of partitions whose lag, log end offset or
+            position is known.
         written, read: how far log end offsets and positions moved forward, in records.
         rewound: how far positions moved backward, in records.
         reassigned: number of partitions that got a different owner.

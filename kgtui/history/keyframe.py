@@ -29,7 +29,8 @@ class Keyframe:
 
     Args:
         load: returns the rows of the table with a given name. It is called once per table.
-        polls: times of these polls, in milliseconds since the epoch. Other rows come from interrupted writes.
+        polls: times of these polls, in milliseconds since the epoch. Rows of other polls are ignored, because the
+            recorder was interrupted while it wrote them.
         reading: returns a context manager that converts read errors to `LakeError`.
     """
 

@@ -88,7 +88,7 @@ class PointInTime:
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
         """Read the data of several groups from disk in one step.
 
-        Without this call, each group is read from disk separately.
+        If this method is not called, each group is read from disk separately.
 
         Args:
             offsets: True to read the offsets; False to read the descriptions and members.
@@ -114,7 +114,7 @@ class PointInTime:
         return None
 
     def described_at(self, group: str) -> float | None:
-        """Return when the group's description was first read with these values, in seconds since the epoch.
+        """Return the time of the first poll that found the group's current description, in seconds since the epoch.
 
         None if the group was not described yet.
         """
@@ -139,7 +139,7 @@ class PointInTime:
     def bounds(self, tp: TopicPartition) -> PartitionBounds | None:
         """Return the log start and log end offset of a partition; None if they were not recorded.
 
-        They are recorded if a group has an offset in the partition, or a member owns it.
+        They are recorded if a group has an offset in the partition, or if a member owns the partition.
         """
         return self._logs.get(tp) or self._every_log.get(tp)
 
@@ -205,7 +205,8 @@ class Comparison:
 
     Attributes:
         joined, left: groups that exist only at the later or only at the earlier poll.
-        relisted: tuples (group id, earlier listing, later listing), if the listings differ.
+        relisted: tuples (group id, earlier `Listing`, later `Listing`) of groups with a changed type, state or
+            coordinator.
         members_joined, members_left: pairs (group id, member id).
         moved: partitions whose owners differ.
         lags: groups whose lags differ, largest increase first.

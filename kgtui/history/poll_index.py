@@ -73,7 +73,7 @@ class PollIndex:
     def newest(self, until: float | None = None) -> RecordedPoll | None:
         """Return the newest poll at or before `until`, in seconds since the epoch; None if there is none.
 
-        Without `until`, return the newest poll of the recording.
+        If `until` is None, return the newest poll of the recording.
         """
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
         return self[stop - 1] if stop else None

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Kinds of faults that concern all groups of a broker, if they have no group id.
+"""Values of the column `scope` in table `faults`.
 
-Without a broker id, they concern all groups of the cluster.
+If such a fault has no group id, it concerns all groups of its broker. If it has no broker id either, it concerns all
+groups of the cluster.
 """
 
 
@@ -51,7 +52,7 @@ class PollRead:
     """What one poll read for the requested groups.
 
     Attributes:
-        groups: group id → description and offsets, for requested groups that existed.
+        groups: group id → description and offsets, for those requested groups that existed.
         faults: faults of a broker or of the whole cluster.
     """
 

@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 def load_access(folder: LakeFolder) -> Access:
     """Return the stored permissions of the recorder's user.
 
-    Without a readable file, return full permissions, because older recorders did not write this file.
+    If the file cannot be read, return full permissions, because older recorders did not write this file.
     """
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))

@@ -104,8 +104,8 @@ class _RecordedState:
             yield poll, events if self._begun else []
             self._begun = True
             if whole:
-                # Forget older descriptions. A search that begins at this keyframe lacks them, too, and must find the
-                # same events as a search that begins earlier.
+                # Forget older descriptions, so that the events do not depend on where the search began. A search that
+                # begins at this keyframe does not know older descriptions.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:

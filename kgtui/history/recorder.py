@@ -66,9 +66,9 @@ class Recorder:
         path: path or URI of the lake, which is created if it does not exist.
         notify: called with a message for the user when a problem begins or ends.
         elapsed: returns seconds of a monotonic clock.
-        wait: replaces the sleep between polls in a simulation. Called with a number of seconds.
-        alone: whether no terminal UI runs on this event loop. If so, garbage collection is paused during polls. It
-            blocks the event loop afterwards.
+        wait: replaces the sleep between polls in a simulation. It is called with the number of seconds.
+        alone: whether no terminal UI runs on this event loop. If so, garbage collection is paused during polls, and
+            blocks the event loop after each poll instead.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class Recorder:
         Only changed rows are stored, except every `RecorderOptions.keyframe` seconds and at the first poll of a day.
         """
         rows, changes = new_rows(), self._changes
-        # In a thread, because comparing 100,000 partitions takes half a second.
+        # Compare in a thread, because comparing 100,000 partitions takes half a second.
         await asyncio.to_thread(_compare, changes, result, at, rows)
         old = self._keyframe
         if old is None or at - old >= self._options.keyframe * 1000 or day_of(at) != day_of(old):
@@ -304,8 +304,8 @@ class RetentionRefresher:
         self._asked = now
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
-            # Delete the stored retention of topics that have no result. Do not delete it if there was a fault, because
-            # the fault can be the reason why there is no result.
+            # Delete the stored retention of topics that have no result, because they no longer exist. If there was an
+            # error, do not delete it, because the error can be the reason why a result is missing.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")
@@ -317,8 +317,8 @@ class Poller:
     A coordinator that does not respond delays only its own groups.
 
     Args:
-        describe_every: maximum seconds between two reads of a group's description. A listing does not show when members
-            change.
+        describe_every: maximum seconds between two descriptions of a group. The list of groups does not show that
+            members have changed.
     """
 
     def __init__(self, admin: GroupAdmin, *, describe_every: float) -> None:

@@ -207,7 +207,7 @@ class RecordingReader:
             raise LakeError(f"{self.path} cannot be read: {reason_of(error)}") from error
 
     def next_change(self, group: str, after: float | RecordedPoll, *, back: bool = False) -> RecordedPoll | None:
-        """Return the next poll at which the listing, description or members of a group changed; None if there is none.
+        """Return the next poll at which the state, coordinator, description or members of a group changed, or None.
 
         Changes to offsets are ignored, because they happen in nearly every poll.
 
@@ -238,7 +238,7 @@ class RecordingReader:
         return None
 
     def disappeared_at(self, group: str) -> float | None:
-        """Return when a group last disappeared: the first poll without it, in seconds since the epoch.
+        """Return when a group last disappeared: time of the first poll that did not find it, in epoch seconds.
 
         None if the group was never recorded, or still existed at the last poll.
         """
@@ -249,14 +249,14 @@ class RecordingReader:
         poll, gone = found[-1]
         if gone:
             return float(poll) / 1000
-        # A keyframe lists all groups, so a keyframe without the group shows that it is gone.
+        # A keyframe (a poll with all rows) lists all groups. If the group is missing from one, it no longer existed.
         later = self._polls.between(poll / 1000, None)
         return next((one.at for one in later if one.ms == one.keyframe and one.ms > poll), None)
 
     def _changes_of_day(self, group: str, day: date, polls: list[tuple[int, int]]) -> DayOfChanges:
         cached = self._days.pop((group, day), None)
         if cached is None or cached[0] != len(polls):
-            # The first poll of a day is a keyframe, so no earlier rows are needed.
+            # The first poll of a day is a keyframe (a poll with all rows), so no earlier rows are needed.
             span = (polls[0][0], polls[-1][0])
             groups, members = (self._read_group(table, table.names[1:], group, span) for table in (GROUPS, MEMBERS))
             cached = len(polls), changes_of_day(groups, members, polls)
@@ -283,7 +283,7 @@ class RecordingReader:
     def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
         """Return a group's lag, rates and number of members at each poll from `since` to `until`, and its changes.
 
-        Times are in seconds since the epoch. Without polls in this time, the timeline is empty.
+        Times are in seconds since the epoch. If there are no polls in this time, the result has no samples.
 
         Raises:
             LakeError: rows cannot be read.

@@ -64,7 +64,7 @@ def _typed(value: object, kind: type[T]) -> T:
 
 
 def listing_row(listing: Listing) -> RowValues:
-    """Return the values of the columns of table `groups` that come from a listing."""
+    """Return the values of those columns of table `groups` that come from the list of groups."""
     return (listing.type, listing.protocol, listing.state, listing.coordinator)
 
 
@@ -87,7 +87,7 @@ def description_row(description: GroupDescription, at: int) -> RowValues:
 
 
 def listing_of_row(row: RowValues) -> Listing:
-    """Convert a row of table `groups` to a listing."""
+    """Convert a row of table `groups` to a `Listing` (type, protocol, state and coordinator)."""
     return Listing(*row[:4])
 
 

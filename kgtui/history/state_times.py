@@ -42,7 +42,7 @@ class StateChanges:
     """Finds when groups entered their states. The constructor reads the times from disk.
 
     Args:
-        poll: the search ends before the next poll with all rows.
+        poll: the search ends at the last poll before the next keyframe (a poll with all rows).
         groups: number of groups at this poll. The more groups, the shorter the searched time.
 
     Raises:
@@ -59,7 +59,8 @@ class StateChanges:
     def covers(self, poll: RecordedPoll) -> bool:
         """Return whether `at` can be called for a poll.
 
-        The poll must belong to the newest searched keyframe, and must have been recorded before the search.
+        The poll must be between the last searched keyframe (a poll with all rows) and the next keyframe. It must have
+        been recorded before the search.
         """
         return poll.keyframe == self._keyframes[-1] and poll.ms <= self._recorded.ms
 
@@ -74,7 +75,7 @@ class StateChanges:
         columns = {name: rows[name].chunk(0) for name in COLUMNS}
         number = pc.index_in(columns["keyframe"], pa.array(self._keyframes, pa.int64()))
         before = previous(number)
-        # Every keyframe lists all groups. A group without a row in a keyframe has disappeared.
+        # Every keyframe (a poll with all rows) lists all groups. A group without a row in a keyframe has disappeared.
         absent = pc.or_(
             pc.greater(number, pc.add(before, 1)),
             pc.and_(pc.greater(number, before), pc.not_equal(columns["poll"], columns["keyframe"])),

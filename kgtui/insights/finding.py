@@ -44,7 +44,7 @@ class Kind(Enum):
     UNUSED = "unused", CLEANUP
 
     def __new__(cls, value: str, table: Table) -> Self:
-        """Create a member of the enum. Its value is the text without the table, so that `Kind("unused")` works."""
+        """Create a member of the enum. Its value is only the text and not the table, so that `Kind("unused")` works."""
         kind = object.__new__(cls)
         kind._value_, kind.table = value, table
         return kind
@@ -131,7 +131,7 @@ class Insights:
     Attributes:
         findings: current problems, most urgent first.
         past: past problems, newest end first; empty if not requested.
-        tables: age of every gold table, even a missing one.
+        tables: age of every gold table, even of a missing table.
         as_of: end of the gold tables in epoch seconds; None if all are empty.
     """
 

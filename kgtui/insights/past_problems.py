@@ -26,7 +26,7 @@ _COLUMNS = (
 )  # fmt: skip
 _STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
 _PAUSE = 1_800.0
-"""If the time between two episodes of a group is at most this long, in seconds, they are joined into one episode."""
+"""Longest pause, in seconds, between two episodes of a problem. After a shorter pause, both are reported as one."""
 
 _ENDED = {
     "STOP": "the group committed again",

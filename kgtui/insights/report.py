@@ -40,7 +40,7 @@ MAX_PLOTTED_GROUPS = 60
 """Maximum number of groups whose lag and rates are plotted. With more plots, the page would be larger than 5 MB."""
 
 MAX_FINDINGS = 40
-"""Maximum number of findings of each kind. More of them would make the page larger than 5 MB."""
+"""Maximum number of findings of each kind. With more findings, the page would be larger than 5 MB."""
 
 MAX_PAST_PROBLEMS = 100
 """Maximum number of past problems (problems that have ended) on the page."""

@@ -29,8 +29,7 @@ Catching up must take at least as long, too.
 """
 
 _SHOWN_RANGE = 0.1
-"""If the lower and upper limit of an estimated time differ by at least this fraction of it, they are shown, too.
-"""
+"""The limits of an estimated time are shown with it if they differ by at least this fraction of the estimated time."""
 
 MAX_EVIDENCE_ROWS = 12
 """Maximum number of rows of a gold table that a finding shows as evidence.
@@ -45,7 +44,7 @@ _USUAL_MINUTES = 3
 """The start of an outlier is searched backward, minute by minute, until this many consecutive minutes are normal."""
 
 _MIN_RELATIVE_DISTANCE = 0.5
-"""An outlier must also differ from the normal value by more than this fraction of it.
+"""An outlier must also differ from the normal value by more than this fraction of the normal value.
 
 Otherwise, a nearly constant series would have outliers, because even small differences have large z-scores.
 """
@@ -212,7 +211,7 @@ def _drain_time(row: GoldRow) -> str:
 
 
 def _may_have_begun_earlier(since: datetime | None, covered_from: datetime | None) -> bool:
-    """Return whether the recorded data began only at `since` or later, so that the problem may be older.
+    """Return whether the problem was already present at the start of the recorded data, so that it may be older.
 
     Args:
         since: recorded start of the problem.
@@ -255,9 +254,9 @@ def unusual(
     Values are compared with the same hour of earlier weeks or days.
 
     Args:
-        rows: rows with outliers, in the newest hour and before.
-        others: ids of groups with a more urgent finding. Only their unusual input rates are reported.
-        histories: group id → lag and rates of the last 24 hours. They show the minute at which a problem began.
+        rows: rows of the table with unusual values, from several hours.
+        others: ids of groups with a more urgent finding. For these groups, only an unusual input rate is reported.
+        histories: group id → lag and rates of the last 24 hours, to find the minute at which a problem began.
     """
     found = []
     hours: dict[str, list[GoldRow]] = {}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COMPACTION = "kgtui.compaction"
 """Key in the metadata of a Delta commit that only rewrote files.
 
-Without it, the commit would seem to have added rows, because its operation is WRITE.
+It is needed because the operation of such a commit is WRITE, so that the commit seems to have added rows.
 """
 
 _GROUP = "group"

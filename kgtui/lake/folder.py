@@ -285,7 +285,7 @@ _TOPICS, _OFFSETS = "topics", "offsets"
 
 
 def load_retention(folder: LakeFolder) -> Retention:
-    """Return the retention of topics and of offsets that is stored in a lake; empty without a valid retention file."""
+    """Return the retention of topics and of offsets that is stored in a lake; empty if the file is not valid."""
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
         topics = {topic: float(seconds) for topic, seconds in stored[_TOPICS].items()}

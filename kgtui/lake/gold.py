@@ -48,7 +48,7 @@ class TableAge:
 
     Attributes:
         table: `layer/name`.
-        covered_to: end of the time that the newest rows cover; None without rows.
+        covered_to: end of the time that the newest rows cover; None if the table has no rows.
         written: time of the last write; None if the table cannot be read.
         error: why the table cannot be read; empty if it can be read.
     """
@@ -254,7 +254,8 @@ def _last_in_statistics(delta: DeltaTable, column: str) -> tuple[bool, datetime 
     """Return the largest value of a column according to the statistics of the files.
 
     Returns:
-        Pair (whether the value is known, the value). It is unknown if a file has no statistics, and None without rows.
+        Pair (whether the value is known, the value). The value is unknown if a file has no statistics. It is None if
+        there are no rows.
     """
     actions = to_table(delta.get_add_actions(flatten=True))
     last_name = DAY if column == PARTITION else f"max.{column}"

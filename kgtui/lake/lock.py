@@ -153,7 +153,7 @@ def current_holder(path: LakePath) -> Holder | None:
 
 
 def recorder_lock(path: LakePath) -> LakeLock:
-    """Return a lock for the lock file at this path, without taking the lock."""
+    """Return the lock whose lock file has this path. It is not taken yet."""
     if isinstance(path, StorePath):
         from kgtui.lake.store_lock import StoreLock
 

@@ -79,7 +79,7 @@ class LakeLock(Protocol):
         ...
 
     def renew(self) -> None:
-        """Show other processes that the holder is alive. Without the lock, do nothing.
+        """Show other processes that the holder is alive. If this process does not hold the lock, do nothing.
 
         Raises:
             RefusedError: another process has taken the lock, after `STALE` seconds without a renewal.
@@ -88,7 +88,7 @@ class LakeLock(Protocol):
         ...
 
     def release(self, clean: bool = True) -> None:
-        """Release the lock. Without the lock, do nothing.
+        """Release the lock. If this process does not hold the lock, do nothing.
 
         Args:
             clean: whether to remove the lock file. If it stays, the next process reports a crash.

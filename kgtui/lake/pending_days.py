@@ -105,7 +105,7 @@ def _start(day: date) -> int:
 
 
 def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> int | None:
-    """Return the time from which rows must be recomputed, in milliseconds since the epoch; None without new rows.
+    """Return the time from which rows must be recomputed, in milliseconds since the epoch; None if no rows are new.
 
     Args:
         before: what the earlier run stored about the table (see `PendingDays.sources`); None if nothing.
@@ -122,7 +122,7 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
 
 
 def _changed_without_log(table: StoredTable, newest: int | None, modified: int | None) -> int | None:
-    """Do the same as `_changed_since` without the Delta log, whose files are deleted after a day.
+    """Do the same as `_changed_since`, but do not read the Delta log, because its files are deleted after a day.
 
     Args:
         newest: newest time of a row in the earlier run, in milliseconds since the epoch; None if unknown.
@@ -152,7 +152,7 @@ def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
 def _load_state(folder: LakeFolder) -> dict[str, Any]:
     """Return what the last complete run stored: `sources` (see `PendingDays`) and `tables` (see `_table_ids`).
 
-    The result is empty without such a run.
+    The result is empty if there was no complete run.
     """
     try:
         state = json.loads(_state_file(folder).read_text(encoding="utf-8"))

@@ -49,7 +49,7 @@ class StorePath:
     Methods raise `OSError`, which `store_errors.reason_of` explains.
 
     Attributes:
-        root: URI without the path, such as `s3a://bucket`.
+        root: first part of the URI, such as `s3a://bucket`.
         key: path in the store, such as `team/lake`; empty for the whole bucket.
     """
 

@@ -1,9 +1,9 @@
 """The lock file of a lake in a store such as S3, enforced by the store's conditional writes.
 
-A process creates the lock file on condition that it does not exist. The holder keeps rewriting the file. If it does not
-do so for `STALE` seconds, it counts as dead, and another process may replace the file.
+A process creates the lock file on condition that it does not exist. The holder keeps rewriting the file. If it has not
+rewritten it for `STALE` seconds, it counts as dead, and another process may replace the file.
 
-Some stores lack conditional writes. There, two processes can take the lock at the same time.
+Some stores lack conditional writes. In such a store, two processes can take the lock at the same time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Find what a table's newest versions have added, by reading the Delta log. Uses the standard library only."""
+"""Find the times of the rows that a table's newest versions have added, by reading the Delta log.
+
+Uses the standard library only.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,11 @@ def earliest_change(path: LakePath, after: int, column: str) -> int | None:
 
     Args:
         after: version of the table.
-        column: time column: timestamps, or milliseconds since the epoch.
+        column: name of the time column, which contains timestamps or milliseconds since the epoch.
 
     Returns:
-        Milliseconds since the epoch; None without changes; `UNKNOWN` if the Delta log does not show it.
+        Milliseconds since the epoch; None if no rows have changed; `UNKNOWN` if the Delta log does not contain the
+        time.
     """
     versions = _versions(path)
     newest = max(versions, default=after)

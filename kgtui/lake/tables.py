@@ -37,7 +37,7 @@ class TableContents:
     Attributes:
         rows: number of rows; None if a file has no statistics.
         bytes: size of all files of this version.
-        first, last: first and last day with rows; None without days.
+        first, last: first and last day with rows; None if the table is not partitioned by day.
         written: when this version was written, in seconds since the epoch; None if unknown.
     """
 
@@ -94,7 +94,7 @@ class StoredTable:
     def rows_by_day(self) -> dict[date, int]:
         """Return a dict: UTC day → number of rows; empty if the table is not partitioned by day.
 
-        Files without statistics count as 0 rows.
+        A file that has no statistics counts as 0 rows.
         """
 
         actions = to_table(self._open().get_add_actions(flatten=True))
@@ -105,10 +105,10 @@ class StoredTable:
         return {day: rows for day, rows in result.items() if day is not None}
 
     def newest(self, column: str, last: date) -> int | None:
-        """Return the newest time in a column, in milliseconds since the epoch; None without rows.
+        """Return the newest time in a column, in milliseconds since the epoch; None if the table has no rows.
 
         Args:
-            column: time column: timestamps, or milliseconds since the epoch.
+            column: name of the time column, which contains timestamps or milliseconds since the epoch.
             last: last day whose rows are considered.
         """
         files = [file for file in data_files(self._open()) if (_day(file) or date.min) <= last]
@@ -117,7 +117,7 @@ class StoredTable:
         return max(times, default=None)
 
     def modified(self) -> int | None:
-        """Return the newest time at which a file was written, in milliseconds since the epoch; None without files."""
+        """Return when the newest file was written, in milliseconds since the epoch; None if there are no files."""
         times = [to_milliseconds(file["modification_time"]) for file in data_files(self._open())]
         return max(times, default=None)
 
@@ -127,11 +127,11 @@ class StoredTable:
         Compaction rewrites old rows too, so the result may be earlier than the earliest new row.
 
         Args:
-            column: time column: timestamps, or milliseconds since the epoch.
+            column: name of the time column, which contains timestamps or milliseconds since the epoch.
             after: time in milliseconds since the epoch.
 
         Returns:
-            Milliseconds since the epoch; None without such files; `UNKNOWN` if one of them has no statistics.
+            Milliseconds since the epoch; None if there are no such files; `UNKNOWN` if one of them has no statistics.
         """
         files = [file for file in data_files(self._open()) if to_milliseconds(file["modification_time"]) > after]
         found = [file.get(f"min.{column}") for file in files if file["num_records"] != 0]
@@ -175,9 +175,9 @@ class StoredTable:
             delta.cleanup_metadata()
 
     def vacuum(self) -> None:
-        """Remove files that were replaced longer ago than the table property `delta.deletedFileRetentionDuration`.
+        """Remove files that were replaced more than `delta.deletedFileRetentionDuration` (a property of the table) ago.
 
-        In tables that kgtui has created, this is an hour.
+        In tables that kgtui has created, this duration is an hour.
         """
         with owner_only():
             self._open().vacuum(dry_run=False, full=True)

@@ -87,7 +87,7 @@ class LakeWriter:
         return sum(batch.size for batch in self._sealed) + (self._open.size if self._open else 0)
 
     def begin(self) -> int | None:
-        """Create missing tables and columns, and return the time of the newest poll; None without polls.
+        """Create missing tables and columns, and return the time of the newest poll; None if there are no polls.
 
         The time is in milliseconds since the epoch.
         """

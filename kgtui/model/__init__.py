@@ -14,7 +14,7 @@ The package imports only `kgtui.errors`, the standard library and RE2. An unknow
 | `access` | `Access`: which groups and topics the user may see |
 | `snapshot` | `Snapshot`: all data about a cluster at one time |
 | `summary` | `Summary`: the values that the sweep (kgtui's background read of all groups) stores for each group |
-| `trail` | `Trail`: the last few reads of a group by the sweep, encoded as a few bytes |
+| `trail` | `Trail`: the results of the last few background reads of a group, encoded in few bytes |
 | `member_names` | short unique names of members, and the owners of partitions |
 | `facts` | looks up members, lag and topics of a group in a snapshot |
 | `fields` | the catalog of all values that kgtui shows |
@@ -30,7 +30,7 @@ The package imports only `kgtui.errors`, the standard library and RE2. An unknow
 | `event` | events, their kinds and texts, and the log of the newest events |
 | `event_search` | finds events by comparing two reads of a group |
 | `error_numbers` | numbers of Kafka's error codes to which kgtui reacts |
-| `explanation` | explains faults, group states and unknown lag, and what to do |
+| `explanation` | explains errors, group states and unknown lag, and says what to do |
 | `diagnosis` | `Diagnosis`: what is wrong with a group, why, and what to do next |
 | `absence` | why no group matches a filter, or why a group is not listed |
 | `command_line` | command lines for Kafka's own tools |

@@ -23,7 +23,7 @@ class NoMatch:
     """Why no group matches a filter.
 
     Attributes:
-        meant: the filter that the user probably meant. If it is set, no other attribute is.
+        meant: the filter that the user probably meant. If it is set, no other attribute is set.
         word: the only word that ids must contain; None if there are more conditions on ids.
         excluded: number of groups whose ids match, but whose other values do not.
         example: id of one excluded group; empty if there is none.

@@ -25,13 +25,13 @@ A super user is allowed to perform all of them, and so is every user of a cluste
 """
 
 HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
-"""`Fault.name` for a group without visible offsets, if brokers possibly hide its offsets from the user."""
+"""`Fault.name` for a group that has no visible offsets, if brokers possibly hide its offsets from the user."""
 
 HIDDEN_TOPICS = "OFFSETS_HIDDEN"
 """`Fault.name` for a group whose members read topics on which the user lacks DESCRIBE."""
 
 NONE_VISIBLE = "no offsets that you may see"
-"""Text for a group without visible offsets, if brokers possibly hide its offsets from the user."""
+"""Text for a group that has no visible offsets, if brokers possibly hide its offsets from the user."""
 
 VISIBLE_ONLY = "only in topics that you may see"
 """Text next to a number that includes only topics on which the user has DESCRIBE."""
@@ -116,7 +116,7 @@ def lower_bound_reason(access: Access) -> str:
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
-    """Return the fault of a group that has no visible offsets, but may have hidden ones.
+    """Return the fault of a group that has no visible offsets, but may have offsets that brokers hide from the user.
 
     Args:
         access: the permissions of the user; None if they were not read.

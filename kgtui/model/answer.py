@@ -1,6 +1,6 @@
 """Results of reads and writes on a Kafka cluster.
 
-A read can fail for some brokers or groups only. Its result then has one fault for each failure, and the other rows.
+A read can fail for some brokers or groups only. Its result has one `Fault` for each of them, and rows for all others.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Fault:
 
 
 def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None = None) -> Fault:
-    """Convert an exception to a fault.
+    """Convert an exception to a `Fault`.
 
     Args:
-        broker: node id, used if the exception contains none.
+        broker: node id of the requested broker, in case the exception does not contain it.
         group: id of the requested group, or None.
     """
     named = getattr(error, "broker", None)

@@ -1,10 +1,10 @@
 """Current and target owners of the partitions of a group, and members that delay pending moves.
 
-An item is a partition, a streams task with its role, a connector, or a connector task.
+The classes call a partition, a streams task with its role, a connector or a connector task an "item".
 
-Brokers do not report the owner of a partition in `ConsumerGroupMember.partitionsPendingRevocation`. kgtui only knows
-that the epoch of this owner is below the assignment epoch. Therefore, every member with a lower epoch counts as a
-possible owner.
+While a member is giving up a partition, brokers do not report that this member still owns it
+(`ConsumerGroupMember.partitionsPendingRevocation`). kgtui only knows that the epoch of the member is below the
+assignment epoch. Therefore, every such member counts as a possible owner.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Skew:
     Attributes:
         by: `member`, `host` or `rack`.
         loads: one per member, host or rack, the largest first.
-        ratio: largest load divided by the mean load, both per member; None if nothing is assigned. Members with 4, 1
-            and 1 partitions → 2.0; an even distribution → 1.0.
+        ratio: 1.0 if all have the same load; None if nothing is assigned. Otherwise, the largest load per member
+            divided by the mean: 3 members with 4, 1 and 1 partitions → 4 / 2 = 2.0.
     """
 
     by: str
@@ -124,7 +124,8 @@ class Blocker:
     Attributes:
         gives_up: number of items that the member must give up.
         waiting: number of items that wait for the member (`Placement.waits_for`).
-        behind: assignment epoch minus member epoch; 0 without epochs, None for an absent static member (epoch -2).
+        behind: assignment epoch minus member epoch; 0 if the group has no epochs, None for an absent static member
+            (epoch -2).
     """
 
     member_id: str
@@ -141,9 +142,9 @@ class Assignment:
         placements: one per item, sorted by name, number and role.
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
         blockers: members that delay the target assignment. The member that must give up most items comes first.
-        idle: ids of members without current and target items.
+        idle: ids of members that own no items and will get none.
         unreported: ids of members whose assignment is not known.
-        skews: by member, by host and, if members have racks, by rack.
+        skews: one `Skew` by member, one by host and, if members have racks, one by rack.
     """
 
     placements: tuple[Placement, ...]
@@ -229,7 +230,7 @@ def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
 def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
     """Return the topics to which members subscribe.
 
-    None if there are no members, or if a member has a pattern or unknown topics.
+    None if there are no members, or if a member subscribes to a pattern or to unknown topics.
     """
     topics: set[str] = set()
     if not description.members:
@@ -315,9 +316,9 @@ def _blockers(placements: Iterable[Placement], behind: dict[str, int | None]) ->
 
 
 def is_idle(member: Member) -> bool:
-    """Return whether a member has no current and no target partition, task or connector.
+    """Return whether a member owns no partition, task or connector, and will get none.
 
-    False for an unknown assignment, and for schema registry nodes.
+    The result is False if the assignment is not known, and for schema registry nodes.
     """
     return member.registry is None and has_assignment(member) and not items_of(member) and not targets_of(member)
 

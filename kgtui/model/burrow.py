@@ -48,7 +48,7 @@ class Options:
 
     Attributes:
         intervals: maximum number of commits, and of log end offsets, in a `Window`.
-        minimum_complete: fraction (0 to 1) of `intervals`. With fewer commits, the status is OK.
+        minimum_complete: fraction (0 to 1) of `intervals`. If there are fewer commits, the status is OK.
         allowed_lag: a partition is OK up to this lag in records.
         min_distance: minimum seconds between two commits. A sooner commit replaces the last one.
         offset_refresh: seconds between two reads of the log end offset.
@@ -101,7 +101,7 @@ class Window:
 
     @property
     def current_lag(self) -> int | None:
-        """Number of records from the last commit to the newest log end; None without a commit or a log end offset."""
+        """Number of records from the last commit to the newest log end; None if one of the two is not known."""
         if not self.commits or not self.log_ends:
             return None
         return max(self.log_ends[-1] - self.commits[-1].offset, 0)
@@ -115,7 +115,7 @@ class PartitionVerdict:
         status: any status except `ERR`.
         complete: number of commits as a fraction (0 to 1) of `Options.intervals`.
         current_lag: records from the last commit to the log end, or None.
-        first, last: oldest and newest commit in the window; None without commits.
+        first, last: oldest and newest commit in the window; None if the window has no commits.
     """
 
     status: Status
@@ -222,7 +222,7 @@ def lately_caught_up(window: Window) -> bool:
 def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
     """Return the commits `(before, after)` between which the committed offset went back.
 
-    None if the offset did not go back, or has caught up since.
+    None if the offset did not go back, or has reached its previous value again.
     """
     for number, (before, after) in enumerate(pairwise(commits), 1):
         if after.offset < before.offset:

@@ -72,7 +72,7 @@ class TopicRules:
     def seconds_alone(self) -> float | None:
         """The retention time in seconds, if records are deleted by age alone; otherwise None.
 
-        Also None if the retention time is unlimited or not known.
+        The result is also None if the retention time is unlimited or not known.
         """
         return self.seconds if self.deletes and not self.by_size else None
 
@@ -95,8 +95,9 @@ class Retention:
         """Return a copy with the newer values in `answer`.
 
         Args:
-            answer: the newer values. Without `topics` and `offsets`, only `rules` are updated.
-            asked: topics whose configs were read. One that `answer.topics` lacks loses its old retention time.
+            answer: the newer values. If it has no `topics` and `offsets`, only `rules` are updated.
+            asked: topics whose configs were read. If `answer.topics` lacks one of them, its old retention time is
+                removed.
         """
         rules = {**self.rules, **answer.rules}
         if not answer.topics and answer.offsets is None:

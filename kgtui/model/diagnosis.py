@@ -239,7 +239,7 @@ def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Expl
 
 
 def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) -> list[Explanation]:
-    """Explain the verdict on a group, its faults, lost records, unknown lag and state, in this order.
+    """Explain the verdict on a group, the errors when it was read, lost records, unknown lag and state, in this order.
 
     Args:
         clock: converts epoch seconds to text; None for local time.

@@ -39,7 +39,7 @@ class Event(NamedTuple):
     """One change in a cluster, found by comparing two reads.
 
     Attributes:
-        at: time of the first read with the change, in epoch seconds.
+        at: when kgtui first read the new value, in epoch seconds.
         group: group id; None for events of brokers.
         listing: type, state and coordinator after the change, or before the group disappeared; None for brokers.
         before, after: old and new value, such as states, epochs, coordinators, config values or sums of offsets; or
@@ -76,7 +76,7 @@ class Event(NamedTuple):
 
 
 def disappeared(group: str, at: float, last: Listing) -> Event:
-    """Return the event of a group that no longer exists. `last` is the last listing of the group."""
+    """Return the event that a group has disappeared. `last` has its last known state and coordinator."""
     return Event(at, EventKind.DISAPPEARED, group, last, before=last.state)
 
 
@@ -226,9 +226,9 @@ class EventLog:
             self.total += len(events)
 
     def add_disappeared(self, groups: Sequence[tuple[str, Listing]], at: float) -> None:
-        """Append the events of groups that no longer exist, given as pairs (group id, last listing).
+        """Append an event for each group that has disappeared, given as pairs (group id, its last `Listing`).
 
-        Only the last groups get an event if the log is too small for all. `total` counts all.
+        If the log is too small for all of them, only the last groups get an event. `total` counts all groups.
         """
         keep = self._events.maxlen or 0
         self._events.extend(disappeared(group, at, last) for group, last in groups[max(len(groups) - keep, 0) :])

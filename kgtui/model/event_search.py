@@ -1,6 +1,6 @@
 """Finds events by comparing two reads of a group, live or in a recording.
 
-The time of an event is the time of the first read that shows the change.
+The time of an event is the time at which kgtui first read the new value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_MEMBERS = 20
 
 
 def listing_events(group: str, at: float, before: Listing | None, after: Listing | None) -> list[Event]:
-    """Return the events between two successive listings of a group. None stands for a group that was not listed."""
+    """Return the changes to a group's row between two lists of groups. None stands for a group that was not listed."""
     if before is None or after is None:
         if after is not None:
             return [Event(at, EventKind.APPEARED, group, after, after=after.state)]
@@ -157,12 +157,12 @@ def offset_events(
 ) -> list[Event]:
     """Return one event if offsets were reset or went back between two reads; otherwise an empty list.
 
-    Without members, every changed offset counts as a reset. With members, and in simple groups, only offsets that went
-    back are reported.
+    If the group has no members, every changed offset counts as a reset. If it has members or is a simple group, only
+    offsets that went back are reported.
 
     Args:
-        before, after: partition → committed offset or share-partition start offset. Only partitions in both are
-            compared.
+        before, after: partition → committed offset or share-partition start offset. Only partitions that are in both
+            are compared.
         memberless: whether the group had no members at both reads.
     """
     reset = memberless and listing.kind != SIMPLE
@@ -177,7 +177,7 @@ def offset_events(
 
 
 def without_members(listing: Listing) -> bool:
-    """Return whether a listing shows that its group has no members."""
+    """Return whether the listed state of a group shows that it has no members."""
     return listing.state == EMPTY
 
 

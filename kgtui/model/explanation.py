@@ -1,4 +1,4 @@
-"""Explains faults, group states and unknown lag: the meaning, the cause, and what to do next."""
+"""Explains errors, group states and unknown lag: the meaning, the cause, and what to do next."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The explanation of a verdict, fault, group state, lost records or unknown lag. Unused texts are empty.
+    """The explanation of a verdict, error, group state, lost records or unknown lag. Unused texts are empty.
 
     Attributes:
         title: name of what is explained, such as an error with its code.
@@ -34,7 +34,7 @@ class Explanation:
         since: when the problem began.
         who: members, broker or user with the problem.
         also: other problems of the group.
-        basis: the reads behind the verdict.
+        basis: the reads on which the verdict is based.
         status: name of the `GroupStatus` of the verdict.
     """
 
@@ -61,7 +61,7 @@ class _Text(NamedTuple):
 _OTHERS = "kgtui has no explanation for this error code of Kafka; search for the name in Kafka's documentation."
 
 _FAULTS: dict[str, _Text] = {
-    # The next entries explain errors that kgtui defines, for requests without a valid response.
+    # The next entries explain errors that kgtui defines, for requests to which no valid response arrived.
     "NOT_CONNECTED": _Text(
         "kgtui could not connect to the broker.",
         "bootstrap servers, the brokers' advertised.listeners, security.protocol, firewalls",
@@ -270,7 +270,7 @@ def reason_text(reason: str) -> str:
 
 
 def explain_fault(fault: Fault) -> Explanation:
-    """Explain a fault. The advice consists of `fault.advice` and the general advice for the error name."""
+    """Explain an error. The advice consists of `fault.advice`, and of general advice for errors with the same name."""
     text = _FAULTS.get(fault.name, _Text(_OTHERS))
     title = fault.name if fault.code is None else f"{fault.name} ({fault.code})"
     first = f"{fault.advice[:1].upper()}{fault.advice[1:]}" if fault.advice else ""
@@ -315,7 +315,7 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
 
 
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
-    """Return the faults of a group without duplicates.
+    """Return the different faults of a group.
 
     They come from its newest reads, its summary and its coordinator. The last fault reports hidden offsets, if there
     may be any.

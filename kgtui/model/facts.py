@@ -204,7 +204,7 @@ def type_of(snapshot: Snapshot, group: str) -> str | None:
 
 
 def read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return the time of the newest read of the members or offsets, in seconds since the epoch; None without a read."""
+    """Return when members or offsets were last read, in seconds since the epoch; None if they never were."""
     times: list[float] = []
     summary = snapshot.summaries.get(group)
     if summary is not None:
@@ -231,7 +231,7 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
 
 
 def first_seen(snapshot: Snapshot, group: str) -> float | None:
-    """Return the time of the first read of a group, in epoch seconds; None if it was not read.
+    """Return when kgtui first read a group, in epoch seconds; None if it has never read it.
 
     On a live cluster, only background reads count.
     """
@@ -247,7 +247,7 @@ def first_seen(snapshot: Snapshot, group: str) -> float | None:
 def last_progress(snapshot: Snapshot, group: str) -> float | None:
     """Return when a committed offset of a group last moved forward, in epoch seconds.
 
-    None if this was not observed since kgtui started, or in the recording.
+    None if kgtui has not observed this since it started, or in the recording.
     """
     from kgtui.model.trail import Trail
 
@@ -259,7 +259,7 @@ def last_progress(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_samples(snapshot: Snapshot, group: str) -> tuple[int, ...]:
-    """Return the total lag in the last few background reads of a group, oldest first; empty if there was no read."""
+    """Return the total lag that each of the last few background reads of a group found, oldest first; may be empty."""
     from kgtui.model.trail import lag_samples
 
     summary = snapshot.summaries.get(group)
@@ -269,7 +269,7 @@ def lag_samples(snapshot: Snapshot, group: str) -> tuple[int, ...]:
 def lag_trend(snapshot: Snapshot, group: str) -> float | None:
     """Return the change of the lag over the last background reads, in records per second.
 
-    Negative if the lag falls; None with fewer than two reads or an unknown lag.
+    The result is negative if the lag falls. It is None if there were fewer than two reads, or if a lag is unknown.
     """
     from kgtui.model.trail import lag_trend
 

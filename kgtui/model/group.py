@@ -47,7 +47,7 @@ class Listing:
 
     @property
     def has_offsets(self) -> bool:
-        """Whether groups with this listing can have offsets. Connect and schema registry groups have none."""
+        """Whether groups of this type and protocol can have offsets. Connect and schema registry groups have none."""
         return self.type in TYPES_WITH_OFFSETS or self.protocol in PROTOCOLS_WITH_OFFSETS
 
 
@@ -105,7 +105,7 @@ class GroupConfig:
     """One configuration entry of a group (DescribeConfigs, resource type GROUP).
 
     Attributes:
-        value: None if it is sensitive.
+        value: None if the value is sensitive.
         source: Kafka's ConfigSource, such as `DYNAMIC_GROUP_CONFIG`.
         type: Kafka's ConfigType, such as `INT`; None before RPC version 3.
         synonyms: `(name, value, source)` of each ConfigSynonym, the most important first.
@@ -122,7 +122,7 @@ class GroupConfig:
 
 
 def listing_of(description: GroupDescription) -> Listing:
-    """Return the listing with the same type, protocol, state and coordinator as a description."""
+    """Return the type, protocol, state and coordinator of a described group as a `Listing`."""
     return Listing(description.type, description.protocol, description.state, description.coordinator)
 
 

@@ -113,7 +113,7 @@ class GroupType:
 
     @property
     def absence(self) -> str:
-        """Text of `kgtui doctor` for a broker without the describe RPC, such as `no share groups`."""
+        """Text of `kgtui doctor` for a broker that lacks the describe RPC of this type, such as `no share groups`."""
         return f"no {self.name} groups of {self.kip}" if self.name == CONSUMER else f"no {self.name} groups"
 
     def kind(self, protocol: str | None) -> str:

@@ -146,7 +146,7 @@ def _age_of_outdated(
 
 
 def _contradiction(listing: Listing, description: GroupDescription) -> str | None:
-    """Return a refusal if the listing and the description contradict each other, because one is outdated, else None."""
+    """Return a refusal if the listed state and the description contradict each other, because one is old, else None."""
     if listing.type is not None and listing.type != description.type:
         return f"listed as {listing.type} and described as {description.type}: wait for the next poll"
     if listing.state is not None and listing.state != description.state:

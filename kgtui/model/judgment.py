@@ -3,8 +3,8 @@
 `Snapshot.judgment` combines three sources:
 
 - A group that kgtui reads at every poll has a health verdict by Burrow's rules (`kgtui.model.health`).
-- All other groups are screened: simple rules are applied to their background reads (`kgtui.monitor.screening`). The
-  rules miss no problem, but may suspect a healthy group.
+- All other groups are screened: `kgtui.monitor.screening` applies simple rules to their background reads. The rules
+  miss no problem, but may suspect a healthy group.
 - A group that was not read yet has only a state, and perhaps a failed read. Its status is never OK.
 """
 
@@ -209,11 +209,11 @@ class Judgment:
 
     Attributes:
         kind: what is wrong, or None.
-        basis: the reads behind the judgment.
+        basis: what kind of reads the judgment is based on.
         observed: seconds for which kgtui has read the group at every poll; 0 unless the basis is `OBSERVED`.
         since: start of the problem in epoch seconds, or None.
         since_seen: whether kgtui observed this start. If not, the problem may be older.
-        after: a time before the problem in epoch seconds, or None.
+        after: a time at which the problem had not yet begun, in epoch seconds, or None.
         reason: what is wrong, in one short sentence without a time; may be empty.
         others: less severe problems, the most severe first.
         no_members: values behind `reason`, if members are the problem; otherwise None.
@@ -237,7 +237,7 @@ class Judgment:
 
     @property
     def severity(self) -> int:
-        """How serious the status is: 4 for ERR, 3 for WARN, 2 for UNKNOWN, 1 for ABANDONED, 0 without a problem."""
+        """How serious the status is: 4 for ERR, 3 for WARN, 2 for UNKNOWN, 1 for ABANDONED, 0 for no problem."""
         return 0 if self.kind is None else SEVERITY.get(self.status, 0)
 
     @property
@@ -272,7 +272,7 @@ class Judgment:
 
 
 class FoundProblem(NamedTuple):
-    """The time at which kgtui found a problem, for judgments without a start time.
+    """The time at which kgtui found a problem. It is used if the start of the problem is not known.
 
     Attributes:
         at: time of the first judgment with the problem, in epoch seconds.
@@ -318,9 +318,9 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
 def judgment_of_summary(
     summary: Summary | None, state: str | None, since: float | None, *, appeared: bool = False
 ) -> Judgment:
-    """Return the judgment on a group without a stored judgment of screening (`kgtui.monitor.screening`).
+    """Return the judgment on a group for which screening (`kgtui.monitor.screening`) has not stored a judgment.
 
-    Such a group has no problem, or was not read often enough.
+    This group has no problem, or was not read often enough.
 
     Args:
         summary: None if the group was not read yet.
@@ -359,7 +359,7 @@ def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
 
     Args:
         lag: number of unread records.
-        basis: the reads behind the judgment.
+        basis: what kind of reads the judgment is based on.
     """
     return _without_members(
         GroupStatus.WARN, Problem.UNUSED, basis, NoMembers("Empty since {before}", lag, unused=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def owners_by_partition(description: GroupDescription | None) -> dict[TopicPartition, tuple[Member, ...]]:
-    """Return `(topic, partition)` → members that own the partition; empty without a description.
+    """Return `(topic, partition)` → members that own the partition; empty if the group was not described.
 
     In streams groups, these members have an active task that reads the partition.
     """
@@ -45,7 +45,7 @@ A shorter part would hardly help users to find the member id in a log.
 
 
 def member_names(members: Iterable[Member]) -> dict[str, str]:
-    """Return member id → shortest unique name: the instance id or, without one, the client id.
+    """Return member id → shortest unique name: the instance id or, if the member has none, the client id.
 
     For equal names, the host is added (`billing@10.0.3.7`), or a part of the member id (`billing#3fa8`).
     """

@@ -16,7 +16,7 @@ class ConnectWorker:
 
     Attributes:
         url: the worker's REST address.
-        leader: whether it leads the Connect cluster; None without an assignment.
+        leader: whether it leads the Connect cluster; None if it has no assignment.
         tasks: assigned tasks, as pairs `(connector, task numbers)`.
         revoked: connectors and tasks to give up: `name` is a connector, `name-3` is its task 3.
         delay_ms: scheduled rebalance delay in milliseconds.
@@ -41,7 +41,7 @@ class RegistryNode:
     Attributes:
         url: `scheme://host:port`.
         eligible: whether the node may become the leader, or None.
-        leader: whether the node is the leader; None without an assignment.
+        leader: whether the node is the leader; None if it has no assignment.
         leader_url: address of the leader, as this node knows it.
         error: error code of the assignment; 0 for none, 1 for two nodes with the same URL.
     """
@@ -89,8 +89,8 @@ class Member:
     """One member of a group of any type.
 
     Attributes:
-        protocol: `classic`, `consumer`, `share` or `streams`, or None. A `classic` member of a consumer or streams
-            group still has to be upgraded.
+        protocol: `classic`, `consumer`, `share` or `streams`, or None. A member with the protocol `classic` in a
+            consumer or streams group still has to be upgraded.
         epoch: member epoch (KIP-848, KIP-932, KIP-1071); None for classic groups.
         topics: subscribed topics, or None.
         regex: subscribed pattern (RE2), or None.

@@ -53,12 +53,12 @@ class ShareOffset:
 
 @dataclass(frozen=True, slots=True)
 class PartitionBounds:
-    """Log start offset and log end offset of a partition; None if one could not be read.
+    """Log start offset and log end offset of a partition. An offset is None if it could not be read.
 
     They come from ListOffsets (timestamps -2 and -1) with read_uncommitted, as in Kafka's tools.
 
     Attributes:
-        error: Kafka's error code of the first failed read, or 0.
+        error: Kafka's error code if one of the two offsets could not be read, otherwise 0.
     """
 
     log_start: int | None
@@ -109,9 +109,10 @@ class PartitionLag:
         lost: records that expired before they were read (position < log start), or None.
         reason: why the lag is not known, or empty: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told`
             (not reported), `pending` (log offsets not read yet), or `error` with a code. `topic deleted` is rare,
-            because coordinators drop these offsets (observed on 4.3.1 and 3.9.2).
+            because coordinators delete the offsets of deleted topics (observed on 4.3.1 and 3.9.2).
         error: Kafka's error code behind the reason, or 0.
-        times: when records next to the position, or to an earlier one, were written; None if not searched.
+        times: when the records next to the position, or next to an earlier position, were written; None if not
+            searched.
     """
 
     topic: str
@@ -135,9 +136,9 @@ class PartitionLag:
 
 
 class Position(NamedTuple):
-    """The offsets of a group in one partition, in one read.
+    """The offsets of a group in one partition, as one background read has found them.
 
-    The background read of all groups uses it, because a `PartitionLag` takes more time.
+    Creating a `Position` takes less time than creating a `PartitionLag`.
 
     Attributes:
         key: topic and partition.

@@ -26,7 +26,10 @@ BY_SIZE = "retention.bytes is set for the topic"
 UNLIMITED = "retention.ms of the topic is unlimited"
 
 PRECISION = 0.01
-"""The search for a record's time ends when the found range of times is at most this fraction of the record's age."""
+"""Precision of the search for a record's time.
+
+With 0.01, a record that is 100 minutes old is timed to within 1 minute.
+"""
 
 
 class TimeRange(NamedTuple):

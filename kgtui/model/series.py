@@ -77,7 +77,7 @@ class Membership:
     def update(self, members: tuple[Member, ...] | None) -> MembershipChange:
         """Store the members of a new read, and return the differences from the previous read.
 
-        There are none if no members were known before, or if `members` is None (withheld by the broker).
+        The result is empty if no members were known before, or if `members` is None (withheld by the broker).
         """
         old = self._members
         if members is None or old is members or old == members:

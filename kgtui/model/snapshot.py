@@ -53,9 +53,9 @@ class ChangeLog:
 
     @property
     def mark(self) -> ChangeMark:
-        """A mark at the current end of this log.
+        """The current end of this log.
 
-        To find the groups that have changed since then, pass this mark to `changed_since` of a later mark.
+        `later.mark.changed_since(earlier.mark)` returns the groups that changed between two such calls.
         """
         self._last = None
         return ChangeMark(self, self.total)
@@ -75,7 +75,7 @@ class ChangeMark:
     def changed_since(self, earlier: ChangeMark | None) -> set[str] | None:
         """Return the ids of the groups that have changed since an earlier mark.
 
-        None if the log does not reach back to this mark. All groups may have changed.
+        None if the log no longer contains all changes since this mark, so that all groups may have changed.
         """
         if earlier is None or earlier.log is not self.log:
             return None
@@ -110,11 +110,11 @@ class Reading(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class BrokerStatus:
-    """How one broker responds when kgtui polls its list of groups. Values without a successful response are None.
+    """How one broker responds when kgtui polls its list of groups. Values that no response has set are None.
 
     Attributes:
         answered_at: last successful response, in epoch seconds.
-        answered_since: start of the time without long gaps between responses, in epoch seconds.
+        answered_since: since then, the broker has responded without long gaps, in epoch seconds.
         took_ms: duration of the last successful poll in milliseconds.
         fault: why the newest completed poll failed, or None.
         groups: number of groups in the last list.
@@ -173,7 +173,7 @@ class Snapshot:
         recorded_times: group id → important times in the recording; empty for a live cluster.
         found_problems: group id → problem and when kgtui found it, for problems with unknown start. Shared.
         changes: place in the log of changed groups. `changes.changed_since(earlier.changes)` returns the groups that
-            have changed since the snapshot `earlier`. None without a log.
+            have changed since the snapshot `earlier`. None if changes are not logged.
     """
 
     serial: int

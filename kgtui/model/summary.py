@@ -86,7 +86,7 @@ class Summary:
         fault: why some of these values could not be read, or None.
         hidden: whether `lag` is a lower bound, because brokers may hide topics.
         screened: whether the sweep has compared at least two reads.
-        trail: last few reads by the sweep, as `kgtui.model.trail.Trail.encode` returns them; may be empty.
+        trail: results of the last few background reads, encoded by `kgtui.model.trail.Trail.encode`; may be empty.
     """
 
     members: int | None
@@ -132,9 +132,9 @@ def summary_of(
         fault: why some data could not be read, or None.
         at: time of the read, in epoch seconds.
         memberless: whether the group was not described, because its listed state shows no members.
-        shared: tuples of topics, to which a new one is added.
+        shared: tuples of topics that summaries have in common, to save memory. A new tuple is added.
         earlier: previous summary. Its lag is kept if offsets could not be read.
-        trail: last few reads, including this one; None to keep the old trail.
+        trail: encoded results of the last few reads, including this one; None to keep those in `earlier`.
     """
     subscribed = topics_of(description) if description is not None else set() if memberless else None
     row = None if subscribed is None or topics is None else tuple(sorted(subscribed.union(topics)))
@@ -179,8 +179,8 @@ def with_newer_offsets(
         sums: total lag.
         topics: topics with an offset.
         at: time of the read, in epoch seconds.
-        shared: tuples of topics, to which a new one is added.
-        trail: last few reads, including this one.
+        shared: tuples of topics that summaries have in common, to save memory. A new tuple is added.
+        trail: encoded results of the last few reads, including this one.
     """
     known = earlier.topics
     if known is not None and not set(topics) <= set(known):

@@ -1,4 +1,4 @@
-"""The timeline of one group over an interval: lag, members and rates to plot, and changes to list."""
+"""The history of one group in an interval: lag, members and rates for plots, and a list of changes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _IN_CHANGE_POINTS = frozenset(
     {EventKind.STATE, EventKind.JOINED, EventKind.LEFT, EventKind.MOVED, EventKind.EPOCH, EventKind.REWOUND}
 )
-"""Kinds of events that change points (reads that show a change) also show.
+"""Kinds of events that are also visible as a change point (a read that differs from the previous one).
 
-They are left out where a timeline has change points, to list no change twice.
+If a timeline has change points, these events are left out, so that no change is listed twice.
 """
 
 
@@ -55,9 +55,9 @@ class ObservedTimes(NamedTuple):
     """Important times of a group in a recording, in epoch seconds or None.
 
     Attributes:
-        first_seen: first read of the group.
-        state_since: first read with the current state; None if this is the first poll of the recording.
-        last_progress: last read in which a committed offset had moved forward.
+        first_seen: first poll that found the group.
+        state_since: first poll that found the current state; None if this is the first poll of the recording.
+        last_progress: last poll that found a committed offset moved forward.
     """
 
     first_seen: float | None = None
@@ -67,7 +67,7 @@ class ObservedTimes(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupTimeline:
-    """Samples and change points of one group in an interval.
+    """The history of one group in an interval: samples for plots, and change points (reads that found a change).
 
     `times`, `lag`, `members`, `written` and `read` have one entry per sample; NaN stands for an unknown value.
 
@@ -78,7 +78,7 @@ class GroupTimeline:
         members: number of members.
         written: records written per second since the previous sample.
         read: records read per second since the previous sample.
-        change_points: reads that show a change, oldest first; some may be older than `since`.
+        change_points: reads that found a change, oldest first; some may be older than `since`.
         gaps: `(start, end, reason)` of each time without data, in epoch seconds.
         may_lack_topics: whether lag and rates are lower bounds, because brokers may have hidden topics.
         events: events to list with the changes, oldest first.
@@ -115,7 +115,7 @@ class GroupTimeline:
 
     @property
     def observed_times(self) -> ObservedTimes:
-        """Times of important reads of the group. They are correct only if the interval begins with the recording."""
+        """Important times of the group. They are correct only if the interval begins with the recording."""
         found, state = ObservedTimes(), None
         for number, point in enumerate(self.change_points):
             if not point.listed:
@@ -159,7 +159,7 @@ class GroupTimeline:
     def change_point_at(self, at: float) -> ChangePoint | None:
         """Return the newest change point at or before `at`.
 
-        None in a gap, before the first change point, and well after the last sample (a twentieth of the interval).
+        None in a gap, before the first change point, or if the last sample is older by more than 1/20 of the interval.
         """
         for start, end, _ in self.gaps:
             if start < at < end:
@@ -176,7 +176,7 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
     before: ChangePoint | None = None
     # `since` is the time at which the current state of the group began; None if that was not observed.
     since: float | None = None
-    # `rebalancing_since` is the time at which the current rebalance began; None without one, or if it is unknown.
+    # `rebalancing_since` is the time at which the current rebalance began; None if there is none, or if it is unknown.
     rebalancing_since: float | None = None
     for now in change_points:
         lasted = rebalanced = None
@@ -197,7 +197,7 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
 
 
 def timeline_of(series: Series | None, since: float, until: float) -> GroupTimeline:
-    """Return the timeline of a group; an empty timeline without a series.
+    """Return the history of a group. It is empty if there are no samples of the group.
 
     Args:
         since, until: the interval in epoch seconds.
@@ -243,9 +243,9 @@ class LagHistory:
     breaks: frozenset[float] = frozenset()
 
     def timeline(self, since: float, until: float) -> GroupTimeline:
-        """Return the history as a timeline to plot.
+        """Return these values in the form that the plots need.
 
-        The timeline has no change points, because the gold tables contain no states.
+        The result has no change points, because the gold tables contain no states.
         """
         gaps = tuple((old, new, "nothing recorded") for old, new in pairwise(self.minutes) if new in self.breaks)
         return GroupTimeline(

@@ -1,7 +1,7 @@
-"""The trail of a group: the results of its last few reads by the sweep, the background task that reads all groups.
+"""The trail of a group: the results of its last few background reads.
 
 A trail has sums for the last `SAMPLES` reads. For each partition, it has the newest position (committed offset or
-share-partition start offset) and how long this has not changed. Times are whole epoch seconds.
+share-partition start offset), and for how long this position has not changed. Times are whole epoch seconds.
 
 Trails are stored as bytes to save memory: less than 300 bytes for 10 partitions.
 """
@@ -35,14 +35,14 @@ _UNKNOWN = -1
 _HEADER = Struct("<BIIIIIHHBBI")
 """Format of the first bytes of an encoded trail. The first byte is the number of samples."""
 _REBALANCED_AT = Struct(f"<{REBALANCES_KEPT}I")
-"""Format of the times of the last rebalances. Trails without a rebalance lack them, which saves memory."""
+"""Format of the times of the last rebalances. To save memory, these bytes are left out if no rebalance was observed."""
 _SUMS = Struct("<IqqH")
 _TWO_SUMS = Struct("<IqqHIqqH")
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
-"""Maximum number of partitions that `Trail._moved_forward` compares. Its run time grows with their square."""
+"""Maximum number of partitions that `Trail._moved_forward` compares. Twice as many take four times as long."""
 _FORGET_REWIND_AFTER = 10
-"""Number of reads with progress after which a rewind is forgotten. A window of Burrow has as many commits."""
+"""After this number of reads with progress, a rewind is forgotten. A window of Burrow has as many commits."""
 _INT64 = 2**63 - 1
 """Largest sum of offsets that is stored. Only a faulty broker causes a larger sum."""
 _MANY = 0xFF
@@ -76,11 +76,11 @@ class Trail:
     Attributes:
         first_at: time of the first read, or 0.
         progress_at: time of the newest read in which an offset had moved forward, or 0.
-        pace: longest recent time between two reads with progress, in seconds, or 0. A long pause is soon forgotten.
+        pace: longest recent time between two reads that found progress, in seconds, or 0.
         rebalances: number of observed rebalances.
         rebalanced_at: times of the last `REBALANCES_KEPT` rebalances, oldest first; 0 stands for none.
         reads: number of reads of the same partitions, at most 255.
-        idle: number of last descriptions with members but no assigned partition, at most 255.
+        idle: how many of the last descriptions in a row had members but no assigned partition, at most 255.
         samples: sums of the last reads, oldest first.
         positions: newest position of each partition, sorted by partition; -1 stands for none.
         waited: 0 for each partition without unread records; otherwise 1 plus the seconds without a change of position.
@@ -150,7 +150,7 @@ class Trail:
         return 0 if self._rewind is None else self._rewind[0]
 
     def add(self, at: int, rows: Sequence[Position], jump: int = 0) -> None:
-        """Add a read of the offsets.
+        """Add the offsets that one background read has found.
 
         Sums, positions and a rewind are reset if a topic was recreated, if partitions were added or removed, or if the
         clock went back. Partitions that are missing in only one read are not removed, because a broker may leave some
@@ -171,8 +171,8 @@ class Trail:
             if len(rows) < len(self.positions) and layout != self._partial:
                 self._partial = layout
                 return
-            # Sums over different sets of partitions cannot be compared, so they are reset. But the offsets in those
-            # partitions that both reads contain can be compared.
+            # Sums over different sets of partitions cannot be compared, so they are reset. Only the offsets of
+            # partitions that both reads contain are compared.
             moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:
@@ -245,9 +245,9 @@ class Trail:
         self.progress_at = at
 
     def describe(self, at: int, description: GroupDescription) -> None:
-        """Add a read of the members. Changed members, assignments or epochs count as a rebalance.
+        """Add the members that one read has found. Changed members, assignments or epochs count as a rebalance.
 
-        Members are ignored during a rebalance, because they are incomplete.
+        During a rebalance, the members are ignored, because the list of members is incomplete.
         """
         members = description.members
         if members is None or description.state in REBALANCING:
@@ -265,7 +265,7 @@ class Trail:
         self.rebalanced_at = (*self.rebalanced_at[1:], at)
 
     def time_lag(self) -> float | None:
-        """Return a lower bound for the age of the oldest unread record, in seconds; None if there was no read."""
+        """Return a lower bound for the age of the oldest unread record, in seconds; None before the first poll."""
         if not self.samples:
             return None
         position = self.samples[-1].positions
@@ -276,7 +276,7 @@ class Trail:
         return float(max(age, max(self.waited, default=1) - 1, 0))
 
     def forgive(self) -> None:
-        """Forget the sums of earlier reads, and how long positions have not changed.
+        """Forget the sums of earlier reads, and for how long positions have not changed.
 
         Call this when a health verdict has refuted a suspected problem. Otherwise, the next read would suspect it, too.
         """

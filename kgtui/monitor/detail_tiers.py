@@ -91,7 +91,8 @@ class ViewTier:
     Args:
         changed: called after each change to the store.
         on_read: called with the result of each read.
-        with_times: adds the known times of unread records to the offsets of a group.
+        with_times: takes a group id and the group's offsets, and returns the offsets with the known times at which
+            unread records were written.
     """
 
     def __init__(
@@ -266,7 +267,8 @@ class ViewTier:
     def _report(self, result: ReadResult, recorded_at: float | None) -> None:
         """Pass the result of a read to `on_read`.
 
-        In a replay, it gets the recorded time, and is dropped if the user has moved to another time.
+        In a replay, the time of the result is the recorded time. The result is dropped if the user has moved to another
+        time.
 
         Args:
             recorded_at: recorded time when the read began; None for live data.
@@ -295,8 +297,8 @@ class ViewTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                # If this read returned no lag, add None to the time series, because `summary.lag` is from an earlier
-                # read, and was added after that read.
+                # If this read did not find the lag, add None to the time series, because `summary.lag` comes from an
+                # earlier read, after which it was already added.
                 lag = summary.lag if summary.lag_at == now else None
                 self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)

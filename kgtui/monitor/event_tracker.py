@@ -39,13 +39,13 @@ _FOUND = frozenset({
 """Problems whose beginning cannot be observed. For these, kgtui shows the time at which it found the problem."""
 
 _OBSERVED_BEFORE = 30.0
-"""A problem counts as observed from its beginning only after this many seconds of full reads.
+"""Seconds for which kgtui must have read a group in full so that a new problem counts as observed from its beginning.
 
 Otherwise, the problem may have begun before kgtui read the group.
 """
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
-"""Problems that groups may have had before kgtui started. Their discovery adds no event.
+"""Problems that groups may have had before kgtui started. When kgtui finds one of them, it adds no event.
 
 Otherwise, many abandoned groups would hide all other events.
 """
@@ -54,15 +54,15 @@ Otherwise, many abandoned groups would hide all other events.
 class EventTracker:
     """Adds an event to the log for each change that the store reports.
 
-    It remembers the members of groups, to notice who joins or leaves. If there are too many, it forgets groups that are
-    not read in full.
+    It remembers the members of groups, to notice who joins or leaves. If there are too many members, it forgets groups
+    that are not read in full.
 
     Args:
         log: the log to which events are added.
         members: maximum number of remembered members and owned partitions.
 
     Attributes:
-        found: group id → when its problem was found, if its beginning is unknown.
+        found: group id → problem and when kgtui found it, for problems with an unknown beginning.
     """
 
     def __init__(self, log: EventLog, members: int) -> None:
@@ -76,11 +76,11 @@ class EventTracker:
         self.found: dict[str, FoundProblem] = {}
 
     def listed(self, group: str, before: Listing | None, after: Listing, at: float) -> None:
-        """Add the events for the changes between two listings of a group.
+        """Add the events for the changes to a group's row between two lists of groups.
 
         Args:
-            before: the earlier listing; None if the group is new.
-            at: time of the newer listing, in seconds since the epoch.
+            before: the earlier row; None if the group is new.
+            at: time of the newer list, in seconds since the epoch.
         """
         self.log.add(listing_events(group, at, before, after))
         self._memberless.discard(group)
@@ -91,7 +91,7 @@ class EventTracker:
         """Add the events for groups that no longer exist.
 
         Args:
-            groups: pairs (group id, last listing).
+            groups: pairs (group id, its last `Listing`).
             at: when kgtui noticed it, in seconds since the epoch.
         """
         self.log.add_disappeared(groups, at)

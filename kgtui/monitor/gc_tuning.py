@@ -1,8 +1,8 @@
 """Tune Python's garbage collector, so that it does not block the event loop in a cluster with many groups.
 
 With 100,000 groups, a full collection takes up to 0.2 s. Therefore, automatic collections are disabled while a poll is
-stored, and completely with many groups. Then the first objects are frozen (`gc.freeze`). Later data of groups is
-untracked, because it is never part of a cycle.
+stored. In a cluster with many groups, they are always disabled, and the first objects are frozen (`gc.freeze`). Later
+data of groups is untracked, because it is never part of a cycle.
 
 `GcTuning.tidy` collects the few remaining cycles when memory has grown or the user is away. It also freezes objects, so
 that no collection takes longer than 20 ms.
@@ -28,7 +28,7 @@ _GROWTH = 20_000
 """Number of new memory blocks, about 2 MB, after which the next collection starts."""
 
 _YOUNG = 12_000
-"""With more new objects than this, a collection would take over 5 ms, and is postponed.
+"""If there are more new objects than this, the collection is postponed, because it would take over 5 ms.
 
 Most of them belong to responses that are being stored, and will soon be freed.
 """
@@ -40,7 +40,7 @@ _OLD = 20_000
 """Maximum number of unfrozen objects that have survived a collection. If there are more, all are frozen."""
 
 _AWAY_AFTER = 60.0
-"""Seconds without a change of the selected and visible groups after which the user counts as away."""
+"""If the selected and visible groups have not changed for this many seconds, the user counts as away."""
 
 _FULL_COLLECTION_INTERVAL = 600.0
 """Minimum time, in seconds, between two collections that visit all objects that are not frozen."""
@@ -173,10 +173,11 @@ _untrack: Callable[[object], None] | None = None
 def untrack(data: T) -> T:
     """Stop the garbage collector from visiting an object, and return the object.
 
-    Works only after `GcTuning.freeze_once`.
+    This has an effect only after `GcTuning.freeze_once`.
 
     Args:
-        data: a list, mapping or object with slots outside of reference cycles. Changes may track it again.
+        data: a list, a mapping or an object with slots. It must not be part of a reference cycle. When its content is
+            changed, Python may make the garbage collector visit it again.
     """
     if _untrack is not None:
         _untrack(data)

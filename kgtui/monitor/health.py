@@ -52,7 +52,7 @@ _READS_BEFORE_VERDICT = 2
 """Number of reads that are needed for the first verdict, because one read cannot show progress."""
 
 _SLICE_SECONDS = 0.003
-"""Maximum seconds for which the computation of a verdict blocks the event loop without a pause."""
+"""Maximum seconds for which computing verdicts blocks the event loop before a pause."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
 """Maximum fraction of one CPU for computing the verdicts on all groups in total, and on the selected group."""
@@ -60,8 +60,8 @@ _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
 _CPU_CREDIT = 0.05
 """Maximum credit and maximum debt of CPU time for computing verdicts, in seconds.
 
-Each second adds `_CPU_OF_ALL` seconds, and each verdict costs its CPU time. Without credit, only the selected group
-gets verdicts.
+Each second adds `_CPU_OF_ALL` seconds to the credit, and each verdict takes its CPU time from it. If no credit is left,
+only the selected group gets verdicts.
 """
 
 _RETENTION_TOPICS = 20_000
@@ -95,7 +95,10 @@ class RetentionTier:
             self._wake.set()
 
     async def read_now(self, topics: Iterable[str]) -> None:
-        """Read the retention times of those topics that have never been read, without waiting for `run`."""
+        """Read the retention times of those topics for which they have never been read.
+
+        Do not wait for `run` to do it.
+        """
         unread = [topic for topic in topics if topic not in self._asked]
         if unread:
             await self._read(unread)
@@ -278,7 +281,7 @@ class HealthTier:
         self._store.drop_health(group)
 
     def _next(self) -> str | None:
-        """Return the group whose verdict is computed next: the selected one, or the longest overdue.
+        """Return the group whose verdict is computed next: the selected group, or the group that has waited longest.
 
         None if no verdict is due or no CPU time is left.
         """

@@ -45,8 +45,8 @@ class PendingRemoval:
 class PendingRemovals:
     """Removes missing groups only after all brokers that may have taken them over have sent a list.
 
-    When groups move, the old coordinator drops them before the new one has loaded them. So they do not disappear while
-    a broker restarts.
+    When groups move, the old coordinator drops them before the new one has loaded them. Because of the wait, the groups
+    do not disappear from the screen while a broker restarts.
 
     Args:
         remove: called with a broker and its groups that can be removed.
@@ -87,7 +87,8 @@ class PendingRemovals:
 
         Args:
             groups: new or changed groups in the list.
-            asked_about: result of `pending` before the list was requested. For later removals, the list may be too old.
+            asked_about: result of `pending` before the list was requested. Other pending removals are not completed,
+                because the list may be too old for them.
         """
         self._silent.discard(node)
         for one in self._pending:
@@ -97,9 +98,10 @@ class PendingRemovals:
         self._settle()
 
     def broker_silent(self, node: int) -> None:
-        """Note that a broker did not respond. Removals wait for it for at most `REMOVAL_GRACE` seconds.
+        """Note that a broker did not respond.
 
-        For groups of a broker that has left the cluster, there is no limit.
+        A group that disappeared is removed after `REMOVAL_GRACE` seconds, even if this broker still does not respond.
+        Groups of a broker that has left the cluster are removed only after all other brokers have responded.
         """
         self._silent.add(node)
         self._settle()

@@ -1,6 +1,6 @@
-"""Index from each listing (a row of ListGroups without the id) to the ids of its groups.
+"""Index from each `Listing` (type, protocol, state and coordinator) to the ids of its groups.
 
-All Stable consumer groups of one broker have the same listing.
+For example, all Stable consumer groups of one broker have the same `Listing`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class ListingMoves:
-    """Groups whose listing (type, protocol type, state, coordinator) has changed since the last index update.
+    """Groups whose type, protocol type, state or coordinator has changed since the last index update.
 
     Attributes:
-        joined: listing → ids of groups that have it now.
-        left: listing → ids of groups that had it before.
+        joined: `Listing` → ids of groups that have it now.
+        left: `Listing` → ids of groups that had it before.
     """
 
     def __init__(self) -> None:
@@ -34,10 +34,10 @@ class ListingMoves:
 
 
 class ListingIndex:
-    """Index of the groups by listing: type, protocol type, state and coordinator.
+    """Index of the groups by `Listing`: type, protocol type, state and coordinator.
 
     Attributes:
-        by_listing: listing → sorted ids of its groups, never empty.
+        by_listing: `Listing` → sorted ids of its groups, never empty.
     """
 
     def __init__(self) -> None:
@@ -53,18 +53,18 @@ class ListingIndex:
         return group if at is None else ids[at]
 
     def coordinated_by(self, node: int) -> set[str]:
-        """Return the ids of the groups that this broker coordinates according to their newest listings."""
+        """Return the ids of the groups that this broker coordinates according to the newest lists of groups."""
         lists = (ids for listing, ids in self.by_listing.items() if listing.coordinator == node)
         return {group for ids in lists for group in ids}
 
     def update(self, moves: ListingMoves, groups: Mapping[str, Listing]) -> None:
-        """Update the ids of the groups with each listing.
+        """Update the ids of the groups with each `Listing`.
 
         Changed lists are replaced, not modified, because snapshots use the old lists.
 
         Args:
-            moves: groups whose listing has changed. Groups that have changed again are skipped.
-            groups: group id → listing.
+            moves: groups whose `Listing` has changed. Groups that have changed again since then are skipped.
+            groups: group id → newest `Listing`.
         """
         for listing in moves.joined.keys() | moves.left.keys():
             added = [group for group in moves.joined.get(listing, ()) if groups.get(group) == listing]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 async def confirmed_gone(admin: GroupAdmin, groups: Iterable[str], *, timeout: float) -> set[str]:
     """Ask the coordinators of groups that no broker lists, and return the groups that do not exist.
 
-    Without DESCRIBE on a group, it counts as gone too, because nothing about it can be read.
+    A group that the user may not describe counts as gone too, because nothing about it can be read.
 
     Args:
         timeout: time limit, in seconds.

@@ -102,7 +102,7 @@ class Monitor:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     async def run(self) -> None:
-        """Poll until this task is canceled. Failed requests become faults in the snapshots."""
+        """Poll until this task is canceled. Snapshots contain a `Fault` for each failed request."""
         # Act as if a snapshot had just been published, so that the first snapshot waits for some lists of groups.
         self._published_at = asyncio.get_running_loop().time()
         try:

@@ -67,7 +67,7 @@ A shorter interval would only read the same recorded poll more often.
 """
 
 LARGE_CLUSTER = 20_000
-"""With more groups than this, the background read of all groups reads fewer groups per second.
+"""If a cluster has more groups than this, the background read of all groups reads fewer groups per second.
 
 See `large_first_factor` and `large_later_factor` of `MonitorOptions`.
 """
@@ -207,7 +207,7 @@ def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[li
     """Return (ids of a broker's groups with members, ids of its groups without members).
 
     Args:
-        by_listing: listing → ids of its groups.
+        by_listing: `Listing` → ids of its groups.
         node: the coordinator.
     """
     rows: tuple[list[str], list[str]] = ([], [])
@@ -218,15 +218,15 @@ def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[li
 
 
 def listed_without_members(listing: Listing) -> bool:
-    """Return whether a listing shows that the group has no members, so that it need not be described.
+    """Return whether the listed type and state of a group show that it has no members. It need not be described then.
 
-    Without a type in the listing (old brokers), a description is needed.
+    If the broker is too old to list types, the result is False, and a description is needed.
     """
     return listing.state == EMPTY and listing.type is not None
 
 
 def answered_since(status: BrokerStatus | None, now: float) -> float:
-    """Return since when a broker has responded without a gap, in seconds since the epoch.
+    """Return since when a broker has responded with no long gap between responses, in seconds since the epoch.
 
     Args:
         status: status of the broker before this response, or None.
@@ -260,7 +260,7 @@ RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
 """Decides whether the time between two polls of the recorder is a gap."""
 
 _SETTLED = frozenset({STABLE, EMPTY, None})
-"""States in which the members of a group do not change; None is the state if the broker does not report states."""
+"""States in which the members of a group do not change. None stands for a state that the broker does not report."""
 
 
 def groups_to_describe(
@@ -268,11 +268,12 @@ def groups_to_describe(
 ) -> set[str]:
     """Return the groups that the recorder describes in one poll.
 
-    A group is described if its listing has changed or its members may be changing, and at least once per `interval`.
+    A group is described if its state or coordinator has changed or its members may be changing, and at least once per
+    `interval`.
 
     Args:
-        listings: group id → newest listing.
-        described: group id → listing and time of its last description.
+        listings: group id → newest `Listing`.
+        described: group id → its `Listing` at its last description, and the time of this description.
         now: current time, on the same clock, in seconds.
         interval: maximum seconds between two descriptions.
     """
@@ -323,7 +324,7 @@ def check_timeout(interval: float, timeout: float) -> float:
 def watch_timeout(interval: float, slowest: float | None, timeout: float) -> float:
     """Return the timeout of one read of `kgtui ls --watch`, in seconds, at most `timeout`.
 
-    Four times `slowest`, but at least `interval`. `WATCH_FIRST_TIMEOUT` if `slowest` is None.
+    It is four times `slowest`, but at least `interval`. If `slowest` is None, it is `WATCH_FIRST_TIMEOUT`.
 
     Args:
         interval: time between two reads, in seconds.

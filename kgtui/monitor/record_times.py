@@ -130,8 +130,8 @@ class RecordTimeTier:
             precision = 0.0 if selected else PRECISION
             answer = await self._admin.record_times(positions, rules, precision=precision, timeout=self._timeout)
         except KgtuiError:
-            # Do not retry here: the first read of the group after `RECORD_TIME_PAUSE` seconds requests the search
-            # again.
+            # Do not try again here, because the first read of the group after `RECORD_TIME_PAUSE` seconds requests the
+            # search again.
             return
         times = dict(self._known.get(group, {}))
         times.update((tp, with_expiry(found, rules.get(tp[0]))) for tp, found in answer.rows.items())

@@ -1,4 +1,4 @@
-"""Stores the judgments of screening (quick checks of all groups in the background), by group and by problem."""
+"""Stores by group and by problem what screening, the quick check of all groups in the background, has found."""
 
 from __future__ import annotations
 

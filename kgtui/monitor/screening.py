@@ -185,7 +185,7 @@ class Screening:
         return self.near_log_start | self._rebalanced_at.keys()
 
     def refuted(self, group: str) -> None:
-        """Remove the possible problem of a group from its trail, because the exact verdict on the group is OK.
+        """Forget the possible problem of a group, because the exact verdict on the group is OK.
 
         Then judge the group again.
         """
@@ -206,8 +206,8 @@ class Screening:
         """Remember a changed state, so that `apply_changes` judges the group again.
 
         Args:
-            before: the earlier listing; None if the group is new.
-            after: the new listing.
+            before: the group's row in the previous list of groups; None if the group is new.
+            after: the group's row in the new list.
         """
         rebalance = False
         if after.state in _UNSETTLED:
@@ -307,7 +307,8 @@ class Screening:
             return None
         since = self._store.state_since.get(group)
         if trail.progress_at and trail.progress_at >= (since or 0.0):
-            # Offsets are committed without members, as in simple groups. So judge it like a group with members.
+            # Offsets are committed although the group has no members, as in simple groups. So judge it like a group
+            # with members.
             stopped = next(trail_rules.not_moving(trail), None)
             if stopped is None or listing.kind == SIMPLE:
                 return stopped

@@ -51,9 +51,9 @@ class Store:
         events: finds the events in all changes, or None.
 
     Attributes:
-        changes: groups whose listing, summary, judgment, health or fault has changed.
+        changes: groups with a change in their row of the list, summary, judgment, health or error.
         unread_since: Empty group → latest time of a first unread record in its partitions, in seconds since the epoch.
-        on_state_change: called with group id, earlier listing (None if new) and new listing.
+        on_state_change: called with the group id, its earlier `Listing` (None if new) and its new `Listing`.
     """
 
     def __init__(self, keep: int, clock: Callable[[], float] = time.time, events: EventTracker | None = None) -> None:
@@ -200,7 +200,7 @@ class Store:
             self._stale.add("brokers")
 
     def set_faults(self, faults: tuple[Fault, ...]) -> None:
-        """Replace the faults that concern the cluster as a whole."""
+        """Replace the errors that concern the cluster as a whole."""
         if faults != self.faults:
             self.faults = faults
             self._stale.add("brokers")
@@ -223,7 +223,7 @@ class Store:
     ) -> Summary | None:
         """Store and return the summary of a group; None if the group no longer exists.
 
-        Without offsets, it keeps the lag of the last successful read.
+        If the offsets could not be read, the summary keeps the lag of the last successful read.
 
         Args:
             at: time of the read, in seconds since the epoch.
@@ -290,7 +290,7 @@ class Store:
             self._events.offsets_read(group, self.groups[group], before.value if before else None, value, self._clock())
 
     def extend_offsets(self, group: str, extend: Callable[[GroupOffsets], GroupOffsets]) -> None:
-        """Replace the stored offsets of a group by `extend(offsets)`. The time of their read stays the same."""
+        """Replace the stored offsets of a group by `extend(offsets)`. The stored time of the read does not change."""
         if (reading := self.offsets.get(group)) is not None:
             self.offsets[group] = replace(reading, value=extend(reading.value))
             self._stale.add("offsets")
@@ -328,7 +328,8 @@ class Store:
         """Store why a group could not be read.
 
         Args:
-            parts: attributes of the store that keep an old value, such as `details`, which gets the fault.
+            parts: attributes of the store, such as `details`, whose old value for the group is kept together with the
+                fault.
         """
         if group not in self.groups:
             return
@@ -343,7 +344,7 @@ class Store:
             self._stale.add("group_faults")
 
     def put_config_fault(self, group: str, fault: Fault) -> None:
-        """Store why the configs of a group could not be read. Earlier configs are kept and marked with the fault."""
+        """Store why the configs of a group could not be read. Earlier configs are kept, together with this error."""
         if group not in self.groups:
             return
         last = self.configs.get(group)
@@ -369,8 +370,8 @@ class Store:
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
-            # `dict.copy` is up to ten times as fast as `dict(…)`, but slower after many removals. So `self.groups` is
-            # recreated then.
+            # `dict.copy` is up to ten times as fast as `dict(…)`, but slow after many removals. Therefore,
+            # `self.groups` is recreated after many removals.
             self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1

@@ -34,7 +34,8 @@ class FullReader(Protocol):
 class SuspectTier:
     """Reads groups with a possible problem ("suspects") in full, so that they get an exact verdict.
 
-    The most severe problems come first, then groups that were already chosen, because a verdict needs several reads.
+    Groups with the most severe problems come first, then groups that were already chosen, because a verdict needs
+    several reads.
 
     Args:
         view: reads the chosen suspects. It reads selected and visible groups anyway.

@@ -21,23 +21,24 @@ if TYPE_CHECKING:
 FLAPPING_SECONDS = 1_200
 """A group is flapping if its last `REBALANCES_KEPT` rebalances began within this many seconds.
 
-The exact verdict allows 1,800 s. Screening is stricter, because deployments also cause rebalances.
+For an exact verdict, the limit is 1,800 s. Here it is shorter, because deployments also cause rebalances.
 """
 
 CALM_AFTER = 600
-"""Time without a rebalance, in seconds, after which a group no longer counts as flapping."""
+"""If no rebalance happens for this many seconds, a group no longer counts as flapping."""
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A group counts as stopped after this many times `Trail.pace` without progress.
+"""A group counts as stopped if it has made no progress for this many times `Trail.pace`.
 
-`Trail.pace` is the longest recent time between two reads with progress, in seconds.
+`Trail.pace` is the longest recent time between two reads that found progress, in seconds.
 """
 
 
 def not_moving(trail: Trail) -> Iterator[Judgment]:
     """Yield a judgment with `Problem.STOP` if a partition has unread records and its position no longer moves."""
-    # For each partition, `Trail.waited` has the seconds without progress plus 1, or 0 if there are no unread records.
+    # For each partition, `Trail.waited` has 1 plus the seconds since the last progress, or 0 if there are no unread
+    # records.
     longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
     if longest <= limit:
         return
@@ -62,7 +63,7 @@ def moved_backward(trail: Trail) -> Iterator[Judgment]:
 def flapping(trail: Trail, now: float) -> Iterator[Judgment]:
     """Yield `Problem.FLAPPING` if the last `REBALANCES_KEPT` rebalances began within `FLAPPING_SECONDS`.
 
-    Not if the last one began more than `CALM_AFTER` seconds ago.
+    Yield nothing if the last rebalance began more than `CALM_AFTER` seconds ago.
 
     Args:
         now: current time, in seconds since the epoch.
@@ -94,10 +95,10 @@ def without_partitions(trail: Trail) -> Iterator[Judgment]:
 def judgment_of_screening(
     status: GroupStatus, kind: Problem, reason: str, since: float | None = None, *, seen: bool = True
 ) -> Judgment:
-    """Return the judgment of screening that a group has a problem.
+    """Return the judgment that a group has a problem, with `Basis.SCREENED`.
 
     Args:
         since: when the problem began, in seconds since the epoch, or None.
-        seen: whether kgtui observed the beginning. If not, it may be older.
+        seen: whether kgtui observed the beginning. If not, the problem may have begun earlier.
     """
     return Judgment(status, kind, Basis.SCREENED, 0.0, since, seen and since is not None, reason)

@@ -20,7 +20,7 @@ _MIN_WIDTHS = (20, 12, 24, 0)
 """Minimum width of each column, in terminal cells. It is so large that few events need a wider column."""
 
 _MAX_WIDTH = 36
-"""Table cells are padded to at most this width, in terminal cells."""
+"""Maximum width of a column, in terminal cells. A wider value moves the rest of its line to the right."""
 
 
 class EventTableWriter:

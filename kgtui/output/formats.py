@@ -113,7 +113,7 @@ def json_bytes(value: object, *, one_line: bool = False) -> bytes:
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """Encode rows as CSV in UTF-8 (RFC 4180, but with LF). None becomes an empty cell.
 
-    An id that is not UTF-8 keeps its original bytes.
+    The original bytes of an id that is not UTF-8 are written.
     """
     import csv
     import io

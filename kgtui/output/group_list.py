@@ -57,7 +57,7 @@ class GroupList:
 
 
 def as_table(groups: GroupList, *, wide: bool = False) -> str:
-    """Format the groups as a table, without columns for data that was not read."""
+    """Format the groups as a table. Columns whose data was not read are left out."""
     fields = [field for field in (WIDE_LIST_COLUMNS if wide else LIST_COLUMNS) if groups.has(field)]
     columns = GroupColumns(groups.snapshot, groups.ids)
     titles, cells = columns_of(fields), [_cells(groups, columns, field) for field in fields]

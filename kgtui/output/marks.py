@@ -18,14 +18,14 @@ FORBIDDEN = UNICODE.forbidden
 
 
 def unknown(fault: Fault | None) -> str:
-    """Return the mark for a missing value: `x` if access was denied, `?` for any other fault, `–` without a fault."""
+    """Return the symbol for a missing value: `x` if access was denied, `?` after any other error, `–` for None."""
     if fault is None:
         return NONE
     return FORBIDDEN if fault.code in error_numbers.FORBIDDEN else NO_ANSWER
 
 
 def unread_partition(reason: str | None) -> str:
-    """Return the mark for a missing offset or lag of a partition.
+    """Return the symbol for a missing offset or lag of a partition.
 
     Args:
         reason: `PartitionLag.reason` of the partition.
@@ -36,12 +36,12 @@ def unread_partition(reason: str | None) -> str:
 
 
 def count(value: int | None, fault: Fault | None = None) -> str:
-    """Return `value` as text. If it is None, return the mark for a value that is missing because of `fault`."""
+    """Return `value` as text. If it is None, return the symbol for a value that is missing because of `fault`."""
     return unknown(fault) if value is None else str(value)
 
 
 def lag(value: int | None, lower_bound: bool | int, fault: Fault | None = None) -> str:
-    """Return a total lag as text, such as `120` or `≥120`, or the mark for an unknown lag.
+    """Return a total lag as text, such as `120` or `≥120`, or the symbol for an unknown lag.
 
     Args:
         value: the total lag; None if unknown.
@@ -54,22 +54,22 @@ def lag(value: int | None, lower_bound: bool | int, fault: Fault | None = None) 
 
 
 def text(value: str | None) -> str:
-    """Return the text, or the mark `–` if there is no text."""
+    """Return the text, or `–` if it is empty."""
     return NONE if value is None or value == "" else value
 
 
 def cell(field: Field[Row], unread: str, *row: Row.args, **named: Row.kwargs) -> str:
-    """Return the text of a table cell: the value of a field, or the mark for a missing value.
+    """Return the text of a table cell: the value of a field, or the symbol for a missing value.
 
     Args:
-        unread: the mark for a value that could not be read.
+        unread: the symbol for a value that could not be read.
         row, named: arguments of `field.text`, such as a snapshot and a group id.
     """
     return or_mark(field.text(*row, **named), field.missing, unread)
 
 
 def or_mark(text: str, missing: Missing, unread: str) -> str:
-    """Return `text`; if it is empty or `?`, return the mark for a missing value.
+    """Return `text`; if it is empty or `?`, return the symbol for a missing value.
 
     Args:
         missing: why the field can have no value.

@@ -34,7 +34,7 @@ def columns_of(fields: Iterable[Field[Row]]) -> list[Column]:
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: str = "", header: bool = True) -> str:
-    """Format a table with one line per row, without trailing blanks. Control characters are escaped.
+    """Format a table with one line per row. Trailing blanks are removed, and control characters are escaped.
 
     Args:
         header: whether to write the titles of the columns.

@@ -201,7 +201,8 @@ def has_decoder(spark: SparkSession) -> bool:
 class KeptRecords:
     """Decodes the offset commits of one batch, and keeps the other records in the driver's memory.
 
-    Spark thus need not read the batch again to decode these records. Above 32 MB in total, nothing is kept.
+    Spark thus need not read the batch again to decode these records. If these records have more than 32 MB in total,
+    none of them is kept.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -211,7 +212,7 @@ class KeptRecords:
 
     @classmethod
     def of(cls, spark: SparkSession) -> KeptRecords | None:
-        """Return a new instance; None with Spark Connect, or without the decoder in the JVM."""
+        """Return a new instance; None with Spark Connect, or if the decoder in the JVM is not available."""
         # A session of Spark Connect has no attribute `_jvm`.
         return cls(spark) if getattr(spark, "_jvm", None) is not None and has_decoder(spark) else None
 

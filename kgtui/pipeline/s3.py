@@ -51,7 +51,7 @@ def s3_options(lake: LakePath) -> dict[str, str]:
 def export_credentials(lake: LakePath) -> None:
     """Set environment variables for Spark's JVM to the credentials in a lake's storage options.
 
-    They are not passed as Spark options, because other users of the machine could see these.
+    They are not passed as Spark options, because other users of the machine could see Spark options.
     """
     found = _storage_options(lake)
     for name in _CREDENTIALS:

@@ -56,7 +56,7 @@ def local_options(folder: str | None = None) -> dict[str, str]:
     """Return the configuration of sessions whose JVM is started by this process.
 
     Args:
-        folder: for Spark's temporary files; None for the system's temporary folder.
+        folder: folder for Spark's temporary files; None for the system's temporary folder.
     """
     options = {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -74,8 +74,8 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Size of a memory page. Each table in a join needs at least one page. The size is set here, because Spark's
         # default can be 64 MB.
         "spark.buffer.pageSize": "2m",
-        # A gold job generates several hundred classes. Spark keeps only 100 by default, and the next gold job would
-        # compile the others again.
+        # A gold job generates several hundred classes. By default, Spark would keep only 100 of them, and the next gold
+        # job would compile the other classes again.
         "spark.sql.codegen.cache.maxEntries": "1000",
         # Without this option, Spark would note the line of Python code for each expression, to show it in errors. This
         # needs five JVM calls per expression.
@@ -289,7 +289,8 @@ def stop(spark: SparkSession) -> None:
 def call_in_thread(work: Callable[[], object]) -> None:
     """Run `work`, which calls the JVM, in a new thread, for at most 10 seconds. Ignore its errors."""
 
-    # A new thread has its own Py4J connection. An interrupted call may have left a late response on the current one.
+    # Use a new thread, because it has its own Py4J connection. On the current connection, a late response to an
+    # interrupted call may still arrive.
     def ignore_errors() -> None:
         with suppress(Exception):  # `work` fails if the JVM has exited already
             work()

@@ -117,7 +117,7 @@ def known_message(text: str) -> str | None:
 
 
 def _root_cause(error: Exception, text: str) -> str:
-    """Return the innermost `Caused by` of an error text without its class name; without a cause, the first line."""
+    """Return the innermost `Caused by` of an error text, or else the first line. The class name is left out."""
     causes = _CAUSE.findall(text)
     if causes:
         return _CLASS.sub("", causes[-1]).strip() or str(causes[-1])

@@ -35,9 +35,9 @@ A new query for a table with rows gets this suffix, because it may produce the s
 
 
 _MOST_PARQUET_FILES = 32
-"""`SparkLake.read_days` reads at most this many files as Parquet files.
+"""Maximum number of files that `SparkLake.read_days` reads directly, as Parquet files.
 
-For more files, Spark would start a slow job that checks each path.
+If there are more, it reads the Delta table, because Spark would start a slow job that checks the path of each file.
 """
 
 _COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
@@ -81,7 +81,7 @@ class SparkLake:
         return self._with_all_columns(rows, table)
 
     def read_days(self, table: Table, first: date, last: date) -> DataFrame:
-        """Return the rows of the days from `first` to `last`, without rows that are written after this call."""
+        """Return the rows of the days from `first` to `last`. Rows that are written after this call are left out."""
         if not self.exists(table):
             return self.read(table)
         uri = self.uri(table)
@@ -211,7 +211,7 @@ class SparkLake:
         return spark_uri(self.path(table))
 
     def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
-        """Yield the `commitInfo` of all versions newer than `after`, newest first, without a Spark job."""
+        """Yield the `commitInfo` of all versions newer than `after`, newest first. This starts no Spark job."""
         for version in range(self.version(table) or 0, after, -1):
             with suppress(FileNotFoundError):
                 for line in (self.path(table) / LOG / f"{version:020}.json").read_text(encoding="utf-8").splitlines():
@@ -278,5 +278,8 @@ def _sql_since(table: Table, column: str, since: int) -> str:
 
 
 def _sql_dates(days: Iterable[str]) -> str:
-    """Return ISO dates as a list of SQL literals for `IN (…)`. Without dates, return `NULL`, which matches nothing."""
+    """Return ISO dates as a list of SQL literals for `IN (…)`.
+
+    If there are no dates, return `NULL`, which matches nothing.
+    """
     return ", ".join(f"DATE '{day}'" for day in sorted(days)) or "NULL"

@@ -181,7 +181,7 @@ class _Decoder:
         Returns the variable with the length, which is negative for null.
 
         Args:
-            wide: whether the length has 32 bits instead of 16, in versions without compact lengths.
+            wide: whether the length has 32 bits instead of 16. Versions with compact lengths ignore this.
         """
         out, name = self.out, self.out.name("n")
         if self.flexible:

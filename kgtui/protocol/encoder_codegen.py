@@ -32,8 +32,8 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 class _Encoder:
     """Generates the source of one encoder, which appends the encoded bytes to the bytearray `out`.
 
-    The argument `value` is a variable in the generated code. In `value`, `text` and `array` it holds one field,
-    elsewhere a mapping from field names to values.
+    The argument `value` is the name of a variable in the generated code. In the methods `value`, `text` and `array`,
+    this variable holds one field; in all other methods, a mapping from field names to values.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:

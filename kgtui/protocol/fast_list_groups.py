@@ -1,7 +1,7 @@
 """Hand-written decoder for ListGroups responses, which can decode only the rows that have changed.
 
-It splits a response into the bytes of its rows, which a caller compares with the last response. The results equal those
-of the generated decoder.
+It splits a response into the bytes of its rows, which a caller compares with the last response. The results equal the
+results of the generated decoder.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ class ListGroupsRows:
             number: number of rows in `known`.
 
         Returns:
-            The rows before them, usually none. None if they are not found; then nothing is skipped.
+            The rows before the rows in `known`, usually an empty list. None if the rows in `known` are not found;
+            nothing is skipped in this case.
         """
         if number > self.left:
             return None

@@ -1,7 +1,7 @@
 """Hand-written decoders for OffsetFetch and ListOffsets responses.
 
-The results contain the same data as those of the generated decoders. If all rows of a topic have the same size, one
-call of Python's `struct` module decodes them.
+The results contain the same data as the results of the generated decoders. If all rows of a topic have the same size,
+one call of Python's `struct` module decodes them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CommitRow: TypeAlias = tuple[int, int, int, "str | None", int]
 """A row of an OffsetFetch response: `(partition, committed offset, leader epoch, metadata, error code)`.
 
-The offset is -1 without a commit, and the leader epoch is -1 if unknown.
+The offset is -1 if none is committed. The leader epoch is -1 if it is unknown.
 """
 
 
@@ -44,7 +44,7 @@ class OffsetFetchGroup(TypedDict):
     """The committed offsets of one group."""
 
     GroupId: str | None
-    """Group id; None before version 8, because those responses contain one group without its id."""
+    """Group id; None before version 8, because these responses are about one group and do not contain its id."""
     Topics: list[OffsetFetchTopic]
     ErrorCode: int
 

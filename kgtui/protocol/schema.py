@@ -113,7 +113,7 @@ def parse(name: str, rows: Rows) -> Struct:
 
 
 def default_value(field: Field, empty_array: Sequence[object] = ()) -> object:
-    """Return the default value of a field: None if that is null, `empty_array` for an array, a dict for a struct."""
+    """Return the default value of a field: None for null, `empty_array` for an array, a dict for a struct."""
     if field.null_by_default:
         return None
     if field.array:

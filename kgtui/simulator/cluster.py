@@ -52,7 +52,7 @@ class Simulator:
             groups: total number, filled up with generated groups; None for no generated groups.
             partitions: number of partitions of each generated topic.
             seed: the same seed gives the same ids and generated groups.
-            kafka_version: `4.4`, or a list: `3.9,4.4` makes every second broker a 4.4.
+            kafka_version: one release such as `4.4`, or a list: with `3.9,4.4`, every second broker has Kafka 4.4.
             scenario: a name from `scenarios.scenario_names`.
             clock: None for the system's clock.
             churn: fraction of the generated groups that change state every 2 s.

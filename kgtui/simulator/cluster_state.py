@@ -121,10 +121,10 @@ class ClusterState:
         seed: number from which ids, hosts and names are derived.
         nodes: brokers; node id n is at index n - 1.
         features: finalized feature → level.
-        topics: by name, without deleted topics.
+        topics: topic name → topic, except deleted topics.
         groups: groups of the scenario by id.
         generated: all other groups, or None.
-        configs: group id → config name → value, without defaults.
+        configs: group id → config name → value, except defaults.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ class CommitPattern(Protocol):
     """How a group reads a topic and commits offsets for it."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the committed offset of each partition at the time `t`; None for a partition without a commit."""
+        """Return the committed offset of each partition at the time `t`; None if the group has committed none."""
 
 
 def last_commit(t: float) -> float:

@@ -34,9 +34,9 @@ class BrokerFaults:
         latency: delay of each response, in seconds.
         slow: API key → additional delay, in seconds.
         throttle_ms: throttle time in each response.
-        loading: until when it is loading groups, in seconds since the cluster's start, or None.
+        loading: until when the broker is loading groups, in seconds since the cluster's start, or None.
         damage: kinds of damage to the next responses (see `DAMAGES`).
-        responds: set unless the broker is a black hole.
+        responds: event that is set unless the broker is a black hole.
     """
 
     black_hole: bool = False
@@ -65,7 +65,7 @@ class Faults:
     """The faults that are injected into a cluster. A change affects all later requests.
 
     Attributes:
-        cluster_forbidden: whether clients have no DESCRIBE on the cluster.
+        cluster_forbidden: whether clients lack the permission DESCRIBE on the cluster.
         errors: API key → error codes of the next responses.
     """
 
@@ -104,7 +104,7 @@ class Faults:
     def black_hole(self, node: int, on: bool = True) -> None:
         """Make a broker accept connections and requests without responding.
 
-        With `on=False`, it responds again, also to earlier requests.
+        With `on=False`, the broker responds again, also to earlier requests.
         """
         faults = self.broker(node)
         faults.black_hole = on
@@ -115,7 +115,7 @@ class Faults:
 
     @_command
     def latency(self, node: int, seconds: float, api: int | None = None) -> None:
-        """Delay the responses of a broker, or only those of the API key `api`.
+        """Delay the responses of a broker, or only the responses to requests with the API key `api`.
 
         The delay is in real time, even with a `ManualClock`.
         """
@@ -171,7 +171,7 @@ class Faults:
     def load(self, node: int, seconds: float | None) -> None:
         """Make a broker report for `seconds` seconds of the cluster's clock that it is loading its groups.
 
-        With `seconds=None`, the broker stops reporting this now.
+        With `seconds=None`, the broker immediately stops reporting this.
         """
         self.broker(node).loading = None if seconds is None else self._state.time() + seconds
 

@@ -60,7 +60,10 @@ GENERATED_KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (
     ("share", "share", ("Empty", "Stable", "Stable", "Stable")),
     ("streams", "streams", ("Empty", "Assigning", "Reconciling", "Stable")),
 )
-"""Kinds of generated groups: `(group type, protocol type, Kafka's names of the states EMPTY to STABLE)`."""
+"""Kinds of generated groups: `(group type, protocol type, names of the states)`.
+
+The names are Kafka's, in the order EMPTY, JOINING, SYNCING, STABLE.
+"""
 
 _FRACTIONS = ((CLASSIC, 0.60), (CONSUMER, 0.25), (STREAMS, 0.05), (SHARE, 0.05), (SIMPLE, 0.03), (CONNECT, 0.02))
 _COMMIT_PATTERNS: tuple[CommitPattern, ...] = (
@@ -106,7 +109,8 @@ class GeneratedGroups:
         kinds: indexes in `GENERATED_KINDS`.
         states: `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
         membership_changes: how often the members have changed.
-        last_active_tick: `ticks` when the group last left `STABLE`; its offsets stand still meanwhile.
+        last_active_tick: value of `ticks` when the group last left `STABLE`. Until it is `STABLE` again, its offsets
+            stand still.
         partition: partition of `__consumer_offsets`.
         position: position in `by_partition[partition]`.
         by_partition: partition → indexes of its groups.

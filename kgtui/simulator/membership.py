@@ -27,8 +27,8 @@ class Membership:
     Attributes:
         change: number of membership changes since the start.
         since: seconds since the last change, or infinite.
-        slots: places with a member now.
-        before: places with a member before the last change.
+        slots: numbers of the members that exist now, from 0.
+        before: numbers of the members that existed before the last change.
     """
 
     change: int
@@ -67,7 +67,7 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         period: seconds between two changes.
-        turns: slots with a member, per period: `((0, 1), (0,))` makes member 1 leave and return.
+        turns: numbers of the members that exist in each period: with `((0, 1), (0,))`, member 1 leaves and returns.
         ahead: seconds for which the rotation has run when the cluster starts.
     """
 
@@ -100,8 +100,8 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
     """Members that join and leave at given times.
 
     Attributes:
-        first: numbers of the slots with a member at the start.
-        changes: `(time, slots with a member from then on)`, ascending.
+        first: numbers of the members that exist at the start.
+        changes: `(time, numbers of the members that exist from this time on)`, ascending.
     """
 
     first: tuple[int, ...]
@@ -115,7 +115,8 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
         Args:
             begin, end: times of the first and last change, in seconds since the start of the cluster.
-            turns: slots with a member, per period, repeated; the first is also used before and after.
+            turns: numbers of the members that exist in each period, repeated. The first entry is also used before
+                `begin` and after `end`.
         """
         changes = []
         at, turn = begin, 1

@@ -1,6 +1,6 @@
 """The API versions that each Kafka release supports, and other differences between releases.
 
-They come from `validVersions` in the `kafka-clients` jars, without versions that `kgtui.protocol` lacks.
+The versions come from `validVersions` in the `kafka-clients` jars. Versions that `kgtui.protocol` lacks are left out.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Release:
 
     @property
     def group_operations(self) -> int:
-        """Bit field of the allowed operations on a group without an authorizer, as in Kafka 3.9.2 and 4.3.1."""
+        """Bit field of the operations on a group that are allowed without an authorizer (Kafka 3.9.2, 4.3.1)."""
         return 3400 if self.has_group_configs else 328
 
     @property

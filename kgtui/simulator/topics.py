@@ -17,7 +17,7 @@ WAVE_PERIOD = 240.0
 """Time between traffic peaks, in seconds. It is short, so that users of the demo see the traffic change."""
 
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
-"""Age of the oldest record with and without traffic when the cluster starts, in seconds.
+"""Age of the oldest record when the cluster starts, in seconds: in topics with traffic, and in topics without traffic.
 
 Records in topics without traffic must be newer than Kafka's default retention of seven days.
 """
@@ -66,7 +66,7 @@ class Topic:
     def settings(self) -> dict[str, str]:
         """Config name → value, for topic configs that differ from the defaults.
 
-        Without `configs`, `retention.ms` is estimated from `kept`.
+        If `configs` is empty, `retention.ms` is estimated from `kept`.
         """
         settings = dict(self.configs)
         if self.rate and not settings:

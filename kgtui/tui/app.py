@@ -118,7 +118,7 @@ class KgtuiApp(CrashReportingApp):
         text.use_display_settings(self.display_settings)
 
     def on_mount(self) -> None:
-        """Show the session, and notices about errors in the configuration."""
+        """Show the cluster or the start screen, and notices about errors in the configuration."""
         self._catch_signals()
         self.enter(self.session)
         self._show_failed_themes()
@@ -129,7 +129,7 @@ class KgtuiApp(CrashReportingApp):
             self.notify(message, title="Unknown actions in [keys]", severity="warning", markup=False)
 
     def enter(self, session: Session) -> None:
-        """Show a session and run its monitor. If the session has no monitor, show the start screen."""
+        """Show the cluster of a session and start its monitor. If it has no monitor, show the start screen."""
         self.session = session
         if session.monitor is None:
             self.push_screen(StartScreen(session))

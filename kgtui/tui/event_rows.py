@@ -42,7 +42,7 @@ class EventRow(NamedTuple):
 
     @property
     def text(self) -> SafeText:
-        """The text of the row, without control characters.
+        """The text of the row. Control characters are escaped.
 
         It describes the event or, in a row of several events, says how many events of each kind there are.
         """

@@ -56,7 +56,7 @@ class Problems:
         return (self.version, self.hidden) == (other.version, other.hidden)
 
     def visible(self, kind: Problem) -> Sequence[str]:
-        """Return the sorted ids of the groups with this problem, without the groups in `hidden`."""
+        """Return the sorted ids of the groups with this problem, except the groups in `hidden`."""
         groups = self.groups.get(kind, ())
         return [group for group in groups if group not in self.hidden] if self.hidden else groups
 

@@ -149,7 +149,7 @@ class Recording:
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:
-    """Return the mark in the header which shows that kgtui is recording: (text, component class).
+    """Return the sign in the header that kgtui is recording: (text, component class).
 
     Return None if kgtui is not recording.
     """
@@ -258,7 +258,7 @@ def recorded_span(path: str) -> tuple[float, float]:
 
 
 def disappeared_at(session: Session, group: str) -> float | None:
-    """Return the time of the first recorded poll without the group, in seconds since the epoch; None if unknown.
+    """Return the time of the first recorded poll that did not find the group, in epoch seconds; None if unknown.
 
     Reading the recording can take seconds.
     """

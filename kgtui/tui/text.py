@@ -88,7 +88,7 @@ def cell(value: str | None, width: int | None = None, *, style: str = "", cut: C
 
 
 def label(*parts: str | Text | tuple[str, str]) -> Text:
-    """Join kgtui's own strings, `(string, style)` pairs and `Text` into one line, without parsing markup."""
+    """Join kgtui's own strings, `(string, style)` pairs and `Text` into one line. Markup is not parsed."""
     return Text.assemble(*parts, no_wrap=True, end="")
 
 

@@ -46,9 +46,9 @@ def shipped_folder() -> Path:
 
 
 def load(folders: Iterable[Path | None]) -> tuple[list[Theme], list[FailedTheme]]:
-    """Return (valid themes, invalid files) of these folders. None instead of a folder is ignored.
+    """Return (valid themes, invalid files) of these folders. Entries that are None are ignored.
 
-    The last of several themes with the same name is returned.
+    If several themes have the same name, the last one is returned.
     """
     loaded: dict[str, Theme] = {}
     failed: list[FailedTheme] = []

@@ -1,12 +1,12 @@
 """Measure how much a broker that never responds slows down calls to healthy brokers.
 
-One fake cluster has three healthy brokers. In a second one, the third broker accepts requests but never responds.
+One fake cluster has three healthy brokers. In a second cluster, the third broker accepts requests but never responds.
 
-- Only calls to the first two brokers are measured, while a task keeps calling the third one.
+- Only calls to the first two brokers are measured, while a task keeps calling the third broker.
 - The clusters alternate after short times, so that other load affects both equally.
 - Only two calls run at the same time, because queueing on a busy CPU would hide the effect.
 
-The result is the 99th percentile of the second cluster divided by that of the first.
+The result is the 99th percentile of the second cluster divided by the 99th percentile of the first.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
         while len(milliseconds[0]) < calls:
             for pool, times in sides:
                 times += await _turn(pool, CALLS_PER_TURN)
-            sides.reverse()  # Reverse the order, so that each cluster is called first in every second round.
+            sides.reverse()  # The clusters take turns at being called first, so that neither has an advantage.
     return milliseconds
 
 
@@ -122,7 +122,7 @@ def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
     """Yield the median and the 99th percentile of call durations with a silent broker.
 
-    The reference values are those of the healthy cluster.
+    The reference values are measured on the healthy cluster.
     """
     healthy, silent = measure(calls, rounds)
     for fraction, target in ((0.5, None), (0.99, TARGET)):

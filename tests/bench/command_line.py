@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 VERSION = "4.3.1"
 PARTITIONS = 10
 IN_FLIGHT = 100
-"""Maximum number of OffsetCommit requests without a response on one connection."""
+"""Maximum number of OffsetCommit requests in flight on one connection."""
 
 RECORDS = 20
 """Number of records that are written to each topic."""

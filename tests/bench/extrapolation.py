@@ -1,7 +1,7 @@
 """Extrapolate the measured rates of the pipeline to 100,000 groups × 10 partitions that commit every 5 seconds.
 
-- The cost per record comes from two runs of different sizes, without the fixed cost of a run.
-- Executor cores are assumed to be as fast as those of the benchmark's machine.
+- The cost per record is computed from two runs of different sizes, so that it excludes the fixed cost of a run.
+- Executor cores are assumed to be as fast as the cores of the benchmark's machine.
 - Half of the cores are spare, for catching up after a failure.
 """
 

@@ -1,7 +1,7 @@
 """Run kgtui with code that measures it: `python -m tests.bench.instrumented_app ARGUMENTS OF KGTUI`.
 
-The row under the cursor ends with a counter of handled keys. With it, the benchmark recognizes the frame that shows the
-result of a key.
+The row under the cursor ends with a counter of handled keys. By this counter, the benchmark recognizes the frame that
+shows the result of a key.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COUNTER_CELLS = 8
 """Width of the counter of handled keys, such as `<000042>`, in terminal cells."""
 
 FAST_SWEEP = 10
-"""Factor for accelerating the background read of all groups, which would take a minute for 100,000 groups."""
+"""Factor by which the background read of all groups is accelerated, because it takes a minute for 100,000 groups."""
 
 
 def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
@@ -144,7 +144,7 @@ class Instruments:
         |---|---|
         | `reset` | set the counts and times of callbacks and snapshots to zero |
         | `largest` | move the cursor to the tree node with the most groups |
-        | `hurry` | accelerate the background reads by `FAST_SWEEP`, or stop doing so |
+        | `hurry` | accelerate the background reads by `FAST_SWEEP`, or end the acceleration |
         | `stats` | none |
         """
         assert self._app is not None

@@ -53,7 +53,7 @@ COMMIT_EVERY = 5.0
 """Time between two commits of a group, in seconds."""
 
 SAMPLES_WINDOW = 90.0
-"""Time in which the monitor reads a group often enough to see that the group's lag grows in each read, in seconds."""
+"""Seconds in which the monitor reads a group often enough to see that the group's lag grows from read to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class _Misbehavior(NamedTuple):
 
     Attributes:
         name: description, and prefix of the group ids.
-        groups: number of such groups.
+        groups: number of groups that misbehave in this way.
         window: seconds after the beginning of the misbehavior in which the groups still seem healthy.
         problem: what the monitor must find.
     """

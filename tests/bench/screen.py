@@ -28,7 +28,7 @@ INTERVAL = 2.0
 FIRST_SWEEP_CPU, LATER_CPU = 500, 250
 """Maximum CPU milliseconds per poll, during the first read of all groups and after it.
 
-kgtui reads more groups per second at first.
+The first maximum is higher, because kgtui reads more groups per second at first.
 """
 
 

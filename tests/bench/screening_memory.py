@@ -43,7 +43,7 @@ def _memory(groups: int, *, screened: bool) -> int:
     used = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     if screened and len(store.screened) != len(range(0, groups, 10)):
-        raise RuntimeError(f"one group in ten has stopped, but {len(store.screened)} of {groups} were found")
+        raise RuntimeError(f"{len(store.screened)} stopped groups were found instead of {len(range(0, groups, 10))}")
     return used
 
 

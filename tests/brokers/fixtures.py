@@ -236,7 +236,7 @@ def secure_broker(brokers: Brokers) -> Secure:
 def checked(request: pytest.FixtureRequest, name: str) -> Any:
     """Return the broker or the set of live groups `name`, which the test chooses at run time.
 
-    The test fails without a `broker` marker with this name.
+    The test fails unless it has a `broker` marker with this name.
     """
     assert name in requested_by(request.node), f"{request.node.nodeid} needs the marker broker({name!r})"
     brokers: Brokers = request.getfixturevalue("brokers")

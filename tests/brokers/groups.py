@@ -54,7 +54,7 @@ class LiveGroup:
     reported_lag: Mapping[TopicPartition, int | None] = field(default_factory=dict)
     """Lag of each share partition, as the broker reports it; None in Kafka 4.1.
 
-    It can be smaller than log end minus start offset, because acknowledged records do not count.
+    The lag can be smaller than log end minus start offset, because acknowledged records do not count.
     """
     client_ids: tuple[str, ...] = ()
     instance_ids: tuple[str, ...] = ()

@@ -60,7 +60,7 @@ class Connection:
         self._client_id = client_id
 
     def send(self, request: Any) -> None:
-        """Send a request, an instance of one of kio's request classes, without waiting for the response."""
+        """Send a request (an instance of one of kio's request classes). Do not wait for the response."""
         buffer = BytesIO()
         header = request.__header_schema__(
             request_api_key=request.__api_key__,

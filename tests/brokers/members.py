@@ -32,7 +32,7 @@ class Members:
     """The members of one group, with the client ids `GROUP-1`, `GROUP-2`, …
 
     Args:
-        members: one configuration per member, such as `KIP_848`; `IDLE` is added.
+        members: one configuration per member, such as `KIP_848`. The settings in `IDLE` are added to each of them.
     """
 
     def __init__(self, cluster: Cluster, group: str, topic: str, *members: Config) -> None:

@@ -34,7 +34,7 @@ class Registry:
         self._connection = Connection(address, client_id=f"sr-{host}")
 
     def ask_to_join(self) -> None:
-        """Send JoinGroup without waiting. The coordinator responds when all members have sent JoinGroup."""
+        """Send JoinGroup, but do not wait. The coordinator responds only when all members have sent JoinGroup."""
         self._connection.send(
             JoinGroupRequest(
                 group_id=self._group,

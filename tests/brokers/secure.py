@@ -225,9 +225,9 @@ class Secure:
         return words[0], words[1]
 
     def use_signed_tokens(self, endpoint: TokenServer, **claims: Any) -> None:
-        """Make a token endpoint return signed tokens that the broker accepts at the address `sasl`.
+        """Make a token endpoint return signed tokens that the broker's SASL listener accepts.
 
-        `claims` replace the usual claims, for example for a wrong token.
+        `claims` replace claims of the token: `aud="wrong"` makes a token that the broker refuses.
         """
         endpoint.signed_with = (self.signing_key, KEY_ID)
         endpoint.claims = {"sub": "team", "iss": ISSUER, "aud": AUDIENCE, "scope": "kafka", **claims}

@@ -194,7 +194,8 @@ def _offset(
     streams_lag = lag
     if position is None and start is not None and end is not None:
         assert lag is None
-        # Without a commit, only Kafka's tool for streams groups prints a lag: the number of records in the log.
+        # For a partition in which no offset is committed, only Kafka's tool for streams groups prints a lag: the number
+        # of records in the log.
         streams_lag = end - start
     member, host, client = owner or ("-", "-", "-")
     return {

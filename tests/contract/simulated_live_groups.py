@@ -55,7 +55,8 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
     """Return the expected groups of a simulated cluster, by role (the name in tests, such as `classic`).
 
     Args:
-        version: `2.4` to `4.4`, or a list such as `3.9,4.4` for mixed brokers; the newest one determines the groups.
+        version: `2.4` to `4.4`, or a list such as `3.9,4.4` for mixed brokers. The newest version determines the
+            groups.
     """
     roles = expected(max(version.split(","), key=numbers))
     return roles | {"static": replace(roles["static"], instance_ids=("static-billing-0", "static-billing-1"))}

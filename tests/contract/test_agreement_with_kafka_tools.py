@@ -222,7 +222,7 @@ def test_kgtui_ls_prints_the_sum_of_the_lags_that_kafka_tools_print(
 
 
 async def test_streams_partitions_without_a_commit_have_no_lag(broker_431: Cluster, tmp_path: Path) -> None:
-    """Without a commit, Kafka's tool calculates the lag from the log start offset, but kgtui reports no lag."""
+    """If no offset is committed, Kafka's tool computes the lag from the log start offset. kgtui reports no lag."""
     group = topic = "streams-that-never-read"
     broker_431.create_topic(topic, 2)
     broker_431.produce(topic, 10, 0)

@@ -61,7 +61,9 @@ class Site:
         return self.broker.sasl, endpoint.properties()
 
     def tls(self, first: int, last: int, **more: str) -> tuple[str, dict[str, str]]:
-        """Start a TLS server with a trusted certificate without host name. Return its address and client properties.
+        """Start a TLS server with a trusted certificate that contains no host name.
+
+        Return the server's address and client properties.
 
         Args:
             first, last: lifetime of the certificate, in days from now.
@@ -277,7 +279,7 @@ def test_a_bad_line_in_a_properties_file_is_reported_with_its_number(
     code: int,
     says: str,
 ) -> None:
-    """A line with a syntax error makes the command fail. A line without effect only causes a warning."""
+    """A line with a syntax error makes the command fail. A line that has no effect only causes a warning."""
     for name in ("CONFIG", "STATE"):
         monkeypatch.setenv(f"KGTUI_{name}_DIR", str(tmp_path))
     file = write_properties(tmp_path / "client.properties", sasl())

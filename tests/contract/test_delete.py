@@ -299,7 +299,10 @@ def on_terminal(folder: StateFolder, typed: str, *words: str) -> tuple[int, str]
 
 
 async def test_the_delete_command_refuses_live_groups(newest: DeletionCluster, folder: StateFolder) -> None:
-    """The exit code is 4, and the reason is printed. In read-only mode, kgtui refuses before it reads any group."""
+    """The exit code is 4, and the reason is printed.
+
+    In read-only mode, kgtui refuses the deletion before it reads any group.
+    """
     group = next(group for group in newest.live if group.type == "share")
     words = ("delete", "--group", group.id, "--bootstrap-server", newest.bootstrap, "--yes", "--expect", "1")
     code, out, _ = await kgtui(folder, *words)
@@ -328,7 +331,7 @@ async def test_deletion_without_the_required_acl_is_refused(secure_broker: Secur
 async def test_a_principal_can_delete_only_groups_on_which_it_has_delete_permission(
     secure_broker: Secure, folder: StateFolder
 ) -> None:
-    """A principal has DELETE permission on the groups of its own team only.
+    """A principal has DELETE permission only on the groups of the principal's team.
 
     The principal can delete one of these groups, but no group of a different team.
     """

@@ -160,7 +160,10 @@ async def test_the_error_for_an_expired_ticket_mentions_the_kinit_command(kdc: K
 
 @longer_if_busy(3)
 async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: Kdc, timeout: float) -> None:
-    """Without renewal, the ticket would expire after `timeout` seconds. This time is longer if the machine is busy."""
+    """If it were not renewed, the ticket would expire after `timeout` seconds.
+
+    This time is longer if the machine is busy.
+    """
     cache = kdc.ticket_cache("ada", "-l", f"{timeout:.0f}s", "-r", "1h")
     mine = tickets(with_cache(cache))
     try:
@@ -327,7 +330,7 @@ def answer_with_error(server: socket.socket, code: int) -> None:
 
 
 def test_kgtui_exits_without_waiting_for_a_silent_kdc(kdc: Kdc) -> None:
-    """MIT Kerberos waits about 30 s for a response from the KDC. kgtui exits without waiting so long."""
+    """MIT Kerberos waits about 30 s for a response from the KDC. kgtui exits earlier."""
     program = """
 import asyncio, sys
 from kgtui.client import tickets

@@ -208,7 +208,10 @@ async def test_a_connection_logs_in_again_before_its_sasl_session_expires(
 async def test_requests_succeed_while_a_renewable_kerberos_ticket_is_renewed(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without renewal, the ticket would expire after three seconds. The test sends requests for twelve seconds."""
+    """If it were not renewed, the ticket would expire after three seconds.
+
+    The test sends requests for twelve seconds.
+    """
     use_kdc(secure_broker, monkeypatch)
     cache = secure_broker.kdc.ticket_cache("team", "-l", "3s", "-r", "1h")
     async with Pool([secure_broker.sasl], from_properties(with_cache(cache)), options=OPTIONS) as pool:

@@ -60,9 +60,9 @@ async def test_the_monitor_marks_hidden_offsets_only_while_a_permission_is_missi
 async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_missing(
     secure_broker: Secure, changing: KafkaGroupAdmin
 ) -> None:
-    """After the permission is granted, the lag remains marked until the permissions are read again.
+    """After the permission has been granted, the lag keeps its `≥` until kgtui reads the permissions again.
 
-    With a maximum age of 60 s, known permissions are used.
+    If permissions may be up to 60 s old, kgtui does not read them again during the test.
     """
 
     async def lag(max_age: float) -> tuple[LagTotal | None, bool]:

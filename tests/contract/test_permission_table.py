@@ -1,6 +1,7 @@
 """Test the README's table of permissions on a real 4.3.1 broker with StandardAuthorizer.
 
-For each line, one principal has only the permissions in this line, and others lack one of them.
+For each line of the table, one principal has only the permissions in this line. Other principals lack one of these
+permissions.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def _problem(answer: Answer[object], *, found: bool) -> str:
-    """Return the advice in the first fault, `missing` if data is missing without a fault, or an empty string."""
+    """Return the advice for the first error, `missing` if data is missing without an error, or an empty string."""
     return answer.faults[0].advice if answer.faults else "" if found else "missing"
 
 
@@ -248,12 +249,12 @@ def test_kgtui_mentions_a_denied_topic_that_no_member_reads(
         assert (code, err) == (0, "")
 
 
-def test_a_hidden_topic_makes_the_lag_unknown_without_commits(
+def test_the_lag_of_a_group_without_commits_is_unknown_if_a_topic_is_hidden(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A member reads a topic on which `groupsonly` has no DESCRIBE, so there could be hidden offsets: `?`.
+    """A member reads a topic that `groupsonly` may not describe, so offsets may be hidden, and the lag is `?`.
 
-    Users with DESCRIBE on all topics see that there are none: `–`.
+    For users who may describe all topics, the lag is `–`, because the group has no offsets.
     """
     members = Members(secure_broker.cluster, "permission-no-commit", TOPIC, CLASSIC)
     try:

@@ -1,7 +1,7 @@
 """Test that no secret of a login is shown in outputs, logs, tracebacks, screens, files, processes or Spark plans.
 
 Each login in `LOGINS` is for a real broker. Its properties also contain secrets that it does not need. Each function in
-`PLACES` runs kgtui and searches several places for all of them.
+`PLACES` runs kgtui and searches several places for all these secrets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
 """Groups of places that every test run searches with every login, because a search takes little time."""
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
-"""Additional pairs of a login and a group of places. Every test run searches the group of places with the login."""
+"""More searches that every test run makes: `("PLAIN", "screens, exports and processes")` searches for PLAIN secrets."""
 
 SPARK = (
     pytest.mark.xdist_group("spark"),

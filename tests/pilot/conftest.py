@@ -17,7 +17,7 @@ _FIRST_VIEW = frozenset({"test_tree", "test_tree_sorting", "test_main_screen", "
 
 @pytest.fixture(autouse=True)
 def open_tree(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open all nodes of the tree when the app starts. Without this, most nodes would be closed on small screens."""
+    """Open all nodes of the tree when the app starts, because most nodes would otherwise be closed on small screens."""
     if request.path.stem in _FIRST_VIEW:
         return
     original = TreeModel.set_initial_openness

@@ -24,8 +24,8 @@ def with_health(snapshot: Snapshot, group: str, habit: Habit, *, ago: float = 1.
     """Return a copy of a snapshot in which the health of one group is known.
 
     Args:
-        habit: `well`: no lag; `slow`: growing lag; `stuck`: constant offset; `new`: like `stuck`, with too few reads
-            for a verdict.
+        habit: `well`: no lag; `slow`: growing lag; `stuck`: constant offset; `new`: like `stuck`, but with too few
+            reads for a verdict.
         ago: seconds since the last read.
     """
     listing = snapshot.groups[group]

@@ -42,7 +42,7 @@ def snapshot_of(
     Args:
         lags: group id → lag.
         summaries: group id → summary, for tests that need more than the lag.
-        faults: node id → error of the last request.
+        faults: node id → why the last request to the broker failed.
         serial: number of the snapshot; higher is newer.
         fields: further attributes of the `Snapshot`.
     """

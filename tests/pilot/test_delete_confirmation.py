@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def ascii_id(value: str) -> str:
-    """Return the first 20 characters of a group id in ASCII. Pytest shows them in the name of the parametrized test."""
+    """Return the first 20 characters of a group id in ASCII. pytest shows this text in the id of a test."""
     return ascii(value)[:20]
 
 

@@ -56,7 +56,7 @@ async def test_opening_a_pane_for_the_first_time_creates_and_focuses_the_pane(tm
 async def test_tabs_that_were_updated_while_hidden_have_full_titles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The titles are shortened to fit the width of the widget with the tabs, which is 0 while the widget is hidden."""
+    """The titles are shortened to the width of the widget with the tabs. This width is 0 while the widget is hidden."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)

@@ -32,8 +32,8 @@ _TIMEOUT = 800.0
 class BackgroundRuns:
     """Runs the pipeline in background processes.
 
-    In a series, all runs except the last are killed, and each run continues in the same lake. Methods that return
-    results wait for the runs.
+    In a series of runs in the same lake, all runs except the last are killed, and the next run continues the work.
+    Methods that return results wait for the runs.
 
     Args:
         folder: folder for the lakes of all runs.

@@ -37,7 +37,7 @@ def main(lake: str, records: str, target: str = "") -> None:
     try:
         run(spark, Path(lake), Path(records), target)
     finally:
-        # Without this call, Python would not exit after an error, but wait forever for the Spark Connect server.
+        # Otherwise, Python would not exit after an error, but wait forever for the Spark Connect server.
         spark.stop()
 
 

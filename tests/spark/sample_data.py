@@ -89,7 +89,7 @@ def record_seven_minutes(lake: Path | str) -> None:
 
 
 def write_records(folder: Path) -> None:
-    """Write files with `__consumer_offsets` records of all types. Their groups are not in the recording."""
+    """Write files with `__consumer_offsets` records of all types, for groups that are not in the recording."""
     for number in range(FILES):
         records: list[Record] = [commit(4, f"g{number}-{n}") for n in range(30)]
         records += [*every_record_type(number, 1)[6 + number :: FILES], (b"\x00\x63?", b"")]

@@ -54,7 +54,7 @@ class StandaloneCluster:
         return len(list((self._folder / "work").glob("app-*/[0-9]*")))
 
     def kill_executor(self) -> int:
-        """Kill one of the running executors, and return its process id. The worker starts another one instead."""
+        """Kill one of the running executors, and return its process id. The worker starts another executor instead."""
         worker = self._processes[-1].pid
         for children in Path(f"/proc/{worker}/task").glob("*/children"):
             for child in children.read_text().split():

@@ -114,7 +114,7 @@ def test_gold_table_cleanup_lists_unused_groups_and_families_of_unused_groups(sp
 def test_offsets_expire_a_week_after_the_last_commit_or_member(spark: SparkSession) -> None:
     """Polls do not show a commit of an unchanged offset.
 
-    Without decoded commits, kgtui therefore assumes that a group committed offsets until its state became Empty.
+    If no commits were decoded, kgtui therefore assumes that a group committed offsets until its state became Empty.
     """
     tables = RecordedTables()
     for day in (0.5, 1.0, 1.5, 3.5):

@@ -29,7 +29,7 @@ POLL = 300.0
 """Time between two polls, in seconds."""
 
 TOLERANCE = 2 * POLL
-"""Maximum difference between the beginning or end of a finding and that of the incident, in seconds."""
+"""Maximum difference, in seconds, between the beginnings (or ends) of an incident and of the finding about it."""
 
 
 @pytest.mark.full
@@ -82,7 +82,7 @@ def differences(incident: Incident, finding: Finding) -> list[str]:
 
 
 def remaining_seconds(finding: Finding, column: str) -> float | None:
-    """Return the time until a forecast comes true, in seconds; 0 if records are lost already; None without a forecast.
+    """Return the seconds until a forecast comes true; 0 if records are already lost; None if there is no forecast.
 
     Args:
         column: `drain_seconds` (until caught up) or `loss_seconds` (until records are lost).

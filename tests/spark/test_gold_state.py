@@ -39,7 +39,7 @@ HEALTH_TABLES = (LAG, HEALTH, HEALTH_STATE)
 
 
 def assert_equals_a_complete_run(lake: SparkLake, tables: Iterable[Table] = gold.TABLES) -> None:
-    """Assert that gold tables equal those of a complete run in a copy of the lake without gold tables."""
+    """Assert that gold tables equal the tables of a complete run in a copy of the lake that has no gold tables."""
     path = lake.folder.local_path
     complete = shutil.copytree(path, path.parent / "complete", ignore=shutil.ignore_patterns("gold", "_checkpoints"))
     update_gold(SparkLake(lake.spark, complete))
@@ -86,12 +86,12 @@ def test_incremental_runs_equal_a_complete_run_for_random_commits(
 
 
 @pytest.mark.full
-def test_a_commit_that_is_written_after_its_hour_is_not_lost(
+def test_a_commit_whose_record_is_written_in_the_next_hour_is_not_lost(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A commit is made before the last poll of an hour, but its record is written only afterwards.
+    """A group commits 20 ms before 10:00, but Kafka writes the record of this commit 5 ms after 10:00.
 
-    The pipeline decodes the record only after the state of this hour has been stored.
+    The pipeline stores the state at 10:00 in its first run, and decodes this record only in its second run.
     """
     cluster, lake = Cluster(1), new_lake(spark, tmp_path / "lake")
     compute_only(HEALTH_TABLES, lake, monkeypatch)

@@ -88,7 +88,7 @@ def damaged(random: Random, record: Record) -> list[Record]:
 
 
 def unusual() -> list[Record]:
-    """Return records without a key or type, of unknown types, and with tagged fields that kgtui does not know."""
+    """Return records that lack a key or type, records of unknown types, and records with unknown tagged fields."""
     key, value = commit(4)
     assert value is not None
     tags = ("0105 00", "0180017f 00", "0209 01ff 07 02aabb", "0207 01aa 07 01bb", "ffffffff0f", "0100 0f", "0110 ff")

@@ -124,7 +124,7 @@ def test_rows_with_a_new_column_are_appended_to_a_silver_table(spark: SparkSessi
     assert [tuple(row) for row in lake.read(wider).select("number", "text").collect()] == [(7, "new")]
 
 
-def test_a_new_gold_table_has_column_comments_and_an_older_table_stays_without(
+def test_only_new_gold_tables_get_column_comments(
     spark: SparkSession, lake: SparkLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def comments(table: Table) -> dict[str, str]:

@@ -180,7 +180,7 @@ async def test_the_recorder_error_says_that_the_store_does_not_answer(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", ADDRESS_WITHOUT_SERVER)
     assert "the store does not answer" in await error_of_recorder(bucket.uri())
-    # Without AWS_ALLOW_HTTP, the error names this variable instead.
+    # If AWS_ALLOW_HTTP is not set, the error names this variable instead.
     monkeypatch.delenv("AWS_ALLOW_HTTP")
     # Use a different bucket name, because this test has already opened the first bucket with AWS_ALLOW_HTTP.
     assert "AWS_ALLOW_HTTP" in await error_of_recorder(f"s3a://other-{bucket.name}/lake")

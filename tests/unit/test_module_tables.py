@@ -13,7 +13,7 @@ import kgtui
 
 ROOT = Path(kgtui.__file__).parent
 MOST_WITHOUT_TABLE = 3
-"""A package with at most this number of modules and subpackages needs no table in its docstring."""
+"""A package with this many modules and subpackages, or fewer, needs no table in its docstring."""
 
 HEADING = ["| module | contents |", "|---|---|"]
 ROW = re.compile(r"\| `(\w+)` \| .*\S \|")

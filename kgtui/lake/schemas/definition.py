@@ -62,7 +62,7 @@ class Table:
 
     Attributes:
         about: what one row describes.
-        key: columns that identify the object of a row.
+        key: columns that identify what a row describes, such as `group` and `member`.
         partition: column by which the table is partitioned; None for small tables.
         file_span: pair (time column, seconds). `("minute", 3600)` means that each file has rows of only one hour. None
             means one day.

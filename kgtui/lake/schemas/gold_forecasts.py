@@ -72,8 +72,8 @@ FORECAST = table(
     Column(
         "loss_at_most",
         "boolean",
-        "true if unread records may be deleted earlier than `loss_at`, because these records may be older than the "
-        "data show",
+        "true if unread records may be deleted earlier than `loss_at`, because the exact time at which they were "
+        "written is unknown",
     ),
     Column("at_risk", "boolean", "whether retention will delete unread records before they are read; null if unknown"),
     Column("time_lag", "double", "age of the oldest unread record in the last minute of the hour, in seconds"),

@@ -1,6 +1,6 @@
 """Schemas of the recorded tables, which contain the changes between polls.
 
-Each row says when it was written:
+Each row contains the time of its poll:
 
 - `day`: UTC day of the poll
 - `poll`: time of the poll in milliseconds since the epoch

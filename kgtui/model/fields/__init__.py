@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Row = ParamSpec("Row")
-"""Parameters of `Field.value`: a snapshot and a group id, a `Member`, or a `PartitionRow`."""
+"""Parameters of `Field.value`.
+
+They are a snapshot and a group id for a field of a group, a `Member` for a field of a member, or a `PartitionRow`.
+"""
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
 """Types of values: primitive types of Delta Lake, and JSON's `array` and `object`."""
@@ -43,7 +46,7 @@ _NUMBERS = frozenset({"int", "long", "double"})
 
 
 class Missing(Enum):
-    """Why a field has no value. Tables show a different mark for each of these reasons."""
+    """Why a field has no value. Tables show a different symbol for each of these reasons."""
 
     NONE = "none"
     """No value exists: for example, the member has no rack."""
@@ -57,14 +60,14 @@ class Missing(Enum):
 class Field(Generic[Row]):
     """One field of a group, a member or a partition.
 
-    A row is a `Member`, a `PartitionRow`, or a snapshot and a group id.
+    `value` takes a `Member`, a `PartitionRow`, or a snapshot and a group id (`Row`).
 
     Attributes:
         name: JSON key, CSV header, and column name in recorded tables.
         title: heading of the column.
         type: type of what `data` returns.
         source: the RPC that reports the value, or the data behind it.
-        value: returns the value of a row, or None.
+        value: returns the value for one member, partition or group, or None.
         unit: such as `records`; empty for text.
         format: formats a value for people; never called with None.
         encode: converts a value for JSON and CSV; None for no conversion.
@@ -95,7 +98,7 @@ class Field(Generic[Row]):
         return "right" if self.type in _NUMBERS else "left"
 
     def data(self, *row: Row.args, **named: Row.kwargs) -> object:
-        """Return the value in the form for JSON and CSV; None if it is unknown."""
+        """Return the value as it is written to JSON and CSV; None if it is unknown."""
         value = self.value(*row, **named)
         return value if value is None or self.encode is None else self.encode(value)
 

@@ -144,7 +144,7 @@ def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
     """Return the partitions of a group, or None.
 
-    Without offsets, they come from the members' assignments.
+    If offsets are not known, the partitions come from the members' assignments.
     """
     if group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults):
         return None
@@ -174,7 +174,7 @@ def _names_text(names: Sequence[str]) -> str:
     return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
 
 
-@lru_cache(maxsize=64)  # A small cache is enough, because thousands of groups have the same read time.
+@lru_cache(maxsize=64)  # A small cache is enough, because kgtui reads thousands of groups at the same time.
 def _time(seconds: float) -> str:
     text: str = _module("rfc3339").rfc3339(seconds)
     return text
@@ -362,7 +362,7 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Old brokers do not list types and states, so groups with equal listings may have different types and states.
+        # Old brokers do not list types and states, so groups with equal `Listing`s may have different types and states.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 

@@ -29,7 +29,7 @@ def partitions_text(assignment: TopicPartitions) -> str:
 def assignment_text(member: Member) -> str | None:
     """Format the assigned partitions, tasks or connectors of a member; None if not reported.
 
-    Schema registry nodes: `http://10.0.3.7:8081 (leader)`.
+    For a schema registry node, the text is `http://10.0.3.7:8081 (leader)`.
     """
     if member.connect is not None:
         return _worker_text(member.connect)
@@ -191,7 +191,7 @@ MARKDOWN_COLUMNS = (MEMBER_ID, INSTANCE_ID, CLIENT_ID, HOST, RACK, EPOCH, PROTOC
 
 
 def member_object(member: Member) -> dict[str, Any]:
-    """Return a member in the form for JSON. Optional fields without a value are left out."""
+    """Return a member as a JSON object. Optional fields that have no value are left out."""
     data = as_object(MEMBER_OBJECT, member)
     return {
         field.name: data[field.name] for field in MEMBER_OBJECT if data[field.name] is not None or not field.optional

@@ -27,8 +27,8 @@ class PartitionRow(NamedTuple):
     Attributes:
         lag: position, log offsets and lag.
         share: whether the position is a share-partition start offset (SPSO, KIP-932).
-        member_id: owner, or the last of several owners; None without an owner.
-        owner: short name of the owner, or a text such as `3 members`; None without an owner.
+        member_id: owner, or the last of several owners; None if there is no owner.
+        owner: short name of the owner, or a text such as `3 members`; None if there is no owner.
     """
 
     lag: PartitionLag

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     Ages = Sequence[tuple[int, float]]
-    """Pairs, oldest first: time of a read in milliseconds since the epoch, and time lag in seconds."""
+    """Pairs, oldest first: time of a poll in milliseconds since the epoch, and time lag at this poll in seconds."""
 
 _TOLERANCE = 0.25
 """A fall of the time lag by less than this fraction of the newest time lag is ignored as noise."""
@@ -23,7 +23,7 @@ _LOW, _HIGHER = 0.1, 0.2
 def rising_since(ages: Ages) -> int:
     """Return when the time lag began to rise to its newest value, in epoch milliseconds.
 
-    The result is never earlier than the oldest read.
+    The result is never earlier than the oldest pair.
 
     Args:
         ages: at least one pair (epoch milliseconds, time lag in seconds), oldest first.
@@ -47,12 +47,13 @@ def behind_since(ages: Ages) -> int:
     Args:
         ages: at least one pair (epoch milliseconds, time lag in seconds), oldest first.
     """
-    # The backlog began with the rise to the highest time lag after the last read with nearly no backlog.
+    # At `caught_up_at`, the group last had nearly no backlog. The backlog began when the time lag began to rise to its
+    # highest value after this time.
     caught_up_at = _last_below(ages, ages[-1][1] * _LOW)
     _, peak = max((age, at) for at, age in ages if at >= caught_up_at)
     return rising_since([(at, age) for at, age in ages if at <= peak])
 
 
 def _last_below(ages: Ages, height: float) -> int:
-    """Return the time of the last read with a time lag of at most `height`; if there is none, that of the oldest."""
+    """Return the time of the last pair whose time lag is at most `height`; if there is none, of the oldest pair."""
     return max((at for at, age in ages if age <= height), default=ages[0][0])

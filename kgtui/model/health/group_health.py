@@ -120,7 +120,7 @@ def _retention_to_check(
 ) -> float | None:
     """Return the retention time of a topic in seconds, if a loss must be predicted from it; otherwise None.
 
-    For an OK partition, None unless the first unread record is older than half of the retention time.
+    For an OK partition, the result is None unless the first unread record is older than half of the retention time.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:

@@ -74,10 +74,11 @@ class Observed:
     """The last commits of a group in one partition, derived from polled offsets.
 
     Attributes:
-        window: the first observed offset as a commit without lag, each later change as a commit, and log end offsets.
+        window: the first observed offset as a commit with unknown lag, each later change as a commit, and log end
+            offsets.
         now: time of the last read of the committed offset, in epoch milliseconds.
         moves: number of observed changes of the offset.
-        pace: mean milliseconds between two changes; None with fewer than two.
+        pace: mean milliseconds between two changes; None if there were fewer than two.
     """
 
     window: Window
@@ -105,8 +106,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # Older changes do not fit into the window. With `min_distance`, all are needed, because a change can replace the
-    # previous commit.
+    # Older changes do not fit into the window. With `min_distance`, all changes are needed, because a change can
+    # replace the previous commit.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -121,7 +122,7 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
 
 
 def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
-    """Return `(time, offset)` for the first read with an offset, and for each read with a changed offset.
+    """Return `(time, offset)` for the first read that found an offset, and for each read that found a different offset.
 
     Times are in milliseconds since the epoch.
     """
@@ -159,8 +160,8 @@ def judge_observed(
     """Return the verdict on a partition of a classic, consumer or streams group, and its health.
 
     Args:
-        row: newest offsets and lag.
-        samples: all reads of the partition, oldest first, including the newest.
+        row: newest offsets and lag of the partition.
+        samples: one sample per read of the partition, oldest first, including the newest.
     """
     observed = observe(samples, watching.rules)
     commits = observed.window.commits
@@ -180,7 +181,7 @@ def judge_observed(
 
 
 def _rate(commits: Sequence[Commit], now: int) -> float | None:
-    """Return the mean records per second that the group read since its first commit; None without one.
+    """Return the mean records per second that the group read since its first commit; None if it made no commit.
 
     `now` is in epoch milliseconds.
     """
@@ -219,7 +220,7 @@ def _of_lagging(observed: Observed, still: float, watching: Watching) -> tuple[S
 def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
     """Return an undecided ERR if the lag is not known, because the partition may be in a bad state.
 
-    Empty for a known lag, and for the reasons in `NO_LAG`.
+    Return an empty tuple if the lag is known, or if it is unknown for a reason in `NO_LAG`.
     """
     if row.lag is not None or not row.reason or row.reason in NO_LAG:
         return ()
@@ -232,9 +233,10 @@ def judge_share(
     """Return the verdict on one share partition, and its health.
 
     Args:
-        row: newest offsets and lag.
-        samples: all reads of the partition, oldest first, including the newest.
-        members: number of members; None counts as at least one.
+        row: newest offsets and lag of the partition.
+        samples: one sample per read of the partition, oldest first, including the newest.
+        members: number of members of the group; None (unknown) counts as at least one.
+        watching: settings of the verdict, such as the allowed lag and the time without progress that is a problem.
     """
     known = [sample for sample in samples if sample.position is not None and sample.lag is not None]
     moves = _share_moves(known)
@@ -274,7 +276,7 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return each observed share-partition start offset in the form of a commit, at the time of its first read."""
+    """Return each observed share-partition start offset as a commit, at the time when kgtui first read the offset."""
     moves: list[Commit] = []
     for sample in known:
         if sample.position is not None and (not moves or sample.position != moves[-1].offset):
@@ -293,9 +295,9 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 
 
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
-    """Return whether the lag has grown and never fallen during the last `Watching.window` seconds.
+    """Return whether the lag has grown, and has never fallen, during the last `Watching.window` seconds.
 
-    This is condition 5 (WARN) in the module docstring. If the reads do not go back that far, all are tested.
+    This is condition 5 (WARN) in the module docstring. If the oldest read is newer than that, all reads are tested.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

@@ -1,6 +1,7 @@
 """Computes trends and estimates from samples: lag trend, log growth, age of unread records, time of data loss.
 
-A sample is one read of a partition or group. The samples must have no gap. With too few of them, functions return None.
+A sample is what kgtui has read about a partition or group at one time. There must be no gap between the samples. If
+there are too few samples, functions return None.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
 
     Args:
         row: newest offsets of the partition.
-        samples: reads of the partition up to `row`.
+        samples: samples of the partition up to the read that found `row`.
     """
     if row.position is None or row.lag is None:
         return None
@@ -138,7 +139,7 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
 def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
     """Return how much an offset grows per second, from points `(milliseconds, offset)`, oldest first.
 
-    Only the points after the last unknown offset count. None with fewer than two of them.
+    Only the points after the last unknown offset count. If there are fewer than two such points, the result is None.
     """
     known: list[tuple[int, int]] = []
     for at, value in reversed(points):
@@ -151,7 +152,7 @@ def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
 
 
 def deletion(samples: Sequence[Sample]) -> float | None:
-    """Return how many records per second the log start offset grows; None with fewer than two jumps.
+    """Return by how many records per second the log start offset grows; None if it jumped fewer than two times.
 
     Retention deletes whole segments, so the offset jumps.
     """
@@ -171,7 +172,7 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
 
     Args:
         row: newest offsets and lag of the partition.
-        samples: reads without a gap.
+        samples: samples of the partition, with no gap between them.
         retention: retention time of the topic in seconds; None if unlimited or not known.
 
     Returns:

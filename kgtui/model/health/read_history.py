@@ -191,7 +191,7 @@ class RebalanceLog:
     def rate(self, now: float) -> RebalanceRate | None:
         """Return how often state and epoch changed in the hour before `now` (epoch seconds).
 
-        None if the hour has no two reads without a gap between them.
+        None if the hour does not contain two successive reads with no gap between them.
         """
         rows = [self._rows[i : i + _PERIOD_FIELDS] for i in range(0, len(self._rows), _PERIOD_FIELDS)]
         recent = [row for row in rows if row[0] > now - HOUR]
@@ -267,7 +267,7 @@ class ReadHistory:
             at: epoch seconds.
             description: None if it was not read.
             offsets: None if they were not read, or if the group has none.
-            fault: whether some data could not be read. Without `offsets`, it begins a gap.
+            fault: whether some data could not be read. If `offsets` is None too, a gap begins.
         """
         if self.read_at is not None and at <= self.read_at:
             return
@@ -291,7 +291,7 @@ class ReadHistory:
         """Store when the records next to the newest committed offsets were written.
 
         Args:
-            times: `(topic, partition)` → times. Partitions without newest offsets are ignored.
+            times: `(topic, partition)` → times. Partitions that were not in the newest read are ignored.
         """
         for key, found in times.items():
             if key in self.rows:

@@ -114,7 +114,7 @@ class Loss:
         lead: records from the log start offset to the committed offset, or None.
         at_most: whether the loss may come sooner.
         at: time of the loss in epoch seconds; None for the basis `size`.
-        exact: whether `at` comes from the record's timestamp. Only for groups that read nothing.
+        exact: whether `at` comes from the record's timestamp. This is possible only for groups that read nothing.
         in_older_half: whether the first unread record is in the older half of the log.
     """
 
@@ -210,7 +210,7 @@ class Rewind(NamedTuple):
     """A decrease of a committed offset or share-partition start offset.
 
     Attributes:
-        at: first read of the smaller offset, in epoch seconds.
+        at: when kgtui first read the smaller offset, in epoch seconds.
         before: offset before the decrease.
         after: offset after the decrease.
     """
@@ -264,9 +264,9 @@ class GroupHealth:
         undecided: worse verdicts that cannot be excluded.
         lag: newest total lag; None if offsets were never read.
         trend: change of the lag in records per second, or None.
-        trend_seconds: time that the trend covers; 0 without a trend.
-        trend_error: standard error in records per second; 0 without a trend.
-        written: records written per second during this time; 0 without a trend.
+        trend_seconds: time that the trend covers; 0 if `trend` is None.
+        trend_error: standard error of `trend`; 0 if `trend` is None.
+        written: records written per second during `trend_seconds`; 0 if `trend` is None.
         time_lag: age of the oldest unread record, or None.
         drain: seconds until the lag is 0 at this trend; None if it does not fall.
         lost: number of records that expired before they were read, or None.
@@ -322,10 +322,9 @@ class GroupHealth:
 
     @property
     def lag_grows(self) -> bool | None:
-        """Whether the lag grows; None with too few reads.
+        """Whether the lag grows; None if kgtui has not read the group often enough.
 
-        The trend must exceed three standard errors, and the fraction `GROWS_BY` of the new records. Smaller changes are
-        normal.
+        To count as growth, the trend must exceed three standard errors, and the fraction `GROWS_BY` of the new records.
         """
         if self.trend is None or self.trend_seconds < self.GROWS_AFTER:
             return None

@@ -159,8 +159,8 @@ def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:
     for health in groups:
         for one in health.undecided:
             if one.why == HIDDEN and one.lack is Lack.LAG:
-                # Leave out this reason, because the fault that is printed for the group already says the same: its
-                # offsets may be hidden.
+                # Leave out this reason, because an error is printed for the group, which also says that offsets may be
+                # hidden.
                 continue
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []

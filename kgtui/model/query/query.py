@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 
 class FilterCache:
-    """Caches the group ids that matched the id terms of the last filter.
+    """Caches the group ids that matched the id terms (such as `pay`) of the last filter.
 
-    They are reused if the next filter has the same terms, or longer words. A snapshot must replace a changed sequence
-    of ids, because sequences are compared by identity.
+    The next filter tests only these ids if it has the same terms or longer words, such as `payments`. If groups appear
+    or disappear, a snapshot must contain a new sequence of ids, because sequences are compared by identity.
     """
 
     def __init__(self) -> None:
@@ -47,8 +47,8 @@ class FilterCache:
         """Drop the cached ids that the next filter cannot use.
 
         Args:
-            lists: listing → current group ids. Cached ids of a replaced sequence are dropped.
-            terms: id terms of the next filter. Without them, all cached ids are dropped.
+            lists: `Listing` → ids of its groups now. Cached ids are dropped if this is no longer the same sequence.
+            terms: id terms of the next filter, such as `pay`. If there are none, all cached ids are dropped.
         """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
@@ -56,7 +56,7 @@ class FilterCache:
         """Return `(group ids to test, terms to test)`: the cached ids and only the new terms, if the cache can be used.
 
         Args:
-            ids: all group ids with this listing.
+            ids: ids of all groups with this type, protocol, state and coordinator.
             terms: id terms of the new filter.
         """
         kept = self._kept.get(listing)
@@ -69,7 +69,7 @@ class FilterCache:
         """Store the group ids that matched all id terms.
 
         Args:
-            ids: all group ids with this listing.
+            ids: ids of all groups with this type, protocol, state and coordinator.
             terms: id terms of the filter.
             passed: ids that matched all terms.
         """
@@ -115,7 +115,7 @@ def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -
 class Query:
     """A filter: terms that must all be true of a group, and a sort order.
 
-    Without terms, it selects every group.
+    A filter that has no terms selects every group.
     """
 
     terms: tuple[Term, ...] = ()
@@ -141,9 +141,9 @@ class Query:
         return frozenset(need for part in parts for need in part.needs)
 
     def limited(self, known: Collection[Need]) -> Query:
-        """Return this filter without sort order, and without terms whose data was not read.
+        """Return a copy of this filter that lacks the sort order, and terms whose data was not read.
 
-        A group that does not match it needs no further reads, because it cannot match this filter.
+        A group that does not match the copy cannot match this filter either, so its other data need not be read.
 
         Args:
             known: kinds of data that were read, besides the list of groups.
@@ -168,8 +168,8 @@ class Query:
     def matches_event(self, event: Event, snapshot: Snapshot) -> bool:
         """Return whether the filter selects the group of an event.
 
-        Type, protocol, state and coordinator come from the event, all other values from the snapshot. Without terms,
-        every event is selected; with terms, no event of a broker.
+        Type, protocol, state and coordinator come from the event, all other values from the snapshot. A filter that has
+        no terms selects every event. A filter with terms selects no event of a broker.
         """
         if not self.terms:
             return True
@@ -202,7 +202,7 @@ class Query:
         size: int = SLICE,
         cache: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
-        """Return listing → sorted ids of the matching groups, as a generator that yields after each slice.
+        """Return `Listing` → sorted ids of the matching groups, as a generator that yields after each slice.
 
         Args:
             marked: ids of the groups that the user has marked.
@@ -253,7 +253,7 @@ class Query:
         return known, every
 
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
-        """Return `(listing, group ids, undecided terms)` for each listing whose groups can match.
+        """Return `(Listing, group ids, undecided terms)` for each `Listing` whose groups can match.
 
         Undecided terms are about a type or state that the broker did not list. They must be tested for each group.
         """

@@ -39,8 +39,8 @@ class Range:
     """A range of numbers, including both ends.
 
     Attributes:
-        low: smallest number; None without a lower bound.
-        high: largest number; None without an upper bound.
+        low: smallest number; None for no lower bound.
+        high: largest number; None for no upper bound.
         unknown: True for the word `unknown` instead of a range, as in `lag:unknown`.
     """
 

@@ -28,10 +28,10 @@ class SortKeyEntry(NamedTuple):
         needs: data that must be read first, besides the list of groups.
         cycled: whether key `s` in the terminal UI selects this sort key.
         largest_first: whether key `s` sorts the largest value first.
-        in_summary: attribute of `Summary` (stored by the background read) with the same value, or empty. It is faster
-            than `value`.
-        newer_in: attribute of `Snapshot` with groups that were read in full, for which `value` is called: `details` or
-            `offsets`. Empty without `in_summary`.
+        in_summary: attribute of `Summary`, such as `lag`, that is read instead of calling `value`, because this is
+            faster; empty if there is none.
+        newer_in: attribute of `Snapshot`, such as `offsets`. For a group in this mapping, `value` is called, because
+            the mapping is newer than the summary. Empty if `in_summary` is empty.
     """
 
     value: Callable[[Snapshot, str], float | str | None]
@@ -78,7 +78,7 @@ def _harm(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _coordinator(snapshot: Snapshot, group: str) -> int | None:
-    # The listing is None if the group has disappeared since the tree on the screen was built.
+    # `listing` is None if the group has disappeared since the tree on the screen was built.
     listing = snapshot.groups.get(group)
     return None if listing is None else listing.coordinator
 

@@ -141,7 +141,7 @@ def _alternatives(found: re.Match[str]) -> str:
 
 
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
-    """Return the filter that the user probably meant; None without a likely mistake. Yields after each slice of groups.
+    """Return the filter that the user probably meant; None if no mistake is likely. Yields after each slice of groups.
 
     In addition to `likely_meant`, it replaces names that do not exist in the snapshot: `topic:payments` →
     `topic:payments%`, or the most similar topic.

@@ -70,9 +70,10 @@ class ListingKey(TermKey):
     It is tested once per `Listing` (type, protocol, state and coordinator), if this contains the data.
 
     Attributes:
-        of_listing: takes a snapshot and a listing, and returns the texts to compare; None if not listed.
-        of_group: takes a snapshot and a group id, if the listing lacks the text, and returns the text or None. None if
-            only listings contain the text.
+        of_listing: takes a snapshot and a `Listing`, and returns the texts to compare; None if brokers do not list
+            them.
+        of_group: takes a snapshot and a group id, and returns the text or None. It is called if `of_listing` has
+            returned None. None if only `of_listing` can return the text.
         quoted: whether values that are not in `values` are accepted in quotes.
     """
 
@@ -99,10 +100,10 @@ class NumberKey(TermKey):
     Attributes:
         units: units of the ranges: `COUNT_UNITS` or `TIME_UNITS`.
         number: takes a snapshot and a group id, and returns the number.
-        in_summary: attribute of `Summary` (stored by the background read) with the same number, or empty. It is faster
-            than `number`.
-        newer_in: attribute of `Snapshot` with groups that were read in full, for which `number` is called: `details` or
-            `offsets`. Empty without `in_summary`.
+        in_summary: attribute of `Summary`, such as `lag`, that is read instead of calling `number`, because this is
+            faster; empty if there is none.
+        newer_in: attribute of `Snapshot`, such as `offsets`. For a group in this mapping, `number` is called, because
+            the mapping is newer than the summary. Empty if `in_summary` is empty.
         searched_without_value: whether `Query.searched` counts groups whose number is unknown. False only for `empty:`,
             because kgtui may not have seen when a group became Empty.
     """

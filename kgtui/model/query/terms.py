@@ -67,7 +67,7 @@ class IdMatch:
 
 
 def _escape_slashes(source: str) -> str:
-    # A slash without a backslash would end the regular expression, so a backslash is added.
+    # A slash would end the regular expression, so a backslash is added before it.
     out: list[str] = []
     escaped = False
     for char in source:
@@ -102,7 +102,7 @@ class IdTerm:
     def within(self, other: IdTerm) -> bool:
         """Return True if every id that matches this term certainly matches the other term, too.
 
-        This holds for equal terms, and for a longer word: `payments` is within `pay`.
+        This is the case for equal terms, and for a longer word: `payments` is within `pay`.
         """
         if self == other:
             return True
@@ -133,7 +133,7 @@ def _tolerant(match: Callable[[str], object]) -> Callable[[str], object]:
 class ListingTerm:
     """A term about the type, protocol, state, kind or coordinator of a group.
 
-    If the `Listing` contains the value, the term is evaluated once for all groups with this listing.
+    If the `Listing` contains the value, the term is evaluated once for all groups that share this `Listing`.
 
     Attributes:
         key: key of a `ListingKey`, such as `state`.
@@ -149,7 +149,10 @@ class ListingTerm:
         return cast("ListingKey", TERM_KEYS[self.key])
 
     def of_listing(self, listing: Listing, snapshot: Snapshot) -> bool | None:
-        """Return whether the term is true for all groups with this listing; None if the listing lacks the value."""
+        """Return whether the term is true for groups with this type, protocol, state and coordinator.
+
+        None if the value that the term needs is not one of these.
+        """
         texts = self._entry.of_listing(snapshot, listing)
         return None if texts is None else self._holds(texts)
 
@@ -270,8 +273,8 @@ class NumberTerm:
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
-        # Fast path: most numbers come from the summaries of the background read. Groups in `newer` were also read in
-        # full, possibly later.
+        # Take the number from the summary if possible, because this is faster. Groups in `newer` were also read in
+        # full, possibly later than the summary.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
         if is_lag and snapshot.hides_topics:
@@ -322,7 +325,7 @@ class FlagTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that should be read before the term is evaluated. Without it, the result can be wrong."""
+        """The data that should be read before the term is evaluated. Otherwise, the result can be wrong."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool:

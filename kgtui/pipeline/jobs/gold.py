@@ -156,8 +156,9 @@ _ROUNDS: tuple[tuple[dict[Table, Callable[[GoldInputs], DataFrame]], ...], ...] 
 )
 """The gold tables in the order in which they are computed, with the functions that compute their rows.
 
-The dictionaries of a round are computed at the same time, each in its own thread, because Spark plans a query in one
-thread, which takes longer than the query if there are few rows. They share only inputs that earlier rounds have read.
+The dictionaries of a round are computed at the same time, each in its own thread. If there are few rows, this saves
+time, because planning a query takes longer than executing it, and Spark uses only one thread for it. Inputs that
+several dictionaries use are read in an earlier round.
 """
 
 TABLES = tuple(table for chains in _ROUNDS for chain in chains for table in chain)

@@ -68,7 +68,7 @@ class Slots:
     Attributes:
         column: column with the beginning of the slot.
         seconds: length of a slot in seconds. The first slot of a day begins at midnight UTC.
-        before: how many seconds before a new input row gold rows can change.
+        before: a new input row can change gold rows that are older than it by up to this many seconds.
     """
 
     column: str
@@ -168,7 +168,7 @@ class GoldInputs:
     def newest(self) -> tuple[int, int]:
         """Pair: time of the newest poll in milliseconds since the epoch, and largest number of groups in a poll.
 
-        Only polls from the first recomputed day on count. Without polls, both are 0.
+        Only polls from the first recomputed day on count. If there are no polls, both numbers are 0.
         """
         polls = self.rows(POLLS).agg(F.max("poll").alias("poll"), F.max("groups").alias("groups"))
         row = polls.collect()[0]
@@ -269,7 +269,7 @@ class GoldInputs:
         Otherwise, Spark would read the table's files again at each use.
         """
         rows = self.rows(table, DAY_BEFORE).filter(F.col("keyframe") >= self.first_keyframe)
-        # Free these rows first, because a run that was interrupted can have left an older version of them in memory.
+        # Free these rows first, because an interrupted run may have left an older version of the rows in memory.
         rows.unpersist()
         self._persisted.append(rows.persist())
         return rows

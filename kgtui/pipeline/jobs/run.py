@@ -36,7 +36,7 @@ _AWAIT_SECONDS = 1
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Sources of records for the bronze table. Without a source, only data already in the lake are processed.
+    """Sources of records for the bronze table. If both are None, only data that is already in the lake is processed.
 
     Attributes:
         topic: `__consumer_offsets` of a cluster; None to read no topic.
@@ -108,8 +108,8 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
     elif read_up_to is not None:
-        # Pass None as the number of records. With 0, the check would fail, but 0 is no error here, because the topic
-        # can be without records after `since`.
+        # Pass None as the number of records. With 0, the check would fail, but the topic may have no records after
+        # `since`.
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def decode_commits(records: DataFrame) -> DataFrame:
     """Decode the offset commits among bronze rows into rows of silver `commits`.
 
-    Damaged commits are left out. Without the decoder in the JVM, unusual commits are left out too.
+    Damaged commits are left out. If the decoder in the JVM is not available, unusual commits are left out too.
     """
     if has_decoder(records.sparkSession):
         return rows_for(decode_in_jvm(records.transform(commit_records)), COMMITS)
@@ -65,8 +65,8 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
         max_files: maximum number of bronze files per batch; None for a limit of 512 MB instead.
     """
     limit = {"maxBytesPerTrigger": _BATCH_SIZE} if max_files is None else {"maxFilesPerTrigger": str(max_files)}
-    # `kgtui lake prune` deletes whole days from the bronze table. Without `ignoreDeletes`, Spark would then fail the
-    # streaming query that reads this table.
+    # `kgtui lake prune` deletes whole days from the bronze table. `ignoreDeletes` prevents that Spark then ends the
+    # streaming query that reads this table with an error.
     records = lake.stream(COORDINATOR_RECORDS, ignoreDeletes="true", **limit)
     name = lake.query_name(COMMITS, _LAYER)
     writer = records.writeStream.foreachBatch(partial(decode_batch, str(lake.folder.path), name))

@@ -1,6 +1,6 @@
 """Gold `baseline`: compare lag and rates of each hour with the same hour in earlier weeks or days.
 
-The normal value is the median of these earlier hours. Their spread is the median absolute deviation (MAD).
+The normal value is the median of these earlier hours. The spread is the median absolute deviation (MAD) of these hours.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _MONDAY = 4 * 24
 _SIGMA_PER_MAD = 1.4826
 """Factor that converts a median absolute deviation (MAD) to a standard deviation, for a normal distribution."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
-"""Compared columns of gold `lag` → minimum standard deviation, in records or records/s.
+"""Compared column of gold `lag` → smallest standard deviation that is used, in records or records/s.
 
-With a smaller one, any change of a small number would look large.
+With a smaller standard deviation, any change of a small number would look large.
 """
 _LEAST_RELATIVE_DEVIATION = 0.05
 """Second minimum of the standard deviation, as a fraction of the normal value. The larger minimum is used."""

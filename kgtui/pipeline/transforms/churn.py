@@ -43,9 +43,9 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""If polls cover less of an hour, in seconds, the rate `per_hour` is not reliable.
+"""Seconds of an hour that polls must cover so that the rate `per_hour` is reliable.
 
-In this case, a group is `flapping` only if it has many rebalances, too.
+If they cover less, a group is `flapping` only if it also has many rebalances.
 """
 
 _BURST_PAUSE = 1_800_000
@@ -233,7 +233,7 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return the rows from a keyframe (a poll with all rows) on, and older rows of partitions without an owner in it.
+    """Return all rows since a keyframe (a poll with all rows), and older rows of partitions that have no owner then.
 
     The older rows show the previous owners of these partitions.
     """

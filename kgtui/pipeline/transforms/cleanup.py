@@ -1,6 +1,6 @@
 """Gold `cleanup`: groups, and families of groups, that are unused at the end of each day.
 
-A family is all groups whose ids have the same prefix, such as `team-007.`. Their activity comes from polls
+A family is all groups whose ids have the same prefix, such as `team-007.`. The activity of groups comes from polls
 (`recorded_activity`) and from records of `__consumer_offsets` (`decoded_activity`).
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 OFFSETS_RETENTION = 604_800
 """Default value of the broker option `offsets.retention.minutes`, converted to seconds."""
 IDLE = round(ABANDONED_AFTER)
-"""A group without members is unused if it also made no commits for this time, in seconds."""
+"""A group is unused if it had no members and made no commits for this many seconds."""
 
 _DAY = 86_400
 _EMPTY = "Empty"
@@ -82,9 +82,9 @@ def cleanup(
 
 
 def family_of(group: Column) -> Column:
-    """Return the family of a group id, such as `team-007.*` for `team-007.settle`; null without a separator.
+    """Return the family of a group id, such as `team-007.*` for `team-007.settle`; null if the id has no separator.
 
-    The prefix ends at the first dot; without a dot, at the first of `:/_`; otherwise at the first hyphen.
+    The prefix ends at the first dot; if there is none, at the first of `:/_`; if there is none, at the first hyphen.
     """
     family = F.lit(None).cast("string")
     # Hyphens are searched first and dots last, because each match replaces the family that an earlier match has set.
@@ -116,8 +116,8 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # `quiet_since` (last commit) and `empty_since` (last member) come from decoded records if possible, because these
-    # go back further than the recording.
+    # Prefer the values of `quiet_since` (last commit) and `empty_since` (last member) from records of
+    # `__consumer_offsets`. These records are older than the first recorded poll.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
@@ -139,8 +139,8 @@ def _expires_at(retention: int) -> Column:
 
     The retention begins with the last commit or, in classic groups with a protocol type, when the group became Empty.
     """
-    # Without a decoded commit, use `quiet_since`. The last offset change would be too early, because polls do not show
-    # a commit that repeats the previous offset.
+    # If no decoded commit is known, use `quiet_since`. The time of the last offset change would be too early, because
+    # polls do not show a commit that repeats the previous offset.
     group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
     by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
     after_commit = group_type.isin(*TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.AFTER_COMMIT]) | is_simple
@@ -269,7 +269,7 @@ def _with_last_move(partitions: DataFrame) -> DataFrame:
 def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> DataFrame:
     """Return the state and last activity of each group at the end of each day, from silver tables.
 
-    The columns are as in `recorded_activity`, without `protocol` and `offsets_may_be_hidden`.
+    The columns are as in `recorded_activity`, except `protocol` and `offsets_may_be_hidden`, which are missing.
 
     Args:
         commits, events: silver `commits` and `group_events`.

@@ -46,7 +46,8 @@ def commit_windows(
         partitions: recorded table `partitions`.
         times: result of `time_slots`. With column `ends_hour`, the result has the state to save in column `saved`.
         commits: silver `commits`; None to use polls only.
-        carried: saved state, which replaces all rows up to its poll; None to start without one.
+        carried: state that an earlier run saved at some poll. It replaces all rows up to this poll. None to use all
+            rows.
 
     Returns:
         DataFrame with the columns of `observed_windows` and, if `commits` is not None, `exact` (see

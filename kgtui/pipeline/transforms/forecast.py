@@ -79,9 +79,9 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 
 
 def _carried(state: DataFrame, since: int) -> DataFrame:
-    """Return the newest row of `state` before `since` for each partition, which replaces rows of gold `lag`.
+    """Return for each partition the newest row of `state` before `since`. It replaces earlier rows of gold `lag`.
 
-    There is one row for each series of polls without a gap. Column `is_carried` is always true.
+    There is one row for each series of polls between two gaps. Column `is_carried` is always true.
     """
     values = ("hour", "log_start", *_JUMPS)
     newest = state.filter(~is_since("hour", since)).groupBy(*_KEY, "steady_since")
@@ -127,7 +127,7 @@ def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
 
     - the values of the last minute of the hour
     - `slope`, `reads`, `sxx`, `syy`: linear regression of the lag over time; `slope` in records/s
-    - `age_slope`, `age_reads`, `age_sxx`, `age_syy`: the same for the time lag, without lower bounds
+    - `age_slope`, `age_reads`, `age_sxx`, `age_syy`: the same for the time lag, leaving out lower bounds
     - `write_rate`, `consume_rate`: records written and consumed per second
 
     Only the minutes after the last gap in the hour are used.
@@ -233,8 +233,8 @@ def _drain(value: str, trend: str, error: str) -> Column:
 def _with_loss(rows: DataFrame) -> DataFrame:
     """Add `loss_seconds`: time until retention deletes unread records; null if that is too far ahead to be estimated.
 
-    One estimate uses the topic's retention time and the time lag. The other one uses the deletion rate, which varies
-    with the traffic. It is used if the first is missing or more than `_MOST_VARIATION` times longer.
+    Estimate 1 uses the topic's retention time and the time lag. Estimate 2 uses the deletion rate, which varies with
+    the traffic. Estimate 2 is taken if estimate 1 is missing, or more than `_MOST_VARIATION` times as long.
 
     - `loss_basis`: which estimate was used
     - `loss_at_most`: whether the estimate is only an upper limit
@@ -312,7 +312,8 @@ def _to_table(rows: DataFrame) -> DataFrame:
     """Convert forecasts to rows of gold `forecast`, and add the timestamps `drained_at` and `loss_at`."""
 
     def time_after(name: str) -> Column:
-        # With a trend close to zero, the time can be too large for a Spark timestamp. Above a century, it becomes null.
+        # If the trend is close to zero, the time can be too large for a Spark timestamp. If it is more than a century
+        # away, it becomes null.
         within_a_century = F.when(F.col(name) < 100 * 365 * 86_400, F.col(name))
         return F.timestamp_millis((F.unix_millis("covered_to") + within_a_century * 1000).cast("long"))
 

@@ -199,7 +199,7 @@ def _seconds_still() -> Column:
 def _full_window(watching: Watching) -> Column:
     """Return the time from the first to the last commit of a full commit window, in seconds.
 
-    With fewer commits, it is estimated from their average interval, as in `kgtui.model.health.judging`.
+    If the window has fewer commits, it is estimated from their average interval, as in `kgtui.model.health.judging`.
     """
     steps = watching.rules.intervals - 1
     observed = (_last()["at"] - F.element_at("commits", 2)["at"]) / 1000 / (F.col("moves") - 2)

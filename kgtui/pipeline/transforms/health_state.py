@@ -1,4 +1,4 @@
-"""Save a state from which gold `health` can be updated without reading earlier polls and commits again.
+"""Save a state, so that gold `health` can be updated later without reading earlier polls and commits again.
 
 A state has one row per partition, with its newest commits, at the last poll of an hour. An update reads this state and
 the rows of later polls.
@@ -47,7 +47,8 @@ STATE = f"""struct<
 >"""
 """Spark type of the state of one partition, which gold `health_state` stores as JSON.
 
-`recorded` has the columns `RECORDED` of its newest row, `decoded` is `DECODED`. For the others, see `observed_windows`.
+`recorded` has the columns `RECORDED` of the partition's newest row. `decoded` has the type `DECODED`. For the other
+fields, see `observed_windows`.
 """
 
 

@@ -28,9 +28,9 @@ MINUTE = 60
 """Length of time that one row of gold `lag` covers, in seconds."""
 
 _SHORT_TIME_LAG = 900_000
-"""Log end offsets are read from this long before the first minute, in milliseconds.
+"""Log end offsets are read from this time before the first minute on, in milliseconds.
 
-They suffice for time lags up to 15 minutes. Older ones are read only for partitions with a longer time lag.
+They suffice for time lags up to 15 minutes. Older log end offsets are read only for partitions with a longer time lag.
 """
 
 _LOG = ("topic", "partition")
@@ -59,7 +59,7 @@ def lag(
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # Rows from before the first keyframe are needed only for long time lags.
+        # Rows older than this keyframe (a poll with all rows) are needed only for long time lags.
         keyframe = _first_keyframe(timeline, minutes) or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)

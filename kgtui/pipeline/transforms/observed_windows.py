@@ -56,17 +56,17 @@ def observed_windows(
         timeline: result of `poll_timeline`.
         partitions: recorded table `partitions`.
         times: result of `time_slots`, with or without the column `ends_hour` (see `with_hour_ends`).
-        carried: saved state, which replaces all rows up to its poll; None to start without one. The poll must not be
-            later than `first_poll_of_windows`.
+        carried: state that an earlier run saved at some poll. It replaces all rows up to this poll, which must not be
+            later than `first_poll_of_windows`. None to use all rows.
 
     Returns:
         DataFrame with at (last poll of the slot), group, topic, partition, kind, position, lag, and
 
         - `commits`: array of `COMMIT`, oldest first, at most `Options.intervals`
         - `moves`: number of observed commits since the latest gap
-        - `lowest_end`: lowest log end offset in the time of these commits
+        - `lowest_end`: lowest log end offset during the time of these commits
         - `now`: same as `at`
-        - `first_read`: first poll with a position
+        - `first_read`: first poll that found a position (committed offset or SPSO)
         - `missing`: see `with_lag`
         - `steady_since`: see `poll_timeline`
         - `still_since`: last poll at which the consumer was active
@@ -136,7 +136,7 @@ def _reach(intervals: int, refresh_ms: float) -> Column:
 def first_poll_of_windows(options: Options) -> Column:
     """Return the `number` of the earliest poll whose log end offset is needed, as a Spark aggregate.
 
-    The aggregate is for rows of `time_slots`. It is less than 1 if polls before the timeline would be needed.
+    Use the aggregate on rows of `time_slots`. It is less than 1 if the first row of the timeline is already too late.
     """
     return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 
@@ -165,8 +165,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
         "any_end": F.coalesce("log_end", "carried.known_end"),
         "state": state,
     })  # fmt: skip
-    # `end` is the newest log end offset from at least `refresh_ms` before the poll. `before` is the previous known
-    # position, with its lag.
+    # `end` is a log end offset: the newest one that was read at least `refresh_ms` before this poll. `before` is the
+    # position (committed offset or SPSO) and the lag at the previous poll that read them.
     end = F.last("any_end", ignorenulls=True).over(refreshed)
     rows = rows.withColumns({"end": end, "before": F.last("current", ignorenulls=True).over(earlier)})
     known_early = F.filter("state.ends", lambda seen: seen["at"] <= F.col("poll") - refresh_ms)

@@ -123,7 +123,10 @@ def commit_records(records: DataFrame) -> DataFrame:
 
 
 def non_commits(records: DataFrame) -> DataFrame:
-    """Return the bronze rows that are not offset commits, according to their keys. Spark can skip most of the data."""
+    """Return the bronze rows whose keys are not keys of offset commits.
+
+    Parquet statistics of the column `key` let Spark skip most row groups.
+    """
     key = F.col("key")
     return records.where((key < F.lit(_COMMIT_KEYS)) | (key >= F.lit(_OTHER_KEYS)) | key.isNull())
 

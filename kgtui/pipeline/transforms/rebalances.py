@@ -26,8 +26,8 @@ def rebalances(events: DataFrame) -> DataFrame:
     """Compute the silver table `rebalances`.
 
     Args:
-        events: all events of some groups, with column `created`. With only the `needed_events`, rebalances before the
-            record offset `since` are incomplete.
+        events: all events of some groups, with column `created`. If these are only the `needed_events`, rebalances
+            before the record offset `since` are incomplete.
     """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))

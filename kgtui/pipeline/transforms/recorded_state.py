@@ -1,7 +1,7 @@
 """Reconstruct the order of polls, and the state of groups and partitions at any poll, from a recording.
 
-A keyframe is a poll with all rows. Other polls wrote only changes. The state at a poll is thus the newest row of each
-object since the last keyframe. Times are in milliseconds since the epoch.
+A keyframe is a poll for which the recorder wrote all rows. For other polls, it wrote only changed rows. Therefore, the
+state of a group at a poll is its newest row since the last keyframe. Times are in milliseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
         - `previous`: the previous poll; null for the first poll and after a gap
         - `steady_since`: the first poll after the latest gap
         - `next_keyframe`: null if there is none before the next gap
-        - `lasts`: `next_keyframe`, or without it the last poll before the next gap
+        - `lasts`: `next_keyframe`; if it is null, the last poll before the next gap
     """
     order = _single_window("poll")
     before = F.lag("poll").over(order)
@@ -74,19 +74,19 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
 def _single_window(column: str) -> WindowSpec:
     """Return an SQL window over all rows, ordered by a column.
 
-    Without the constant partition key, Spark Connect would print a warning.
+    The constant partition key prevents a warning of Spark Connect.
     """
     return Window.partitionBy(F.lit(0)).orderBy(column)
 
 
 def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> DataFrame:
-    """Divide time into slots, and return one row for each slot with polls. The last poll in a slot is its state.
+    """Divide time into slots, and return one row for each slot with polls. Its state is the state at its last poll.
 
     Args:
         timeline: result of `poll_timeline`.
         seconds: length of a slot in seconds.
-        since: start of the first slot, in milliseconds since the epoch; one slot before it is returned too. None for
-            all.
+        since: start of the first slot, in milliseconds since the epoch; the slot before it is returned too. None for
+            all slots.
 
     Returns:
         DataFrame with the columns
@@ -130,7 +130,7 @@ def with_hour_ends(times: DataFrame) -> DataFrame:
 def first_keyframe(timeline: DataFrame, since: int) -> int:
     """Return the last keyframe (a poll with all rows) before `since`, in milliseconds since the epoch.
 
-    Without an earlier poll, it is the first keyframe; without any poll, `since`.
+    If no earlier poll exists, this is the first keyframe; if no poll exists, `since`.
     """
     before = F.max(F.when(F.col("poll") < since, F.col("keyframe")))
     row = timeline.agg(before.alias("before"), F.min("keyframe").alias("first")).collect()[0]
@@ -146,12 +146,13 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
     """Return the rows of a recorded table that were valid at each of the polls in `times`.
 
     Args:
-        rows: rows of a recorded table, only from polls in the timeline.
-        times: one row per poll, with `at` and `keyframe`. Other columns replace columns of `rows` with the same name.
-        key: columns that identify an object.
+        rows: rows of a recorded table that `with_timeline` has returned.
+        times: one row per poll, with its time `at` and the last poll before it with all rows (`keyframe`). Other
+            columns replace columns of `rows` with the same name.
+        key: columns that identify a group, partition or error.
 
     Returns:
-        DataFrame with the columns of both. `poll` is the poll that recorded the row.
+        DataFrame with the columns of `rows` and `times`. `poll` is the time of the poll that recorded the row.
     """
     order = Window.partitionBy("keyframe", *key).orderBy("poll")
     ours = [name for name in rows.columns if name == "keyframe" or name not in times.columns]
@@ -163,9 +164,9 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
 
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Join recorded rows with the timeline, and repeat the full state at the first poll after each gap.
+    """Add the columns of `poll_timeline` to recorded rows, and repeat all valid rows at the first poll after each gap.
 
-    The column `carried` (saved state), if it exists, is null in added rows.
+    `carried` (state that an earlier pipeline run saved) is null in added rows, if `rows` has this column.
     """
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
@@ -193,8 +194,8 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
     offset_faults = state_at(faults.filter(F.col("scope") == "offsets"), times.select("at", "keyframe"), FAULT_KEY)
     of_group = offset_faults.filter(F.col("group").isNotNull())
     of_group = of_group.select("at", "group", F.lit(True).alias("refused")).distinct()
-    # A fault with a broker but no group concerns all groups of this broker (`silent`). A fault with neither concerns
-    # all groups (`all_silent`).
+    # A fault with a broker id but no group id concerns all groups of this broker (`silent`). A fault that has no broker
+    # id either concerns all groups (`all_silent`).
     of_broker = (
         offset_faults.filter(F.col("group").isNull())
         .groupBy("at")
@@ -213,7 +214,7 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 def begins_lifetime(key: Sequence[str]) -> Column:
     """Return an expression for rows from `with_timeline`: whether a group, member or partition appears with this row.
 
-    It appears again if it was gone, or missing from a keyframe (a poll with all rows), before this row.
+    It appears again if it had disappeared before this row, or was missing from a keyframe (a poll with all rows).
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -228,7 +229,7 @@ def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
 
 
 def missing_from_next_keyframe(key: Sequence[str]) -> Column:
-    """Return an expression: whether the object of a row is missing from the next poll with all rows.
+    """Return an expression: whether a row's group, member or partition is missing from the next poll with all rows.
 
     It is true only in the last row before that poll. Rows must come from `with_timeline`.
     """

@@ -32,7 +32,8 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# Connect workers can omit some of the last three fields. So this table has its own versions: version n has n of them.
+# Connect workers can omit some of the last three fields. Therefore, this table has its own versions: version n has n of
+# these fields.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),

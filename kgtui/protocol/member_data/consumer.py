@@ -58,7 +58,7 @@ class Subscription:
     generation: int = -1
     """The group generation in which `owned` was assigned; -1 if unknown."""
     rack: str | None = None
-    """Rack of the member; None if it has none, or in versions before 3."""
+    """Rack of the member; None if the member has no rack, or in versions before 3."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:

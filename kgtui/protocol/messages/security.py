@@ -1,6 +1,6 @@
-"""Tables of the APIs for SASL logins (KIP-43, KIP-152, KIP-368) and ACLs.
+"""Definitions of the Kafka APIs for SASL logins (KIP-43, KIP-152, KIP-368) and ACLs.
 
-They are not in `kgtui.protocol.messages.APIS`, because the simulated cluster does not support them.
+`kgtui.protocol.messages.APIS` does not contain them, because the simulated cluster does not support them.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ _CONSUMER_REGULAR_EXPRESSION: Rows = (
     ("Timestamp", "int64", "0+"),
 )
 
-# Tables of the records of share groups (KIP-932), since Kafka 4.1. Their start offsets are in the topic
+# Records of share groups (KIP-932), since Kafka 4.1. Share-partition start offsets are in the topic
 # `__share_group_state` instead.
 
 _SHARE_MEMBER_METADATA: Rows = (
@@ -361,8 +361,8 @@ _ALL = (
     _schema(RecordType.OFFSET_COMMIT, _OFFSET_COMMIT_KEY, _OFFSET_COMMIT_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.GROUP_METADATA, _CLASSIC_KEY, _CLASSIC_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.CONSUMER_GROUP_METADATA, GROUP_KEY, _CONSUMER_METADATA),
-    # Not written any more since Kafka 4.1. ConsumerGroupMetadata contains a hash of the subscribed topics instead
-    # (KIP-1101).
+    # Since Kafka 4.1, brokers do not write this record any more. ConsumerGroupMetadata contains a hash of the
+    # subscribed topics instead (KIP-1101).
     _schema(RecordType.CONSUMER_GROUP_PARTITION_METADATA, GROUP_KEY, _CONSUMER_PARTITION_METADATA),
     _schema(RecordType.CONSUMER_GROUP_MEMBER_METADATA, MEMBER_KEY, _CONSUMER_MEMBER_METADATA),
     _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),

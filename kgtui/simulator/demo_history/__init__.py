@@ -102,10 +102,11 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """A time in `incidents.toml`: either `hours_before_end`, `hours_after_start` or `fraction` is set.
 
     Attributes:
-        hours_after_start: may be negative.
+        hours_after_start: hours after the start of the history; may be negative.
         fraction: 0.5 is the middle of the history.
-        jitter: moves a time by up to ten minutes, except `hours_after_start`.
-        plus_hours: added to the time.
+        jitter: any text. It moves the time by up to ten minutes, always by the same amount. It does not move
+            `hours_after_start`.
+        plus_hours: hours that are added to the time.
     """
 
     hours_before_end: float | None = None
@@ -140,7 +141,7 @@ class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         begin, end: seconds since the start of the history.
         every: seconds between two changes.
-        turns: slots with a member: `((0, 1), (0,))` makes member 1 leave and return.
+        turns: numbers of the members that exist in each period: with `((0, 1), (0,))`, member 1 leaves and returns.
     """
 
     begin: float

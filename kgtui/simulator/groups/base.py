@@ -31,7 +31,7 @@ class ConsumedTopic:
     Attributes:
         topic: the topic; it may be deleted.
         commits: pattern of the committed offsets.
-        without: partitions without a committed offset.
+        without: numbers of the partitions for which no offset is committed.
         metadata: metadata string in each offset commit.
         subscribed: False if no member subscribes to the topic.
     """
@@ -137,7 +137,7 @@ class Group(ABC):
 
     @abstractmethod
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return the row of the group in a describe response, without error code and message.
+        """Return the row of the group in a describe response. Error code and message are left out.
 
         Args:
             operations: bit field of the authorized operations.
@@ -146,7 +146,7 @@ class Group(ABC):
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
         """Yield `(topic, [(partition, committed offset), …])` for each topic with commits."""
         membership = self.membership(t)
-        # Offsets stand still while the group has no members, or while they do not read because of a rebalance.
+        # Offsets stand still while the group has no members, or while the members do not read because of a rebalance.
         at = t if membership.slots and not self.pauses(membership) else t - min(membership.since, t)
         for read in self.topics_read:
             offsets = read.commits.committed_offsets(read.topic, at)
@@ -192,7 +192,7 @@ class Group(ABC):
         return hash_host(self.seed, self.client.host or self.name, slot.number // 2)
 
     def assign_ranges(self, slots: Sequence[Slot]) -> list[Assignment]:
-        """Assign the partitions of each subscribed topic in ranges. Return one assignment per slot."""
+        """Assign the partitions of each subscribed topic in ranges. Return one assignment per member."""
         assignments: list[Assignment] = [[] for _ in slots]
         for read in self.topics_read:
             if not read.subscribed or not slots:

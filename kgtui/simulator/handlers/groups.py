@@ -169,7 +169,7 @@ def describe_typed(request: RequestContext, group_type: str, feature: str) -> di
 def _newer_type(request: RequestContext, name: str, group_type: str, feature: str) -> dict[str, Any]:
     blank: dict[str, Any] = {"GroupId": name, "AuthorizedOperations": OPERATIONS_NOT_REQUESTED}
     old = request.node.release.number < (4, 0)
-    # A broker that supports the API returns UNSUPPORTED_VERSION if the feature is disabled (observed with Kafka 4.1.2).
+    # Brokers since Kafka 4.0 return UNSUPPORTED_VERSION if share or streams groups are disabled (observed with 4.1.2).
     if not old and not request.feature_enabled(feature):
         return {**blank, "ErrorCode": UNSUPPORTED_VERSION}
     error = request.group_error(name)

@@ -157,8 +157,8 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     Each id becomes a classic group that reads `topic` with one member, or with none.
 
     Attributes:
-        padded: very long ids, without members.
-        empty: those of `ids` without members, which can be deleted.
+        padded: very long ids of groups that have no members.
+        empty: those of `ids` whose groups have no members, so that they can be deleted.
     """
 
     topic: str
@@ -194,7 +194,7 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
         extends: scenario whose topics and groups come first, or None.
         without_groups: whether to leave out all groups, also those of `extends`.
         topics: topic name → properties.
-        groups: the groups, without those in `hostile_ids`.
+        groups: the groups, except those in `hostile_ids`.
         hostile_ids: ids that many programs handle incorrectly, each for one more group; None for no such groups.
     """
 

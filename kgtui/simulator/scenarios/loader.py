@@ -47,7 +47,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def check_keys(data: dict[str, Any], keys: Any, where: str) -> Any:
-    """Convert parsed TOML to an instance of the class `keys`.
+    """Convert parsed TOML to an instance of the msgspec class `keys`, whose fields are the allowed TOML keys.
 
     Raises:
         UsageError: a key or a value is wrong. The message begins with `where`.

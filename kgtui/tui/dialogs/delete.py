@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 _LINES_WITHOUT_DETAILS = 13
-"""Total height of the dialog without the details, in lines: frame, title, question, text fields, status and buttons."""
+"""Height of the dialog except the details, in lines: frame, title, question, text fields, status and buttons."""
 
 
 MOST_REPLANNED_GROUPS = 100

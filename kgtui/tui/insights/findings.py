@@ -216,7 +216,7 @@ OLD_SECONDS = 3_600.0
 BEHIND_SECONDS = 2 * 86_400.0
 """A gold table is outdated if another one has data that is newer by more than this time, in seconds.
 
-Two days, because some tables only contain whole days.
+The limit is two days, because some tables contain only whole days.
 """
 
 

@@ -49,7 +49,9 @@ It avoids reading the details of each finding while the user holds down a cursor
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
-"""A screen with fewer than 32 lines shows either the plot or the evidence. With fewer than 22, it never shows the plot.
+"""A screen with fewer than 32 lines shows either the plot or the evidence.
+
+With fewer than 22 lines, it never shows the plot.
 """
 
 KEYS = "enter go to group  space mark  v next kind  l evidence  Y copy  esc close"
@@ -174,7 +176,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     def group(self) -> str | None:
         """Id of the group in the plot, which Enter opens; None if there is no finding.
 
-        It is the group in the focused evidence row or, without one, the first existing group of the finding.
+        It is the group in the focused evidence row or, if no row is focused, the first existing group of the finding.
         """
         row = self.findings.row
         if row is None:

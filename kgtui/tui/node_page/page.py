@@ -375,7 +375,8 @@ def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float |
     """Return for example `no problem found; 90 of 100 groups read within 12 s, observed for 5 min`.
 
     Args:
-        since: time of the first snapshot with a read group, in epoch seconds; None if there is none.
+        since: time of the first snapshot in which at least one group had been read, in epoch seconds; None if there is
+            none.
     """
     read = f"{text.exact(summary.read)} of {counted(summary.groups, 'group')} read"
     if summary.oldest_read is None or since is None:

@@ -163,7 +163,7 @@ class RightSide(Vertical):
     def next_problem(self, group: str | None) -> str | None:
         """Return the next group with a problem, in order of severity; None if there is none.
 
-        The group with the most severe problem follows the last group, and a group without a problem.
+        After the last group, or if the current group has no problem, it is the group with the most severe problem.
         """
         groups = [name for name, _ in self._problems.worst_first()]
         if not groups:

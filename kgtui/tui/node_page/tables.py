@@ -34,7 +34,7 @@ class ProblemRow(NamedTuple):
         lag: total lag in records; None if unknown.
         lags: total lag at the last reads of the group, oldest first.
         progress: time at which a commit last moved forward, in epoch seconds; None if never observed.
-        first_seen: time of the first read, in epoch seconds; None if the group was not read.
+        first_seen: when kgtui first read the group, in epoch seconds; None if it has never read it.
         lag_age: age of `lag` in seconds if the group cannot be read now; otherwise None.
     """
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgtui.model.assignment import Assignment
 
 LONGEST_MEMBER_TITLE = 4
-"""Maximum width of the title above a member's column, such as `-10`, in terminal cells."""
+"""Maximum width of the title above a member's column, in terminal cells. A title is such as `-10`."""
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
 _NAME, _OPEN = "item", "open"
@@ -165,7 +165,7 @@ def legend(
         at: index of the chosen member.
         first: index of the leftmost member that has a column.
         count: number of members that have a column.
-        scale: lag of the symbol of full height; 0 if no lag is shown.
+        scale: lag at which a partition is drawn with the highest symbol (`█`); 0 if no lag is shown.
     """
     marks = [(text.marks().bar, "no lag" if scale else "owns", OK)]
     if assignment.targeted:

@@ -36,7 +36,7 @@ class PlacementRow(NamedTuple):
         targets: names of the owners in the target assignment.
         waits_for: names of the members that delay the move to the target owner.
         lag: lag of the partition or task; None if unknown.
-        scale: lag for which the grid shows the symbol of full height; equal in all rows.
+        scale: lag for which the grid shows the highest symbol (`█`); equal in all rows.
     """
 
     placement: Placement
@@ -79,7 +79,7 @@ class LoadRow:
 def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> dict[Item, int]:
     """Return partition or active task → lag. Unknown lags are left out.
 
-    The lag of a task is the total lag of its partitions. Without offsets (None), the result is empty.
+    The lag of a task is the total lag of its partitions. If the offsets are not known (None), the result is empty.
     """
     known = {} if offsets is None else {(row.topic, row.partition): row.lag for row in lags(offsets)}
     found = {Item(topic, part): lag for (topic, part), lag in known.items() if lag is not None}

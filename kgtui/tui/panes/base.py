@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""For groups with more items, such as members, `Pane.prepare` runs in a thread and not in the event loop."""
+"""Maximum number of rows (members or partitions) for which `Pane.prepare` runs in the event loop, not in a thread."""
 
 
 class AutoHeightText(Static, NoRelayout):
@@ -167,13 +167,14 @@ class Pane(Vertical):
         return (self.readings.get(group),)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
-        """Return how many items, such as members, `prepare` processes (see `MOST_ITEMS_INLINE`)."""
+        """Return how many rows, such as members or partitions, `prepare` processes (see `MOST_ITEMS_INLINE`)."""
         return 0
 
     def prepare(self, snapshot: Snapshot, group: str) -> Any:
         """Compute and return the data that `draw` shows.
 
-        For a group with more than `MOST_ITEMS_INLINE` items, this method runs in a thread, so it must not use widgets.
+        For a group with more than `MOST_ITEMS_INLINE` rows, this method runs in a thread. Therefore, it must not use
+        widgets.
         """
         raise NotImplementedError
 
@@ -224,7 +225,8 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # Without `description`, Textual would compute the `repr` of all arguments. For a snapshot, that takes long.
+    # `description` is given because Textual would otherwise compute the `repr` of all arguments, which takes long for a
+    # snapshot.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
         prepared = await asyncio.to_thread(self.prepare, snapshot, group)
@@ -279,7 +281,7 @@ class SummaryLine(AutoHeightText):
         self._hint = ""
 
     def set_cells(self, cells: PaneLine, *, hint: str = "") -> None:
-        """Show these cells, and the hint if it fits on the last line. Without cells, hide the widget."""
+        """Show these cells, and the hint if it fits on the last line. If there are no cells, hide the widget."""
         if (cells, hint) != (self._cells, self._hint):
             self._cells, self._hint = cells, hint
             self.write()
@@ -321,7 +323,7 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """Return a text such as `reading the members…` while the group's data has not been read; otherwise an empty text.
+    """Return a text such as `reading the members…` until the group's data has been read, and then an empty text.
 
     Args:
         readings: group id → the data that the pane shows.

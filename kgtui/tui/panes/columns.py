@@ -28,7 +28,7 @@ class Column(Generic[RowT]):
 
     Attributes:
         id: identifies the column when rows are sorted, and in Textual messages.
-        value: returns the value of a row; None for no value. The widest value determines the width.
+        value: returns the value of a row, or None if the row has no value. The widest value determines the width.
         render: returns the cell of a row; None to draw the value unformatted.
         rank: 0 if always shown. On a narrow screen, high ranks are left out first.
         right: whether the column is right-aligned. If so, it is never narrowed.
@@ -37,7 +37,7 @@ class Column(Generic[RowT]):
         cut: where a long text is shortened: at its end or in its middle.
         if_spare: whether to show the column only if all columns fit in full width.
         if_values: whether to show the column only if a row has a value in it.
-        not_over: ids of columns that must not be narrowed to make space for this one.
+        not_over: ids of columns that must not be narrowed to make space for this column.
         full: returns the cell for the area below the table; None for the same cell.
         field: the field of `kgtui.model.fields` that the column shows; None if there is none.
     """

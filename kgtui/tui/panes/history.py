@@ -196,7 +196,7 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Draw the plots until they show the newest request. Requests that are replaced in the meantime are skipped."""
+        """Draw the requested plots. If the user requests other plots during this time, draw the newest request next."""
         try:
             while (request := self._request()) is not None and request != self._shown:
                 self._shown = request

@@ -82,7 +82,10 @@ Columns = list[Column[MemberRow]]
 
 
 def member_columns(description: GroupDescription, rows: Sequence[MemberRow] = ()) -> Columns:
-    """Return the columns for the group's type and protocol, without columns that would be empty for all members."""
+    """Return the columns for the group's type and protocol.
+
+    Columns that would be empty for all members are left out.
+    """
     if description.kind == "connect":
         return [*connect_columns(), _host(4), _id(5)]
     if description.kind == "sr":
@@ -195,7 +198,7 @@ def _subscription() -> Column[MemberRow]:
 def subscribed(row: MemberRow) -> str | None:
     """Return the topics and the regular expression that the member subscribes to, as `/pattern/, topic, topic`.
 
-    None if they are unknown.
+    The result is None if they are unknown.
     """
     topics = row.member.topics
     parts = [f"/{row.member.regex}/"] if row.member.regex else []
@@ -282,7 +285,7 @@ def row_restore_lag(row: MemberRow) -> int | None:
 def member_restore_lag(streams: StreamsMember) -> int | None:
     """Return how many records a member must still restore: the sum of task end offset − task offset (KIP-1071).
 
-    0 without standby and warm-up tasks; None if no task has both offsets.
+    0 if the member has no standby and warm-up tasks; None if no task has both offsets.
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0

@@ -1,4 +1,4 @@
-"""The Overview pane: health verdict, state, members, lag, permissions and faults (errors) of one group."""
+"""The Overview pane: health verdict, state, members, lag, permissions and errors of one group."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
     """Yield the fields `verdict`, `also` (other problems), `who` (who causes the problem) and `next` (what to do).
 
-    Fields without a value are left out.
+    Fields that have no value are left out.
     """
     diagnosis = diagnose(snapshot, group, time_text)
     judgment, health = diagnosis.judgment, snapshot.health.get(group)
@@ -166,7 +166,8 @@ class OverviewPane(Pane):
         return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
     def _show_notices(self, lines: list[PaneLine]) -> None:
-        # A separate `Notice` widget would cause a new layout whenever the cursor moves to a group with faults.
+        # These lines are no separate `Notice` widget, because it would cause a new layout whenever the cursor moves to
+        # a group with errors.
         self._notice_lines = lines
 
     def draw(self, prepared: tuple[GroupOffsets | None, OffsetSummary | None], *, fresh: bool) -> None:

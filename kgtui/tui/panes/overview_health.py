@@ -224,7 +224,7 @@ class OffsetSummary:
         worst: the partition with the largest lag; None if no partition has a lag.
         lost: number of records that expired before the group read them.
         lost_in: number of partitions with lost records.
-        share: share groups have start offsets instead of committed offsets.
+        share: whether the group is a share group, which has start offsets instead of committed offsets.
     """
 
     total: LagTotal

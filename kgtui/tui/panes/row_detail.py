@@ -44,7 +44,7 @@ class RowDetail(VerticalScroll, can_focus=False):
 def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> list[PaneLine]:
     """Format a row as `title value   title value …`, wrapped to lines of `width` terminal cells.
 
-    Columns without a value in this row are left out.
+    Columns that have no value in this row are left out.
     """
     cells: list[Cell] = []
     for column in columns:

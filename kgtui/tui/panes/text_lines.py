@@ -63,7 +63,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
 
     @property
     def columns(self) -> int:
-        """Width of a line in terminal cells, without the scroll bar; for a hidden widget, its last visible width."""
+        """Width of a line in terminal cells, excluding the scroll bar; for a hidden widget, its last visible width."""
         self._last_columns = self.scrollable_content_region.width or self._last_columns
         return self._last_columns
 

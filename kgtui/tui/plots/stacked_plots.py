@@ -29,7 +29,7 @@ MIN_LINES = 7
 """Minimum height of all plots together, in lines."""
 
 _CLOCK_WITH_SECONDS = 900.0
-"""If the plots cover at most this many seconds, the times on the time axis include seconds."""
+"""If the plots cover this many seconds or less, the times on the time axis include seconds."""
 
 _CLOCK_WITH_DATE = 86_400.0
 """If the plots cover more than this many seconds, the times on the time axis include the date."""
@@ -128,7 +128,7 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
     """Return (write rates, read rates) for the plot, each with `cells` moving averages.
 
-    Without averages, a read rate would be 0 between two commits.
+    Averages are needed because, between two commits, the read rate is 0.
     """
     averaged = math.ceil(_AVERAGED_SECONDS * cells / max(timeline.until - timeline.since, 1e-9))
     return [smooth(resample(timeline, values, cells, "mean"), averaged) for _, values, _ in _flows(timeline)]
@@ -187,7 +187,7 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Plot the state of the group over time.
 
-    If a cell stands for several states, it shows a rebalancing state or, without one, a state other than Stable.
+    If a cell stands for several states, it shows a rebalancing state or, if there is none, a state other than Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
@@ -289,7 +289,8 @@ Summary = Literal["largest", "mean", "last"]
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
     """Divide the timeline into `count` equal time spans, and return one value for each.
 
-    Without a sample, it is the previous value; in a gap of the recording, and outside of the samples, NaN.
+    A time span without a sample gets the previous value. In a gap of the recording, before the first sample and after
+    the last one, the value is NaN.
 
     Args:
         values: one sample per time in `timeline.times`; NaN if unknown.

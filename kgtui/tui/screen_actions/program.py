@@ -30,7 +30,7 @@ def _toggle_recording(screen: ClusterScreen) -> None:
 
 
 def _show_recording(screen: ClusterScreen) -> None:
-    # While Textual removes the screen, the tree, the header and the footer can already be gone. Nothing is drawn then.
+    # Draw nothing if the tree, the header and the footer are already gone, because Textual is removing the screen.
     if screen.query("GroupTree"):
         screen.draw_bars()
 

@@ -54,7 +54,7 @@ class Body(Horizontal):
 class ClusterScreen(Screen[None]):
     """The screen of one cluster, live or recorded. `MainScreen` adds key bindings."""
 
-    # Without BLANK, Textual renders the whole screen widget for each changed line.
+    # If BLANK were false, Textual would render the whole screen widget for each changed line.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     AUTO_FOCUS = "GroupTree"

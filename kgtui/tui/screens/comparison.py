@@ -139,7 +139,10 @@ COLUMNS: tuple[Column[Difference], ...] = (
 
 
 def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
-    """Return the parts of the summary line, such as `3 groups joined`. Without differences, there is one part."""
+    """Return the parts of the summary line, such as `3 groups joined`.
+
+    If there are no differences, one part says so.
+    """
     grew = sum(1 for change in comparison.lags if change.by > 0)
     counts = (
         (len(comparison.joined), "group joined", "groups joined"),

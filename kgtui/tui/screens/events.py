@@ -157,7 +157,7 @@ class EventsScreen(ModalScreen["str | None"]):
     |---|---|
     | / | type a filter for the groups |
     | v | show the events of the last 10 minutes, hour, 6 hours or day |
-    | o | show all events, or only those of groups, members, offsets, verdicts and configs, or brokers |
+    | o | choose the events: all, or only of groups, of members, of offsets, of verdicts and configs, or of brokers |
     | l | switch between the events of the selected group and the events of all groups and brokers |
     | U | switch between UTC and local time |
     | escape, q, E | close |

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""How often, after a key, this module waits until the widgets have handled their messages.
+"""After a key, this module waits this many times until the widgets have handled all messages.
 
 The second and third wait are for messages that the key causes, such as `Input.Submitted`.
 """

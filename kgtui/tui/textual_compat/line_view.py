@@ -1,6 +1,6 @@
 """A scroll view of lines whose number of lines can change without a new layout of the screen.
 
-With Textual's own scroll view, each move to another group would take tens of milliseconds for a layout.
+Textual's own scroll view would need tens of milliseconds for a layout whenever the user selects another group.
 """
 
 from __future__ import annotations

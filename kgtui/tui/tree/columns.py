@@ -33,7 +33,7 @@ _NAME_WIDTHS = (16, 22, 28, 28, 34)
 _UNCHANGED = 0.05
 """If the lag changes more slowly than by this many records per second, the change is shown as 0."""
 _WITH_FRACTION = 10.0
-"""If the lag changes by at least this many records per second, the change is shown without a decimal place."""
+"""If the lag changes by this many records per second or more, the change is shown without a decimal place."""
 
 _SMALLEST_AGE_BOUND = 10.0
 """Minimum age of the oldest unread record that is shown if only a lower bound of the age is known, in seconds.
@@ -187,7 +187,7 @@ def severity_mark(level: int) -> Piece:
 
 
 def status_mark(row: TreeRow) -> Piece:
-    """Return (symbol, color role) for a group: its problem or, without a problem, its state.
+    """Return (symbol, color role) of a group's problem or, if it has none, of its state.
 
     A group of unknown status never has a check mark, which users would read as OK.
     """

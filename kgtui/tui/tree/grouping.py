@@ -143,8 +143,8 @@ def build_nodes(
     """Put the groups of a snapshot under nodes. Yield after about every 1,000 groups.
 
     Args:
-        chosen: listing (coordinator, type and state) → sorted ids of the groups that match the filter; None without a
-            filter.
+        chosen: `Listing` (type, protocol, state and coordinator) → sorted ids of the groups that match the filter; None
+            if no filter is set.
     """
     lists = snapshot.by_listing if chosen is None else chosen
     if grouping in _KEYS_OF_GROUP:

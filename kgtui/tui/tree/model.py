@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.totals import NodeTotal
 
 OPEN_ALL_UP_TO = 200
-"""If at most this many groups match a filter, all nodes are initially open."""
+"""If this many groups or fewer match a filter, all nodes are initially open."""
 SORTED_AT_ONCE = 3_000
 """Maximum number of groups of a node that are sorted immediately when the node is opened.
 
@@ -187,7 +187,7 @@ class TreeModel:
         return deleted and bool(self.snapshot.groups)
 
     def put_cursor(self, row: int) -> None:
-        """Move the cursor to a row. If the number is larger than that of the last row, move it to the last row."""
+        """Move the cursor to a row. If the number is too large, move it to the last row."""
         self.cursor_row = max(0, min(row, self.layout.rows - 1))
         self.cursor_key = self.layout.row_key(self.cursor_row)
 
@@ -299,7 +299,7 @@ class TreeModel:
         return ((), ()) if node is None or not node.path else (node.path, _parts(node))
 
     def toggle_marks(self, groups: Collection[str]) -> None:
-        """Mark these groups, or unmark them if all are marked."""
+        """Mark the given groups, or unmark them if all are already marked."""
         if self.marked.issuperset(groups):
             self.marked.difference_update(groups)
         else:

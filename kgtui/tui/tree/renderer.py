@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.layout import RowKey
 
 _MOST_CACHED_STRIPS = 400
-"""Maximum number of rendered lines in the cache. With the cache, scrolling by one row renders only one new line."""
+"""Maximum number of rendered lines in the cache.
+
+Because of the cache, scrolling by one row renders only one new line.
+"""
 
 ROLES = (
     "node", "guide", "leaf", "count", "lag", "muted", "stale", "mark", "kg-ok", "kg-warn", "kg-error", "kg-muted",

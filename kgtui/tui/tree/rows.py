@@ -103,7 +103,8 @@ def node_line(
 def _state_mark(state: str | None, total: NodeTotal) -> Piece:
     """Return (symbol, color role) for the state of a node.
 
-    Users read a check mark as OK. Stable therefore has it only if all lags are known and there is no problem.
+    Users understand a check mark as OK. Therefore, the node of the state Stable has a check mark only if all lags of
+    its groups are known and none has a problem.
     """
     mark, role = text.state_mark(state), text.state_role(state)
     if mark == text.marks().stable and (total.severity or total.unknown):

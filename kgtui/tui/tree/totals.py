@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 GROUPS_SUMMED_PER_SECOND = 5_000
 """Maximum number of groups whose lags are added up per second, on average.
 
-With 100,000 groups, the sums are computed every 20 s.
+In a cluster with 100,000 groups, the sums are therefore computed every 20 s.
 """
 
 
@@ -32,7 +32,7 @@ class NodeTotal:
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
         unknown: number of groups whose lag is unknown in at least one partition.
-        severity: the highest `Judgment.severity` of the groups; 0 without a problem.
+        severity: the highest `Judgment.severity` of the groups; 0 if no group has a problem.
         problems: number of groups with this severity; 0 if the severity is 0.
     """
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 SLICE_SECONDS = 0.004
-"""Maximum time for which the layout of a new snapshot blocks the event loop without a break, in seconds."""
+"""Maximum time for which the layout of a new snapshot blocks the event loop before a break, in seconds."""
 AWAITED_SLICE_SECONDS = 0.012
 """Maximum time for which a layout blocks the event loop while the user waits for it, in seconds."""
 GROUPS_LAID_OUT_PER_SECOND = 80_000
@@ -213,7 +213,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.move(pages * max(1, self.size.height - 1))
 
     def move_to(self, row: int) -> None:
-        """Move the cursor to a row. If the number is larger than that of the last row, move it to the last row."""
+        """Move the cursor to a row. If the number is too large, move it to the last row."""
         if not self.model.layout.rows:
             return
         before, old = self.model.group, self.model.cursor_row

@@ -33,7 +33,7 @@ _LOWER_BOUNDS: Paragraphs = [
 
 
 SLICE_SECONDS = 0.005
-"""Maximum time for which the search for similar names blocks the event loop without a break, in seconds."""
+"""Maximum time for which the search for similar names blocks the event loop before a break, in seconds."""
 
 _RECORDING_DELAY = 1.0
 """Delay after the last change of the filter, in seconds. A recording is then searched for the group in the filter."""
@@ -128,7 +128,8 @@ def empty_state(
         query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
         why: why no group matches the filter; None if this is not known yet.
-        gone_at: time of the first recorded poll without the group in the filter, in epoch seconds; None if unknown.
+        gone_at: time of the first recorded poll that did not find the group in the filter, in epoch seconds; None if
+            unknown.
     """
     if snapshot.groups:
         return None if query is None else _filtered_out(snapshot, query, why, gone_at)

@@ -98,7 +98,7 @@ class FilterBar(Vertical):
         self._before = expression
         self._coverage = ""
         self.active_filter = ""
-        """The filter that the tree uses: the last expression without a syntax error."""
+        """The filter that the tree uses: the last text that was a valid filter."""
 
     def compose(self) -> ComposeResult:
         with Horizontal():

@@ -106,7 +106,7 @@ class ActionFooter(LineWidget):
 
 
 def _fitting(items: Sequence[FooterItem], width: int) -> list[FooterItem]:
-    """Return the items that fit into `width`. Of the others, the last two (help and quit) are left out last."""
+    """Return the items that fit into `width`. Help and quit (the last two items) are left out last."""
     kept = list(items)
     while len(kept) > 1 and sum(item.width for item in kept) > width:
         kept.pop(-3 if len(kept) > 2 else 0)

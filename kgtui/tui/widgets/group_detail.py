@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FILL_DELAY = 0.3
 """Delay between the first drawing of the groups and the creation of the hidden panes, in seconds.
 
-Without it, the groups would appear later.
+The delay lets the groups appear earlier.
 """
 
 

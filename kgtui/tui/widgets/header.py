@@ -145,7 +145,7 @@ class ClusterHeader(LineWidget):
 
         Args:
             problems: problem → number of groups.
-            matching: number of groups that match the filter; None without a filter.
+            matching: number of groups that match the filter; None if no filter is set.
         """
         self._snapshot, self._matching, self._marked = snapshot, matching, marked
         self._problems = problem_counts(problems, rebalancing=groups_in_rebalance(snapshot))

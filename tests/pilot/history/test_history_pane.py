@@ -231,7 +231,7 @@ async def test_history_log_also_lists_events_that_are_missing_from_the_samples(t
 
 
 def test_the_history_log_shows_member_names_and_reasons_for_verdicts() -> None:
-    """Member ids are shortened. The row of a changed verdict has `verdict` in the column CHANGE."""
+    """The column CHANGE contains `verdict` if the verdict has changed. The column DETAILS shows a short member name."""
     member_id = "enrich-2-33d63ea3-1111-4222-8333-abcdefabcdef"
     point = ChangePoint(NOW, state="Stable")
     joined = Change(point, point._replace(at=NOW + 1, joined=(member_id,)))

@@ -34,7 +34,7 @@ COLORS = {
 class PaneApp(App[None], Generic[PaneT]):
     """An app that shows one pane, right of an empty area of `gap` cells.
 
-    With a `snapshot`, the pane shows its group `group`.
+    If `snapshot` is given, the pane shows the group `group` in this snapshot.
     """
 
     CSS = """

@@ -14,7 +14,7 @@ from tests.pilot.panes.pane_app import PaneApp
 
 
 def grid(pane: AssignmentsPane) -> dict[str, str]:
-    """Return the lines of the grid. The key of each line is its first word, such as a partition number."""
+    """Return the lines of the grid as a dict: first word of the line, such as a partition number → line."""
     table = pane.table
     lines = [table.render_line(y).text.rstrip() for y in range(table.size.height)]
     return {line.split()[0]: line for line in lines if line.strip()}
@@ -37,7 +37,7 @@ def group_of_many_members(members: int, partitions: int = 300) -> Snapshot:
 
 
 async def test_the_grid_has_a_row_per_partition_and_a_column_per_member() -> None:
-    """Different marks show the old owner and the new owner of a partition, and a partition without an owner."""
+    """Different symbols show the old owner and the new owner of a partition, and that a partition has no owner."""
     pane = AssignmentsPane()
     async with PaneApp(pane, data.example_snapshot(), "payments.settle").run_test(size=(80, 30)) as pilot:
         await pilot.press("v")

@@ -146,7 +146,7 @@ async def test_a_narrow_members_pane_shows_only_the_essential_columns(
 async def test_panes_without_offsets_say_whether_the_user_possibly_lacks_permissions(
     access: Access | None, expected: str
 ) -> None:
-    """Brokers report no offsets, and may hide offsets in topics without permission.
+    """Brokers report no offsets, and may hide offsets in topics that the user may not describe.
 
     The panes say `no committed offsets` only if the user has permission on every topic.
     """

@@ -91,7 +91,7 @@ async def test_deletion_plan_refuses_a_group_that_an_old_broker_reports_as_dead(
 
 
 async def test_deletion_plan_refuses_a_group_if_some_offsets_cannot_be_read(admin: ScriptedAdmin) -> None:
-    """Without the offsets in all partitions, a complete backup is impossible."""
+    """A complete backup needs the offsets in all partitions."""
     admin.add("part", state="Empty")
     admin.commits["part"] = (CommittedOffset("t", 0, 5), CommittedOffset("secret", 0, None, error=29))
     admin.add("all", "share", state="Empty")

@@ -220,7 +220,10 @@ def log_ends(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
 
 
 async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: Callable[[Sent], Any]) -> int:
-    """Send a request for `api`. Return the number of requests of the next read of the permissions (0 if cached)."""
+    """Send a request for `api`, and then read the permissions.
+
+    Return how many requests this read sends (0 if cached).
+    """
     pool.answers[api] = answer
     if api == "OffsetFetch":
         await admin.committed_offsets(["pay"])
@@ -233,7 +236,7 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 
 @pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
 async def test_offsets_read_with_forbidden_topics_are_marked_incomplete(before: int, during: int) -> None:
-    """Brokers omit offsets in forbidden topics, so kgtui reads the permissions before and during the request.
+    """Brokers omit offsets in forbidden topics, so kgtui reads the permissions before and during an offset request.
 
     `before` and `during` are the error codes of topics in these two reads.
     """

@@ -186,7 +186,7 @@ async def test_failed_polls_cause_no_changes_in_the_next_poll() -> None:
     assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_groups_with_equal_type_and_state_use_one_common_listing_object() -> None:
+async def test_groups_with_equal_type_and_state_share_one_listing_object() -> None:
     brokers = Brokers({1: {f"g{number}": STABLE if number % 2 else EMPTY for number in range(3000)}})
     delta = await brokers.admin.listing_feed(1).poll()
     assert len({id(row) for row in delta.updated.values()}) == 2

@@ -166,9 +166,9 @@ class OneByOne:
     """A broker before Kafka 3.0, which accepts only one group per OffsetFetch request.
 
     Attributes:
-        under_way: number of requests without a response.
+        under_way: number of requests that the broker has not answered yet.
         most: highest value that `under_way` has had.
-        broken: group id; a request for it closes the connection. Empty for no group.
+        broken: id of a group; a request for this group closes the connection. Empty for no group.
     """
 
     def __init__(self, broken: str = "") -> None:

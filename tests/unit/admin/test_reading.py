@@ -126,7 +126,7 @@ async def test_log_bounds_are_read_for_partitions_of_active_streams_tasks() -> N
 
 
 async def test_each_returned_fault_contains_a_group_and_a_step() -> None:
-    """A step is either describing the groups or reading their offsets."""
+    """The steps are describing the groups and reading the offsets."""
     admin = ScriptedAdmin()
     admin.add("fine", lag=1)
     admin.add("forbidden", lag=1)
@@ -203,7 +203,7 @@ async def test_the_committed_ends_option_skips_partitions_without_a_commit() -> 
 async def test_errors_are_returned_as_faults_only_with_the_separately_option(separately: bool) -> None:
     """With the option `separately`, the results of successful requests and the faults are returned.
 
-    Without the option, `read_groups` raises the error.
+    If the option is not set, `read_groups` raises the error.
     """
     admin = UnreachableOffsets()
     admin.add("c", lag=5)

@@ -46,7 +46,7 @@ class Log:
 
 
 def dense(times: list[int]) -> Log:
-    """Return a log with these timestamps and without gaps between offsets."""
+    """Return a log whose records have these timestamps and consecutive offsets."""
     return Log(list(enumerate(sorted(times), 1000)))
 
 

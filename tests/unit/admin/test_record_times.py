@@ -126,9 +126,10 @@ async def test_searching_record_times_sends_no_request_for_compacted_topics() ->
 @pytest.mark.parametrize("version", [8, 9])
 @pytest.mark.parametrize("readable", [True, False])
 async def test_tiered_topics_are_skipped_on_kafka_3_4_to_3_9(version: int, readable: bool) -> None:
-    """These releases have the ListOffsets versions 8 and 9. If `readable` is false, the user cannot read topic configs.
+    """These releases support ListOffsets up to version 8 or 9.
 
-    A local log start (300) above the log start (0) then shows that the topic has tiered storage.
+    If `readable` is false, the user cannot read topic configs. A local log start (300) above the log start (0) then
+    shows that the topic has tiered storage.
     """
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}

@@ -124,7 +124,7 @@ async def test_client_credentials_grant_sends_an_assertion_instead_of_the_secret
 ) -> None:
     """As in Kafka 4.3 (KIP-1258), setting `sasl.oauthbearer.assertion.claim.iss` selects assertions.
 
-    Without this property, the client sends its client secret.
+    If the property is not set, the client sends its client secret.
     """
     properties = properties_of(
         endpoint, private_key_file=str(write_key(tmp_path / "key.pem", keys["RS256"])), claim_iss="i"
@@ -155,7 +155,10 @@ async def test_an_assertion_file_is_read_again_for_each_token(endpoint: TokenSer
 
 
 def failure(**assertion: str) -> str:
-    """Assert that these assertion properties raise a ConfigError without the passphrase; return the error message."""
+    """Assert that these assertion properties raise a ConfigError.
+
+    Return its message, which must not contain the passphrase.
+    """
     with pytest.raises(ConfigError) as caught:
         from_properties(properties_of(TokenServer("http://localhost:1/token"), **assertion))
     assert PASSPHRASE not in "".join(traceback.format_exception(caught.value))

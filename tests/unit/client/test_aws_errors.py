@@ -76,7 +76,7 @@ def write_sso_token(folder: Path, session: str, expires: str) -> None:
 async def test_error_for_an_expired_sso_session_gives_the_login_command(
     sso_cache: Path, profile: str, logged_in: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A profile without its own SSO settings uses the SSO session of its source profile."""
+    """A profile that has no SSO settings uses the SSO session of its source profile."""
     expected = f"the SSO session of the AWS profile '{logged_in}' has ended: run `aws sso login --profile {logged_in}`"
     properties = properties_of(f'awsProfileName="{profile}"')
     assert await failure(properties) == expected

@@ -248,7 +248,7 @@ async def test_a_refused_login_is_not_repeated_at_the_second_ip_address() -> Non
 async def test_closing_the_pool_does_not_wait_for_a_silent_tls_broker(
     certificate: Path, tls_server: ssl.SSLContext
 ) -> None:
-    """`Transport.close` aborts the connection. Without this, asyncio would wait 30 s until the broker closes it."""
+    """`Transport.close` aborts the connection. Otherwise, asyncio would wait 30 s until the broker closes it."""
     settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
     async with cluster(1, tls=tls_server) as fake:
         pool = Pool(fake.seeds, settings)

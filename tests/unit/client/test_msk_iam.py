@@ -68,7 +68,7 @@ def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, l
 def signature_of(url: str, secret: str) -> str:
     """Compute the signature of a URL according to Amazon's documentation (Signature Version 4, in query parameters).
 
-    It does not cover User-Agent, which Amazon's signers add after signing.
+    The signature does not cover User-Agent, which Amazon's signers add after signing.
     """
     parts = urlsplit(url)
     unsigned = {"X-Amz-Signature", "User-Agent"}
@@ -237,7 +237,7 @@ async def test_signing_an_msk_token_does_not_block_the_event_loop(monkeypatch: p
 async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first token is for the region in AWS_REGION, because the bootstrap server's host name contains no region."""
+    """The first host name `kafka.example` contains no region, so its token is for the region in AWS_REGION."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     tokens = tokens_of(properties_of())
     first = await tokens.get("kafka.example")
@@ -248,10 +248,10 @@ async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_late_token_for_a_different_region_is_not_cached(
+async def test_token_for_a_wrong_region_that_is_ready_last_is_not_cached(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The token for the region in AWS_REGION is ready only after the token for the broker's region."""
+    """AWS_REGION contains the wrong region. Its token is ready only after the token for the broker's region."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     done, read = threading.Event(), msk_iam._credentials
 

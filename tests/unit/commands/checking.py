@@ -1,4 +1,4 @@
-"""A fake cluster and a fake clock for tests of `kgtui check`, and parts of the command's output."""
+"""Helpers for tests of `kgtui check`: a fake cluster, a fake clock, and functions that take values from its output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Script:
 
     Attributes:
         steps: seconds by which each call of `sleep_until` advances the time.
-        happens: functions that change the cluster; the n-th call of `sleep_until` calls each of them with n.
+        happens: functions that change the cluster. The n-th call of `sleep_until` calls each function with n.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A fake cluster for tests of `kgtui ls`, and parts of the command's output."""
+"""Helpers for tests of `kgtui ls`: a fake cluster, and functions that take values from its output."""
 
 from __future__ import annotations
 

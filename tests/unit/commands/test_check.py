@@ -174,7 +174,7 @@ def test_kgtui_check_exits_with_1_if_the_lag_of_a_group_is_unknown(
 def test_kgtui_check_restarts_the_lag_trend_after_a_failed_read(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """One read fails shortly before the end. Too few reads follow for a trend, so the trend is null."""
+    """One read fails shortly before the end. The reads after it are too few for a trend, so the trend is null."""
     fault = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")
 
     def stumble(step: int) -> None:

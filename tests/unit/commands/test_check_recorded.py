@@ -100,7 +100,7 @@ def test_kgtui_check_judges_the_end_of_a_recording_by_default(
 def test_kgtui_check_uses_no_polls_after_the_requested_time(
     check: Callable[..., Completed],
 ) -> None:
-    """The recording has keyframes, which store all groups, and compacted files.
+    """The recording has several keyframes (polls that store all groups), and compacted files.
 
     For each time, kgtui must therefore read different files.
     """

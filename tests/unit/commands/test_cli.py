@@ -285,7 +285,10 @@ def test_error_for_an_unknown_option_says_how_to_show_help(
 def test_empty_names_of_clusters_groups_and_files_are_rejected(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A script can pass an empty variable as the name. With a default, kgtui could then act on a wrong cluster."""
+    """A script can pass an empty variable as the name.
+
+    If kgtui used a default instead, it could act on a wrong cluster.
+    """
     assert cli.main(words) == 2
     assert "the value is empty" in capsys.readouterr().err
 

@@ -69,7 +69,7 @@ def test_pipeline_reports_an_unreachable_cluster_and_creates_no_lake(
 def test_pipeline_run_rejects_an_empty_lake_without_a_source_of_records(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Without this check, a misspelled lake path would create an empty lake without an error."""
+    """Otherwise, a misspelled lake path would create an empty lake, and no error would be reported."""
     message = error_of(capsys, 2, "run", "--lake", tmp_path / "lake")
     assert "nothing to work on" in message
     assert "--bootstrap-server" in message
@@ -167,7 +167,7 @@ class FakeAdmin:
     Args:
         leaders: result of every leader lookup.
         bounds: partition → log start and log end offset.
-        faults: faults that `partition_bounds` returns.
+        faults: errors that `partition_bounds` returns.
     """
 
     def __init__(self, leaders: Leaders, bounds: Mapping[int, PartitionBounds], *faults: Fault) -> None:

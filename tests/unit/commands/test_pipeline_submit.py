@@ -33,7 +33,7 @@ def printed(capsys: pytest.CaptureFixture[str], words: Sequence[str]) -> tuple[l
     """Run `kgtui pipeline submit --print`, and parse the `spark-submit` command that it prints.
 
     Returns:
-        The options without `--conf`, the configuration, and the program with its arguments.
+        The options except `--conf`, the configuration (from `--conf`), and the program with its arguments.
     """
     assert main(["pipeline", "submit", "--print", *words]) == 0
     command, *rest = shlex.split(capsys.readouterr().out)

@@ -1,6 +1,6 @@
-"""Tests of `kgtui ls --watch`, which finds problems by comparing successive reads (screening).
+"""Tests of `kgtui ls --watch`, which finds problems by comparing successive reads of a group (screening).
 
-Therefore, the first list has no such problems.
+The first list shows none of these problems, because only one read exists.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 
-async def test_repeated_screening_finds_a_stopped_group_after_several_lists(
+async def test_watched_list_shows_a_stopped_group_after_several_reads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     admin = ScriptedAdmin()
@@ -64,7 +64,7 @@ async def test_repeated_screening_finds_a_stopped_group_after_several_lists(
     assert [rows[group]["last_progress"] for group in ("reads", "stuck")] == [rfc3339(clock["now"]), None]
 
 
-async def test_repeated_screening_keeps_data_of_groups_whose_coordinator_is_replaced(
+async def test_watched_list_keeps_data_of_groups_whose_coordinator_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The coordinator is killed, and for some time, no broker lists its groups.
@@ -127,7 +127,7 @@ async def test_a_new_empty_group_is_not_reported_as_left_by_its_members(
     assert last.judgment("old").reason == "all members left, 10 unread"
 
 
-async def test_repeated_screening_finds_lost_records_and_unused_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_watched_list_shows_lost_records_and_unused_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = {"now": 1_700_000_000.0}
     admin = ScriptedAdmin()
     admin.add("late", members=(member(),), lag=10)
@@ -154,7 +154,7 @@ async def test_repeated_screening_finds_lost_records_and_unused_groups(monkeypat
     assert judgments["late"].reason == "4 records expired before they were read"
 
 
-async def test_screening_reports_a_rebalance_older_than_the_first_list(
+async def test_watched_list_shows_a_rebalance_that_began_before_the_first_list(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = {"now": 1_700_000_000.0}

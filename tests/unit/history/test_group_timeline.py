@@ -149,7 +149,7 @@ MEMBER = Member("m-1", "client", "/10.0.0.1")
 def test_group_timeline_has_no_rates_after_unreadable_offsets(tmp_path: Path) -> None:
     """A rate needs the offsets of two consecutive polls.
 
-    Only faults of the group's coordinator matter, not those of the second broker.
+    Only errors of the group's coordinator matter. Errors of the second broker do not.
     """
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))

@@ -54,7 +54,7 @@ async def test_recorder_reports_only_once_that_the_recording_is_possibly_incompl
 ) -> None:
     """The message says whether the user's permissions hide topics, or groups and topics.
 
-    With full permissions, there is no message.
+    If the user has all permissions, there is no message.
     """
     admin = scripted()
     admin.user_access = access

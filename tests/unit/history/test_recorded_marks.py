@@ -113,7 +113,10 @@ def test_kgtui_commands_mark_recorded_lag_with_incomplete_offsets(
 
 
 async def test_a_replay_without_marks_uses_the_stored_permissions(tmp_path: Path) -> None:
-    """The first poll has no mark, because the table `groups` lacks the column for marks. The second poll has a mark."""
+    """The first poll was recorded when table `groups` had no column for this mark.
+
+    The row of the second poll has the mark.
+    """
     write(tmp_path, poll_of(hidden=HIDDEN))
     table = str(LakeFolder.of(tmp_path).table(GROUPS.name))
     rows = DeltaTable(table).to_pyarrow_table().drop_columns(["offsets_may_be_hidden"])

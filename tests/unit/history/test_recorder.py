@@ -257,7 +257,7 @@ async def test_recorder_reports_that_rows_of_the_previous_recorder_were_not_writ
 
 
 async def test_recorder_keeps_the_lag_if_offsets_cannot_be_read(tmp_path: Path) -> None:
-    """The recording contains the error as a fault of the group `pay`. The group `ship` is not affected."""
+    """In the recording, the error is a row for the group `pay` in table `faults`. The group `ship` is not affected."""
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):
         await until(lambda: recorder.status.polls >= 2)

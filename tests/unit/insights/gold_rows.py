@@ -1,6 +1,6 @@
 """Build the rows of gold tables for tests from a few values.
 
-A column without a given value is null, or has a fixed value if null is not allowed.
+A column for which no value is given is null, or has a fixed value if null is not allowed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TIMES = {LAG: "minute", HEALTH: "window_start", CHURN: "hour", FORECAST: "hour"
 def row(table: Table, **values: Any) -> dict[str, Any]:
     """Return a row of a gold table with the given values.
 
-    Columns without a given value are null, or have a fixed value if they are not nullable.
+    Columns for which no value is given are null, or have a fixed value if they are not nullable.
     """
     unknown = values.keys() - set(table.names)
     assert not unknown, unknown

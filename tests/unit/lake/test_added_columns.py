@@ -61,7 +61,7 @@ def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTab
 def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
     """Return all rows of the table, sorted by the time of their poll.
 
-    Also assert that reading the table by group or by keyframe returns the same rows.
+    Also assert that reading the table group by group, or keyframe by keyframe, returns the same rows.
     """
     recorded = RecordedTable(path, table)
     columns = [name for name in COLUMNS if name in table.names]

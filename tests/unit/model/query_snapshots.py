@@ -50,12 +50,12 @@ def snapshot(
     empty_for: dict[str, float] | None = None,
     faults: dict[str, Fault] | None = None,
 ) -> Snapshot:
-    """Return a snapshot of these groups, taken at `NOW`. All arguments map group ids.
+    """Return a snapshot of these groups at the time `NOW`. Each argument is a dict whose keys are group ids.
 
     Args:
         summaries: summaries, as the background reads create them.
         empty_for: seconds since the group became Empty.
-        faults: error of the newest read.
+        faults: why the newest read of the group failed.
     """
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in sorted(groups.items()):

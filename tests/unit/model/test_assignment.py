@@ -115,7 +115,7 @@ def test_partition_is_never_unsubscribed_if_a_member_subscribes_by_pattern() -> 
     assert status(found, "x", 0) is PlacementStatus.UNOWNED
 
 
-def test_partition_status_is_unknown_without_reported_assignments() -> None:
+def test_partition_status_is_unknown_if_members_report_no_assignments() -> None:
     """Brokers report the assignments of a classic group only while the group is Stable."""
     offsets = GroupOffsets((CommittedOffset("t", 0, 1),))
     found = made(member("a", assignment=None, topics=("t",)), offsets=offsets, type="classic")
@@ -211,6 +211,6 @@ def test_skew_of_a_group_is_none_if_members_own_no_partitions() -> None:
     assert found.idle == ("a",)
 
 
-def test_assigned_items_of_a_connect_worker_are_its_connectors_and_tasks() -> None:
+def test_a_connect_worker_owns_its_connectors_and_tasks() -> None:
     worker = member(connect=ConnectWorker("u", connectors=("c",), tasks=(("c", (0,)),)))
     assert items_of(worker) == {Item("c", -1, "connector"), Item("c", 0, "task")}

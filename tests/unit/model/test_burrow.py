@@ -91,7 +91,7 @@ def verdict_by_hand(  # noqa: C901 - the rules follow in the order of Burrow's d
             if not recovered:
                 return "REWIND"
             break
-    # Rules 4 and 5 apply only if the lag of every commit, where it is known, is greater than allowed-lag.
+    # If one of the commits has a lag of at most allowed-lag, the verdict is OK. Unknown lags are skipped.
     for _, _, lag in commits:
         if lag is not None and lag <= options.allowed_lag:
             return "OK"
@@ -211,9 +211,9 @@ def test_burrow_options_can_allow_a_lag_and_require_a_minimum_number_of_commits(
 
 
 def test_commits_in_quick_succession_become_one_commit_with_the_earliest_time() -> None:
-    """Commits less than `min_distance` seconds apart become one, with the newest offset and the earliest time.
+    """Commits less than `min_distance` seconds apart become one commit, with the newest offset and the earliest time.
 
-    With the newest time, a group that always commits this often would have only one commit.
+    If it had the newest time, a group that always commits this often would have only one commit.
     """
     ring = CommitRing(Options(min_distance=5))
     for second in range(12):

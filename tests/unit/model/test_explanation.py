@@ -1,4 +1,4 @@
-"""Tests of the texts that explain faults, group states and unknown lag."""
+"""Tests of the texts that explain errors, group states and unknown lag."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_explanation_of_an_unrecognized_error_has_the_message_of_the_broker() ->
     assert "no explanation for this error code" in found.meaning
 
 
-def test_explanation_begins_with_the_advice_of_the_fault() -> None:
+def test_explanation_begins_with_the_advice_that_came_with_the_error() -> None:
     found = explanation.explain_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
     assert found.advice.startswith("Look at broker 4. ")
 

@@ -114,13 +114,13 @@ def snapshot(
     faults: dict[str, Fault] | None = None,
     interval: float = 2.0,
 ) -> Snapshot:
-    """Return a snapshot of one group `g`, taken at 100 s.
+    """Return a snapshot with one group `g`. Its time is 100 seconds since the epoch.
 
     Args:
-        at: time of the description in seconds.
-        listing: row in the list of groups; None for the row that fits `EMPTY_GROUP`.
-        stale: error of a later read of the description; None if none failed.
-        faults: group id → error of the newest read.
+        at: time at which the group was described, in seconds since the epoch.
+        listing: the group's type, protocol, state and coordinator; None for those of `EMPTY_GROUP`.
+        stale: why the description could not be read again later; None if it was not tried.
+        faults: group id → why the newest read of the group failed.
         interval: seconds between two polls.
     """
     return Snapshot(

@@ -1,6 +1,7 @@
 """Tests of the judgment on a group: whether something is wrong with it.
 
-For a watched group, the judgment is the health verdict. For other groups, simple rules (screening) can be wrong.
+For a group that kgtui reads at every poll, the judgment is the verdict of Burrow's rules. For other groups, it comes
+from simpler rules (screening), which can be wrong.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def test_group_whose_offsets_were_never_read_counts_as_not_read_yet() -> None:
     assert with_group(summaries={"g": unread}).judgment("g").basis is Basis.NOT_READ
 
 
-def test_group_in_which_screening_found_no_problem_is_ok() -> None:
+def test_group_whose_background_reads_show_no_problem_is_ok() -> None:
     row = replace(summary(lag=5), screened=True)
     assert with_group(summaries={"g": row}).judgment("g") == SCREENED_OK
 
@@ -91,21 +92,21 @@ def test_judgment_has_only_the_first_line_of_the_error() -> None:
     assert (found.status, found.kind, found.reason) == (GroupStatus.UNKNOWN, Problem.UNREADABLE, "Not authorized.")
 
 
-def test_problem_found_by_screening_is_kept_while_the_broker_does_not_respond() -> None:
+def test_problem_found_in_background_reads_is_kept_while_the_broker_is_silent() -> None:
     broker = {1: BrokerStatus(1, "one:9092", fault=FAULT)}
     found = with_group(screened={"g": SUSPECT}, brokers=broker).judgment("g")
     assert found == SUSPECT
     assert with_group(brokers=broker).judgment("g").kind is Problem.UNREADABLE
 
 
-def test_final_health_verdict_replaces_the_problem_found_by_screening() -> None:
+def test_final_health_verdict_replaces_a_problem_found_in_background_reads() -> None:
     moving = health_of(watch([offsets((100 + 100 * n, 105 + 100 * n)) for n in range(12)]))
     found = with_group(health={"g": moving}, screened={"g": SUSPECT}).judgment("g")
     assert (found.status, found.basis) == (GroupStatus.OK, Basis.OBSERVED)
     assert found.basis_text == "observed 55 s"
 
 
-def test_screened_problem_is_kept_while_health_is_undecided() -> None:
+def test_problem_found_in_background_reads_is_kept_until_the_verdict_is_final() -> None:
     short = health_of(watch([offsets((100, 200))] * 2))
     assert with_group(health={"g": short}, screened={"g": SUSPECT}).judgment("g") == SUSPECT
     found = with_group(health={"g": short}).judgment("g")
@@ -113,7 +114,7 @@ def test_screened_problem_is_kept_while_health_is_undecided() -> None:
     assert "STOP needs more than" in found.reason
 
 
-def test_confirmed_stop_keeps_the_start_time_that_screening_observed() -> None:
+def test_confirmed_stop_keeps_the_start_time_from_background_reads() -> None:
     stopped = health_of(watch([offsets((100, 200))] * 20))
     found = with_group(health={"g": stopped}, screened={"g": SUSPECT}).judgment("g")
     assert (found.status, found.kind, found.basis) == (GroupStatus.ERR, Problem.STOP, Basis.OBSERVED)

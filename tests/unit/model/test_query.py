@@ -329,15 +329,15 @@ def test_filtering_with_pauses_gives_the_same_result_as_without() -> None:
     assert found == parse("g-0").select(snap)
 
 
-def test_filter_does_not_read_ids_of_groups_with_an_excluded_listing() -> None:
-    """Groups with the same type, protocol, state and coordinator have one common listing.
+def test_filter_does_not_read_ids_of_groups_with_an_excluded_state() -> None:
+    """Groups with the same type, protocol, state and coordinator share one `Listing`.
 
-    The filter tests the listing once. It does not read the ids of groups with an excluded listing.
+    The filter tests each `Listing` once. It does not read the ids of groups whose `Listing` does not match.
     """
 
     class Unread(list[str]):
         def __iter__(self) -> None:  # type: ignore[override]
-            raise AssertionError("the group ids of an excluded listing were read")
+            raise AssertionError("the ids of groups with an excluded state were read")
 
     snap = snapshot({f"g-{i}": CONSUMER for i in range(10)})
     other = Listing("share", "share", "Stable", 1)

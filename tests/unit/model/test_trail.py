@@ -28,7 +28,10 @@ def rows(*partitions: tuple[int | None, int | None], topic: str = "t") -> list[P
 
 
 def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
-    """Return a trail with these reads, which are `seconds` apart. The trail is encoded and decoded after each read."""
+    """Return a trail (the stored last reads of a group) with these reads, which are `seconds` apart.
+
+    The trail is encoded and decoded after each read.
+    """
     trail = Trail()
     for number, read in enumerate(reads):
         trail.add(T0 + number * seconds, read)
@@ -36,8 +39,8 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
     return trail
 
 
-def test_trail_of_a_group_with_ten_partitions_takes_at_most_300_bytes() -> None:
-    """Python allocates multiples of 16 bytes. The reference to the trail takes 8 more bytes."""
+def test_last_reads_of_a_group_with_ten_partitions_take_at_most_300_bytes() -> None:
+    """The size is rounded up to a multiple of 16 bytes, as Python does, and 8 bytes are added for the reference."""
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
     assert -(-size // 16) * 16 + 8 <= 300
@@ -45,7 +48,7 @@ def test_trail_of_a_group_with_ten_partitions_takes_at_most_300_bytes() -> None:
 
 @given(st.lists(st.lists(st.tuples(*[st.none() | st.integers(-(2**63), 2**63 - 1)] * 2), max_size=3), max_size=4))
 @example([[(0, 2**63 - 1), (0, 2**63 - 1)]])
-def test_trail_accepts_any_offsets_that_a_broker_can_send(
+def test_any_offsets_that_a_broker_can_send_are_stored(
     reads: list[list[tuple[int | None, int | None]]],
 ) -> None:
     trail = trail_of(*[rows(*read) for read in reads])
@@ -54,9 +57,9 @@ def test_trail_accepts_any_offsets_that_a_broker_can_send(
 
 
 def test_waiting_time_grows_only_without_progress() -> None:
-    """The waiting time is the seconds with unread records and without progress.
+    """The waiting time is for how many seconds a partition had unread records, but the group made no progress.
 
-    It is stored plus 1; 0 means that the partition has no unread records.
+    The stored number is greater by 1, because 0 means that the partition has no unread records.
     """
     trail = trail_of(*[rows((5, 9), (5 + n, 9 + n), (9, 9)) for n in range(4)])
     assert list(trail.waited) == [46, 1, 0]
@@ -77,23 +80,23 @@ def test_a_jump_of_the_clock_does_not_count_as_waiting_time() -> None:
     assert list(trail.waited) == [31]
 
 
-def test_trail_is_reset_when_the_clock_goes_back() -> None:
+def test_earlier_reads_are_discarded_when_the_clock_goes_back() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)))
     trail.add(T0 - 3_600, rows((5, 9)))
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
 
 
-def test_trail_keeps_total_lag_and_offset_sum_of_only_the_newest_reads() -> None:
+def test_total_lag_and_offset_sum_are_stored_only_for_the_newest_reads() -> None:
     trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
     assert len(trail.samples) == SAMPLES
     assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]
     assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
 
 
-def test_trail_stores_the_last_progress_and_the_pace() -> None:
-    """A read shows progress if an offset rose. `pace` is the time between two reads with progress, in seconds.
+def test_times_of_progress_and_between_progress_are_stored() -> None:
+    """A read finds progress if an offset rose. `pace` is the time between two reads that found progress, in seconds.
 
-    It falls by at most half per read.
+    If the next time is shorter, `pace` falls, but at most to half.
     """
     trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
     assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
@@ -102,18 +105,18 @@ def test_trail_stores_the_last_progress_and_the_pace() -> None:
 
 
 @pytest.mark.parametrize("later", [[8], [8, 9], [7, 7, 7]])
-def test_trail_stores_a_rewind_until_the_old_offset_is_reached(
+def test_a_rewind_is_stored_until_the_old_offset_is_reached(
     later: list[int],
 ) -> None:
     """The committed offset goes back from 9 to 5.
 
-    The trail stores the time of this rewind until a read finds offset 9.
+    The time of this rewind is stored until a read finds offset 9 again.
     """
     trail = trail_of(rows((9, 20)), rows((5, 20)), *[rows((position, 20)) for position in later])
     assert trail.rewound_at == (0 if 9 in later else T0 + 15)
 
 
-def test_trail_forgets_the_time_of_a_rewind_after_ten_reads_with_progress() -> None:
+def test_a_rewind_is_forgotten_after_ten_reads_with_progress() -> None:
     back = [rows((900, 2_000)), *[rows((100 + n, 2_000)) for n in range(12)]]
     assert trail_of(*back).rewound_at == 0
 
@@ -123,7 +126,7 @@ def test_recreated_topic_does_not_count_as_a_rewind_of_the_offset() -> None:
     assert (trail.rewound_at, trail.reads) == (0, 1)
 
 
-def test_trail_restarts_the_count_of_reads_when_a_partition_is_added() -> None:
+def test_counting_of_reads_restarts_when_a_partition_is_added() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)), rows((6, 9), (0, 0)))
     assert (trail.reads, list(trail.waited), trail.progress_at) == (1, [1, 0], T0 + 30)
 
@@ -136,7 +139,7 @@ def test_reads_with_fewer_or_more_partitions_do_not_count_as_progress() -> None:
     assert trail.progress_at == 0
 
 
-def test_progress_is_found_in_a_read_that_also_shows_new_partitions() -> None:
+def test_progress_is_found_in_a_read_that_also_finds_new_partitions() -> None:
     """New partitions alone, without a higher offset in one of the old partitions, are not progress."""
     more = [*rows((3, 3), topic="a"), *rows((3, 3), topic="b"), *rows((5, 9), (7, 9))]
     assert trail_of(rows((5, 9), (6, 9)), more).progress_at == T0 + 15
@@ -164,7 +167,7 @@ def test_rebalance_in_group_list_and_description_is_counted_once() -> None:
     assert trail.rebalances == 1
 
 
-def test_trail_counts_descriptions_without_assigned_partitions() -> None:
+def test_descriptions_without_assigned_partitions_are_counted() -> None:
     trail = Trail()
     trail.describe(T0, described())
     trail.describe(T0 + 1, described())
@@ -185,7 +188,7 @@ OFFSETS = st.one_of(st.none(), st.integers(0, 2**62))
 
 
 @given(st.lists(st.lists(st.tuples(OFFSETS, OFFSETS), max_size=4), max_size=8), st.integers(0, 100_000))
-def test_trail_is_unchanged_after_encoding_and_decoding(
+def test_stored_reads_are_unchanged_after_encoding_and_decoding(
     reads: list[list[tuple[int | None, int | None]]], seconds: int
 ) -> None:
     trail = Trail()

@@ -37,7 +37,7 @@ async def test_permissions_are_read_after_the_first_list_of_groups(admin: Script
     assert called.index("list_groups" if "list_groups" in called else "poll") < called.index("access")
 
 
-async def test_lags_are_incomplete_without_permission_on_some_topics(
+async def test_lags_are_incomplete_if_the_user_may_not_describe_some_topics(
     admin: ScriptedAdmin,
 ) -> None:
     async with watching(admin) as monitor:

@@ -177,7 +177,7 @@ async def test_event_log_stays_within_the_limit_for_100_000_groups(
 
 
 def judged(store: Store, tracker: EventTracker, judgment: Judgment | None) -> list[str]:
-    """Store `judgment` as the result of screening group `g`. Return the texts of all events in the log."""
+    """Store `judgment` as the result of checking group `g`. Return the texts of all events in the log."""
     store.put_screened("g", judgment)
     tracker.compare_verdicts(store.snapshot())
     return [event.text for event in tracker.log.kept()]

@@ -83,7 +83,7 @@ def test_objects_that_survive_several_garbage_collections_are_frozen(tuning: GcT
 
 
 def test_objects_untracked_by_the_garbage_collector_are_freed(tuning: GcTuning) -> None:
-    """Reference counting frees the objects. The garbage collector then frees the cycle that the objects referenced."""
+    """The test deletes a list, a dict and a Summary. The collector can then free the cycle that the dict referenced."""
     few = [object()]
     assert gc.is_tracked(untrack(few)), "in a small cluster, the collector must still track the data"
     tuning.freeze_once(10_000)

@@ -114,7 +114,7 @@ async def test_the_verdict_on_a_group_is_not_computed_again_within_ten_seconds()
 
 
 async def test_the_lag_trend_is_unknown_after_a_gap_without_reads() -> None:
-    """The group is not read for two minutes. The reads from before this gap are not used for the trend."""
+    """The group is not read for two minutes. The reads before this gap are not used for the trend."""
     setup = HealthSetup()
     await setup.watch(60, position=500)
     assert setup.health().trend == pytest.approx(10, abs=0.1)
@@ -125,7 +125,7 @@ async def test_the_lag_trend_is_unknown_after_a_gap_without_reads() -> None:
 
 
 async def test_the_lag_trend_is_known_with_a_polling_interval_of_60_s() -> None:
-    """With a longer polling interval, a longer time without a read is allowed before this time counts as a gap."""
+    """The longer the polling interval is, the longer is the time between two reads that does not count as a gap."""
     setup = HealthSetup()
     setup.clock.set_interval(60)
     for number in range(6):
@@ -242,8 +242,8 @@ async def test_the_time_in_state_empty_begins_when_a_list_first_shows_this_state
     assert await _empty_after_two_reads(setup) == (242.0, False)
 
 
-async def test_the_time_in_state_empty_is_a_lower_bound_without_a_known_start() -> None:
-    """The coordinator's first response, 240 s before the first read, already listed the group as Empty."""
+async def test_time_in_state_empty_is_at_least_the_time_since_the_first_response() -> None:
+    """When the coordinator first responded, 240 s before the group was first read, the group was already Empty."""
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
     setup.store.set_broker(LISTING.coordinator, answered_since=T0 - 240)
@@ -264,7 +264,10 @@ async def test_a_failed_read_keeps_the_verdict_and_resets_the_lag_trend() -> Non
 
 
 async def test_going_back_in_a_replay_discards_all_stored_reads() -> None:
-    """After a minute of reads, the next read has an earlier time. The verdict is based only on reads from then on."""
+    """After a minute of reads, the next read has an earlier time.
+
+    The verdict is based only on this read and later reads.
+    """
     setup = HealthSetup()
     await setup.watch(60, position=500)
     assert setup.health().status is Status.ERR
@@ -323,7 +326,7 @@ async def test_known_retention_times_are_kept_after_an_empty_response(setup_with
 async def test_known_retention_times_are_kept_after_a_partial_response(
     setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The stored time of a topic is dropped only if the topic is missing in a response without a fault."""
+    """The stored time of a topic is dropped only if the topic is missing from a response that contains no error."""
     answers = [
         Answer(Retention({"t": 3600.0, "u": 60.0}, 86_400.0)),
         Answer(Retention({"u": 120.0}), (Fault("REQUEST_TIMED_OUT", "no answer", broker=2),)),

@@ -1,4 +1,4 @@
-"""Tests of the removal of groups that their broker no longer lists.
+"""Tests of the removal of groups that a broker no longer lists.
 
 A group is removed only after every possible new coordinator has sent a list without this group.
 """

@@ -46,7 +46,7 @@ class Sweep:
         self._first = True
 
     async def list(self, listing: Listing) -> None:
-        """Pass a list of groups, in which `g` has the given listing, to the screening."""
+        """Pass a list of groups to the screening, in which `g` has the given type, protocol, state and coordinator."""
         await self.store.take_list(1, ListingDelta({"g": listing}, [], 1, 1.0), first=self._first)
         self._first = False
         while self.screening.apply_changes(1):
@@ -54,7 +54,7 @@ class Sweep:
 
     def read(self, offsets: Sequence[Position] | None, *, description: GroupDescription | None = None,
              lost: int | None = 0, after: float = 15.0) -> Judgment:  # fmt: skip
-        """Pass the result of reading `g`, `after` seconds after the previous read. Return the new judgment.
+        """Pass a read of `g` to the screening, `after` seconds after the previous read. Return the new judgment.
 
         `lost` is the number of lost records; None if kgtui does not look for them.
         """
@@ -207,7 +207,7 @@ async def test_the_start_time_of_flapping_does_not_change_with_more_rebalances(s
 
 
 async def test_a_group_is_read_in_full_for_a_minute_after_a_rebalance(sweep: Sweep) -> None:
-    """Without full reads, background reads every 15 s would miss most rebalances of a group with an unstable member."""
+    """Background reads every 15 s would miss most rebalances of a group with an unstable member."""
     sweep.read(rows((100, 105)))
     assert sweep.screening.without_problem_to_observe() == set()
     await sweep.list(REBALANCING)
@@ -293,9 +293,9 @@ async def test_a_group_without_members_that_still_commits_gets_the_status_ok() -
 
 
 async def test_a_refuted_problem_is_reported_again_only_after_new_evidence(sweep: Sweep) -> None:
-    """Screening suspects a stop, but Burrow's rules show that the group is healthy.
+    """After 6 background reads, the group seems to have stopped. Burrow's rules then show that it is healthy.
 
-    Screening reports the stop again only at the fifth read after that.
+    The stop is reported again only after 5 more reads without progress.
     """
     for _ in range(6):
         sweep.read(rows((100, 105)))

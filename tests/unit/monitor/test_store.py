@@ -1,4 +1,4 @@
-"""Tests of the store, which keeps the newest lists, details and faults of groups.
+"""Tests of the store, which keeps the newest lists, and the newest details and errors of groups.
 
 A snapshot does not change when the store changes, except for the summaries.
 """
@@ -75,7 +75,7 @@ def _check(store: Store) -> Snapshot:
 
 
 def _changed_ids(old: Snapshot, new: Snapshot) -> set[str]:
-    """Return the ids of groups whose listing, summary, details or faults are different objects in the new snapshot."""
+    """Return the ids of groups whose data or error is a different object in the new snapshot."""
     changed: set[str] = set()
     for part in ("groups", "summaries", "details", "offsets", "configs", "group_faults"):
         before, after = getattr(old, part), getattr(new, part)

@@ -40,7 +40,7 @@ def example_group_list(*, members: bool = True, lag: bool = True, repeated: bool
 
 
 def described() -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Return a snapshot with one group of each kind, read at `NOW`, and the faults of the reads."""
+    """Return a snapshot with one group of each kind, read at `NOW`, and the errors that occurred."""
     snapshot, faults = asyncio.run(read_details(cluster(), SHOWN, timeout=5))
     details = {group: replace(reading, at=NOW) for group, reading in snapshot.details.items()}
     offsets = {group: replace(reading, at=NOW) for group, reading in snapshot.offsets.items()}

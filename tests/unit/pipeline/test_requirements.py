@@ -124,7 +124,7 @@ def test_pipeline_accepts_an_unset_or_suitable_spark_home(monkeypatch: pytest.Mo
 def test_unreachable_spark_connect_server_is_reported_within_the_timeout(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Without kgtui's timeout, the Spark Connect client would repeat its requests for ten minutes.
+    """kgtui sets this timeout because the Spark Connect client would repeat its requests for ten minutes.
 
     The message does not contain the token from the URL of the server.
     """

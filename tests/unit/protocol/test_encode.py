@@ -37,7 +37,7 @@ def short_id(value: object) -> str:
     ids=short_id,
 )
 def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, version: int, value: dict[str, Any]) -> None:
-    """Dropping the field would change the request. Without a filter, the broker would return the wrong groups."""
+    """Dropping the field would change the request: if it were a filter, the broker would return the wrong groups."""
     with pytest.raises(EncodeError, match="must not be dropped"):
         api.request.encode(version, value)
 

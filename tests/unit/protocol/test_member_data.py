@@ -116,7 +116,7 @@ def test_subscriptions_of_connect_workers_are_handled_as_in_java(
 def test_a_connect_subscription_without_an_allocation_is_decoded(
     connect_data_of_java: dict[str, bytes], version: int
 ) -> None:
-    """A worker without an assignment has no allocation.
+    """A worker that has no assignment sends no allocation.
 
     The allocation is null, as in Kafka's Java worker, or is missing at the end of the data.
     """

@@ -30,7 +30,8 @@ NEWER_THAN_OTHERS = {
     ("StreamsGroupDescribeRequest", 1),
     ("StreamsGroupDescribeResponse", 1),
 }
-# API name → module in `kafka.protocol` of kafka-python 3.0. It lacks the APIs for consumer, share and streams groups.
+# API name → module in `kafka.protocol` of kafka-python 3.0, which lacks the APIs for consumer, share and streams
+# groups.
 KAFKA_PYTHON = {
     "ApiVersions": "metadata.api_versions",
     "Metadata": "metadata.metadata",

@@ -79,7 +79,7 @@ def responses(simulator: Simulator, node: Node) -> Iterator[bytes]:
 
 
 def digests(simulator: Simulator, times: Sequence[float]) -> list[str]:
-    """Return one digest per time, computed from all responses of all brokers at that time.
+    """Return one digest per time, computed from all responses of all brokers at this time.
 
     `times` are in seconds after the start of the cluster.
     """

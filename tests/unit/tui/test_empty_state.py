@@ -61,7 +61,7 @@ def _utc() -> Iterator[None]:
 def test_empty_tree_mentions_the_last_deleted_groups_that_match_the_filter() -> None:
     """At most three groups are named. Groups that exist again, and groups that the filter excludes, are not named.
 
-    Without a filter, no group is named.
+    If no filter is set, no group is named.
     """
     listing = Listing("consumer", "consumer", "Empty", 1)
     names = ["orders.a", "orders.b", "orders.c", "orders.d", "orders.back", "billing", "orders.d"]

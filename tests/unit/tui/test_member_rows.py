@@ -85,7 +85,10 @@ def test_member_that_delays_a_rebalance_is_listed_first() -> None:
 
 
 def test_members_with_equal_client_ids_have_different_names() -> None:
-    """Their names consist of client id and host. If a name is not just the client id, a column shows the client ids."""
+    """The name of each of these members consists of client id and host.
+
+    If names are not just client ids, a column shows the client ids.
+    """
     members = (
         member("a-3fa8", client_id="billing", host="/10.0.3.7"),
         member("a-91cc", client_id="billing", host="/10.0.3.8"),

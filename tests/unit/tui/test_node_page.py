@@ -94,7 +94,7 @@ def test_updating_the_problems_of_a_node_summary_does_not_recompute_the_sums() -
 def test_totals_of_a_large_cluster_are_updated_every_20_seconds_at_most(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The cluster has 100,000 groups. For a cluster with 20,000 groups, the page always adds up the newest lags."""
+    """A cluster with 100,000 groups is large. With 20,000 groups, the page adds up the newest lags at every update."""
     page, cluster, node = NodePage(), PageSubject(None, "", []), PageSubject(("consumer",), "", [])
     now = 1_000.0
     monkeypatch.setattr("kgtui.tui.node_page.page.monotonic", lambda: now)

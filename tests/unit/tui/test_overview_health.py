@@ -144,7 +144,7 @@ def test_overview_shows_the_times_of_the_last_progress_and_the_first_read() -> N
     assert "progress" not in fields_by_label(snapshot)
 
 
-def test_overview_without_detailed_reads_shows_a_lag_trend() -> None:
+def test_overview_shows_the_lag_trend_of_background_reads() -> None:
     trail = Trail()
     for number, position in enumerate((0, 100)):
         trail.add(1_759_999_000 + 10 * number, [Position(("t", 0), position, 600, 600 - position)])

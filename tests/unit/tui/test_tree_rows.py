@@ -1,4 +1,4 @@
-"""Tests of the rows and columns of the tree: marks, widths, lag, trend, and the age of data."""
+"""Tests of the rows and columns of the tree: symbols, widths, lag, trend, and the age of data."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def line_width(line: TreeLine) -> int:
     return sum(cell_len(piece) for piece, _ in line.pieces)
 
 
-def test_tree_row_has_a_mark_for_the_problem_or_state_of_the_group() -> None:
-    """A Stable group has a check mark if kgtui has judged the group as healthy. Before the judgment, it has a dot."""
+def test_tree_row_has_a_symbol_for_the_problem_or_state_of_the_group() -> None:
+    """A Stable group has a check mark if kgtui has found that the group is healthy. Before that, it has a dot."""
     snapshot = snapshot_of(
         [(name, "consumer", "consumer", "Stable", 1) for name in "abc"],
         summaries={"b": replace(summary(), screened=True)},

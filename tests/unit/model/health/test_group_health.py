@@ -47,8 +47,8 @@ def test_lag_trend_restarts_when_the_unknown_lag_of_a_partition_becomes_known() 
 
 def test_time_lag_of_a_group_is_the_largest_time_lag_of_its_partitions() -> None:
     reads = [offsets((1000, 1000 + 10 * n), (500, 500)) for n in range(5)]
-    # The log end rose from 1000 at 0 s to 1010 at 5 s, so the first unread record (1000) is assumed to be from 0.5 s.
-    # At the last read (20 s), it was 19.5 s old.
+    # The log end rose from 1000 at 0 s to 1010 at 5 s, so kgtui assumes that the first unread record (1000) was written
+    # at 0.5 s. At the last read (20 s), this record is 19.5 s old.
     assert health_of(watch(reads)).time_lag == TimeLag(19.5)
     old = [offsets((900, 1000 + 10 * n)) for n in range(5)]
     assert health_of(watch(old)).time_lag == TimeLag(20.0, at_least=True)
@@ -78,7 +78,7 @@ def test_record_loss_is_predicted_from_the_retention_time() -> None:
 def test_health_says_how_many_epochs_members_are_behind() -> None:
     """The assignment epoch of the group is 7, so member `b` with epoch 5 is two epochs behind.
 
-    Member `c` is a static member that has left temporarily. Its number is None.
+    Member `c` is a static member that has left temporarily, so its number of epochs is None.
     """
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)

@@ -30,7 +30,7 @@ def test_a_stop_is_observed_only_if_the_group_was_watched_before(observed_before
 
 
 def steady_lag(*lags: int) -> GroupHealth:
-    """Return the health of a group with these lags. It commits before each read, and the reads are 5 s apart."""
+    """Return the health of a group with these lags. The group commits before each read, and the reads are 5 s apart."""
     return health_of(watch([offsets((1000 + 100 * n, 1000 + 100 * n + lag)) for n, lag in enumerate(lags)]))
 
 
@@ -55,7 +55,7 @@ def test_group_with_unevenly_growing_lag_is_falling_behind() -> None:
 
 
 def test_an_empty_group_is_stopped_because_all_members_left() -> None:
-    """The list of groups shows when the group became Empty. Without members, the group commits nothing."""
+    """The list of groups shows when the group became Empty. An Empty group commits nothing."""
     empty = described("Empty", members=())
     health = health_of(watch([offsets((1000, 1100 + 10 * n)) for n in range(40)], description=empty))
     left = judgment_of_empty(490, 1_000_010.0, Basis.SCREENED)
@@ -65,7 +65,7 @@ def test_an_empty_group_is_stopped_because_all_members_left() -> None:
 
 
 def test_group_whose_lag_follows_the_traffic_is_not_falling_behind() -> None:
-    """The lag of the group grows at every read, but only by 1 % of the number of new records."""
+    """From read to read, the lag of the group grows, but only by 1 % of the number of new records."""
     health = steady_lag(*(1600 + n for n in range(40)))
     assert (health.kind, health.lag_grows) == (Status.WARN, False)
     assert judgment_of_health(health, SCREENED_OK, state="Stable", group_type="consumer").kind is None

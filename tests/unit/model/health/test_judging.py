@@ -1,6 +1,6 @@
 """Tests of health verdicts that are computed from polled offsets by Burrow's rules.
 
-A verdict is undecided as long as too little was read to apply a rule.
+A verdict is undecided as long as there are too few reads to apply a rule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def stuck(reads: int) -> list[GroupOffsets]:
 
 
 def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> None:
-    """Burrow judges the last ten commits. With one commit per 5 s, they span 45 s."""
+    """Burrow judges the last ten commits. If a group commits every 5 s, they span 45 s."""
     before, after = health_of(watch(stuck(10))), health_of(watch(stuck(11)))
     assert (before.status, kinds(before)) == (Status.OK, [("STOP", "time")])
     assert missing(before.undecided[0]) == "STOP needs more than 45 s without progress, observed 45 s"
@@ -75,8 +75,8 @@ def test_growing_lag_gives_status_warn_after_five_commits() -> None:
     def slow(reads: int) -> list[GroupOffsets]:
         return [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(reads)]
 
-    # The lag of a commit needs the log end offset `offset_refresh` seconds earlier. The first two commits lack it, so
-    # five commits with a known lag need seven reads.
+    # WARN needs 5 commits with a known lag. The lag of the first two commits is unknown, because it is computed from a
+    # log end offset that was read `offset_refresh` seconds earlier. Therefore, 6 reads are too few, but 7 are enough.
     early, late = health_of(watch(slow(6))), health_of(watch(slow(7)))
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
     assert missing(early.undecided[0]) == "WARN needs 5 commits, observed 4"
@@ -157,7 +157,7 @@ def test_partition_is_ok_if_it_has_no_commit_or_if_the_topic_was_deleted() -> No
         assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_verdict_is_undecided_without_the_newest_log_end_offset() -> None:
+def test_verdict_is_undecided_if_the_newest_log_end_offset_is_unknown() -> None:
     health = health_of(watch([*stuck(20), offsets((1000, None))]))
     assert kinds(health) == [("ERR", "lag")]
 

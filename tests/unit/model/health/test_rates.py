@@ -1,6 +1,6 @@
 """Tests of estimates: lag trend, time until the lag is 0, age of a record, and time until unread records are deleted.
 
-Without enough data, an estimate is None.
+If there is not enough data, an estimate is None.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def test_time_lag_after_progress_is_estimated_from_an_earlier_record_time() -> N
     assert found.seconds == pytest.approx(LAST - T0 + 1_500, abs=10)
 
 
-def test_time_lag_is_a_lower_bound_with_hidden_topics() -> None:
+def test_time_lag_is_a_lower_bound_if_topics_are_hidden() -> None:
     health = with_hidden_offsets(judged(stopped(), {0: searched(1000)}), none_visible=False)
     assert health.time_lag == TimeLag(LAST - WRITTEN, at_least=True)
 
@@ -118,7 +118,7 @@ def test_a_size_limit_of_a_topic_can_delete_unread_records_at_any_time() -> None
 
 
 def test_unknown_expiry_is_explained_by_the_missing_permission() -> None:
-    """The user lacks DESCRIBE_CONFIGS on the topic. For a group that keeps up, the explanation is empty."""
+    """The user lacks DESCRIBE_CONFIGS on the topic. A group whose lag does not grow gets no explanation."""
     rules = TopicRules(fault="grant DESCRIBE_CONFIGS on the topic to this user")
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert (health.loss, health.expiry_reason) == (None, rules.fault)
@@ -164,7 +164,7 @@ def test_local_time_at_least_half_a_day_away_has_a_date() -> None:
     assert len(clock(T0 - 43_200)) == len("2026-11-23 01:18")
 
 
-def test_record_times_of_the_newest_read_determine_the_time_lag() -> None:
+def test_time_lag_is_computed_from_record_times_in_the_newest_offsets() -> None:
     history = watch(stopped()[:-1])
     read = replace(stopped()[-1], record_times={("t", 0): searched(1000)})
     history.add(LAST, history.description, read)

@@ -122,7 +122,7 @@ def test_a_decoded_tombstone_has_no_value_and_no_version() -> None:
 
 
 def test_consumer_group_members_are_decoded_with_and_without_classic_metadata() -> None:
-    """Without the classic protocol, the tagged field ClassicMemberMetadata is null.
+    """If the member does not use the classic protocol, the tagged field ClassicMemberMetadata is null.
 
     This null is the byte 0. In other structs, null is the byte 255.
     """
