@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import socket
 import threading
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOST = "127.0.0.1"
+_WORKERS, _PORTS_PER_WORKER = 8, 1_500
 
 # Ports that `free_ports` must not return again. They seem to be free until their brokers have started.
 _handed_out: set[int] = set()
@@ -43,10 +45,15 @@ class Ports:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return `count` free ports on loopback. They are below the port range that outgoing connections use."""
+    """Return `count` free ports on loopback, below the range that operating systems use for outgoing connections.
+
+    Each xdist worker has its own range. Otherwise, two workers could choose the same port before a broker uses it.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % _WORKERS
+    first = 20_000 + worker * _PORTS_PER_WORKER
     found: list[int] = []
     while len(found) < count:
-        port = random.randrange(20_000, 32_000)
+        port = random.randrange(first, first + _PORTS_PER_WORKER)
         with socket.socket() as probe, suppress(OSError), _handing_out:
             probe.bind((HOST, port))
             if port not in _handed_out:

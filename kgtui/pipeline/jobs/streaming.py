@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgtui.pipeline.spark_lake import SparkLake
 
 _AWAIT_SECONDS = 1
-_START_ATTEMPTS = 4
+_START_ATTEMPTS = 8
 _WORKER_TIMED_OUT = "Python worker failed to connect back"
 """Part of the error that Spark Connect reports if one of its Python workers does not start within ten seconds.
 
@@ -30,7 +30,7 @@ The error occurs, for example, on a busy machine.
 def start_query(
     lake: SparkLake, writer: DataStreamWriter, layer: str, name: str, interval: float | None
 ) -> StreamingQuery:
-    """Start a streaming query. If Spark's Python worker does not start in time, try again, up to four times in total.
+    """Start a streaming query. If Spark's Python worker does not start in time, try again, up to eight times in total.
 
     Args:
         writer: the query without its name, checkpoint and trigger.
