@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 BATCH = 20
 """Maximum number of groups per DeleteGroups request.
 
-Small, so that a group has little time to become active between the last check and its deletion.
+The batch is small, so that a group has little time to become active between the last check and its deletion.
 """
 
 CONCURRENCY = 8

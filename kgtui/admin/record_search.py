@@ -29,15 +29,15 @@ If a record has a later timestamp, the search fails. Since Kafka 4.0, brokers re
 """
 
 WIDTH_MS = 1000
-"""A search ends when its time range is narrower than this number of milliseconds, even with a higher precision."""
+"""A search ends when its time range is narrower than this, in milliseconds, even if a higher precision is requested."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
-"""If 4 answers do not narrow the time range by a factor of 8, the next request bisects it."""
+"""If 4 answers have not narrowed the time range by a factor of 8, the next request is for the middle of the range."""
 
 _ILLINOIS_FACTOR = 0.25
 """Factor of the Illinois method, which speeds up interpolation of unevenly distributed records.
 
-If only one limit of the time range keeps changing, the next time is moved towards the limit that stays.
+If only one limit of the time range keeps changing, the next requested time is moved towards the other limit.
 """
 
 

@@ -91,10 +91,10 @@ async def list_offsets(
 
 
 _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
-"""Versions of ListOffsets: the first with tiered storage (Kafka 3.4), and the first of Kafka 4.0.
+"""First version of ListOffsets with tiered storage (Kafka 3.4), and first version in Kafka 4.0.
 
-Between them, a search in a tiered topic blocks a request handler thread and so delays all clients. kgtui does not
-search there.
+With the versions between these two, a search in a tiered topic blocks a request handler thread, which delays all
+clients. Therefore, kgtui does not search tiered topics with them.
 """
 
 _SLICE_SECONDS = 0.003

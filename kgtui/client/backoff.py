@@ -65,7 +65,7 @@ _THROTTLE_TIME_SIZE = 4
 _LONGEST_THROTTLE_MS = 600_000
 """Longest throttle time that kgtui obeys, in milliseconds.
 
-A longer one is ignored, because the response that contains it is probably damaged.
+A longer throttle time is ignored, because the response that contains it is probably damaged.
 """
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgtui.client.kerberos import Kerberos
 
 TIMEOUT = 5.0
-"""Time limit for getting a ticket, in seconds. A later ticket is used for the next login.
+"""Time limit for getting a ticket, in seconds. A ticket that arrives later is used for the next login.
 
 The Kerberos library itself would wait about 30 s for a KDC.
 """

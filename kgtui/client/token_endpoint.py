@@ -107,7 +107,7 @@ LIMIT = 1_000_000
 _LONGEST_LIFETIME = 1e10
 """Longest lifetime of a token that kgtui uses, in seconds.
 
-A longer one in a response is ignored, because it might be too large for a float.
+A longer lifetime in a response is ignored, because it might be too large for a float.
 """
 
 _CLIENT_CREDENTIALS = "client_credentials"

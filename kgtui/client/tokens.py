@@ -36,7 +36,7 @@ The fraction is chosen at random in this range.
 RETRY_PAUSE = 10.0
 """Pause after a failed attempt to refresh a token, in seconds. A valid old token stays in use.
 
-A refused token is replaced no sooner than this long after its receipt.
+A refused token is replaced at the earliest this many seconds after it was received.
 """
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")

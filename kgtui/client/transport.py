@@ -43,7 +43,7 @@ not end a request before its caller does.
 """
 
 HEAD_START = 0.25
-"""Time to wait for a connection to one IP address of a host before kgtui also tries the next one, in seconds."""
+"""Time to wait for a connection to one IP address of a host before kgtui also tries the next address, in seconds."""
 
 CLOSING_TIMEOUT = 1.0
 """Maximum time to wait for a broker to close its side of a TLS connection, in seconds. Afterwards, kgtui aborts it."""

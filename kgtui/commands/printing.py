@@ -106,7 +106,7 @@ def notify(message: str) -> None:
 
 
 stderr_failed = False
-"""Whether writing to stderr failed. A command that would exit with 0 then exits with 1."""
+"""Whether writing to stderr failed. If so, a command that would exit with 0 exits with 1."""
 
 
 def print_error(text: str) -> None:

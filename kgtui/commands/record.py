@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--keep",
         default=keep,
         metavar="TIME",
-        help=f"how long to keep recorded days, or all to keep them forever (default: {keep})",
+        help=f"age at which recorded days are deleted; all keeps them forever (default: {keep})",
     )
     parser.add_argument(
         "--for", dest="seconds", default=None, metavar="TIME", help="stop after this time (default: never)"

@@ -30,7 +30,7 @@ CONNECT_TIMEOUT = 3.0
 _MAX_CALLS_PER_POLL = 8
 """Largest number of `LakeReplayPosition.advance` calls that show the same poll.
 
-If the next poll would need more calls, playback moves to it at once.
+If more calls than this would show the same poll, playback moves to the next poll at once.
 """
 
 

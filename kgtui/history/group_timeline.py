@@ -219,7 +219,7 @@ PARTITION_COLUMNS = (
 INT64_RANGE = 2**64
 """Number of different values of a 64-bit integer.
 
-If Arrow's sum of lags overflows, the result differs from the real sum by a multiple of this number.
+If the sum of lags overflows in Arrow, the result differs from the real sum by a multiple of this number.
 """
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")

@@ -54,7 +54,7 @@ class PointInTime:
 
     @cached_property
     def listings(self) -> Mapping[str, Listing]:
-        """Group id → listing (type, protocol type, state and coordinator), for all groups that existed at this poll."""
+        """Group id → `Listing` (type, protocol, state and coordinator), for all groups that existed at this poll."""
         seen_rows: dict[RowValues, Listing] = {}  # groups with equal values share one `Listing`, which saves memory
         result: dict[str, Listing] = {}
         for group, row in self._groups.all("type", "protocol", "state", "coordinator"):

@@ -344,7 +344,7 @@ class Poller:
             timeout: maximum seconds for all reads together.
         """
         deadline = Deadline(timeout)
-        # In a thread, because a loop over all groups would block a terminal UI on the same event loop.
+        # This runs in a thread, because a loop over all groups would block a terminal UI on the same event loop.
         due, brokers = await asyncio.to_thread(self._plan, snapshot.groups, now)
         read = await read_by_coordinator(
             self._admin,

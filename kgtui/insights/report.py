@@ -54,7 +54,7 @@ MAX_BARS = 1_000
 MAX_COMMAND_LENGTH = 2_000
 """Maximum length of a command line on the page, in characters.
 
-A longer one is left out, because a shortened command would do something different.
+A longer command line is left out, because a shortened one would do something different.
 """
 
 MAX_BAR_ROWS = 40

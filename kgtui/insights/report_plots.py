@@ -65,7 +65,7 @@ _DROPPED = {f"{_SVG}{tag}" for tag in ("metadata", "defs", "title")}
 _KEPT_STYLES = ("fill", "stroke", "text-anchor")
 """Prefixes of the style properties that stay in the SVG.
 
-All others, such as fonts, are removed, because the page sets them.
+All other properties, such as fonts, are removed, because the page sets them.
 """
 
 

@@ -34,7 +34,7 @@ _SHOWN_RANGE = 0.1
 MAX_EVIDENCE_ROWS = 12
 """Maximum number of rows of a gold table that a finding shows as evidence.
 
-Of further rows, only the number is shown.
+If there are more rows, only their number is shown.
 """
 
 FAR_FROM_NORMAL = 3.5

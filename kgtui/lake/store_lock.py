@@ -36,7 +36,7 @@ _HTTP = ("AWS_ALLOW_HTTP", "AZURE_ALLOW_HTTP", "GOOGLE_ALLOW_HTTP", "ALLOW_HTTP"
 """Options that allow unencrypted connections. obstore accepts them only as `client_options`."""
 
 _OF_DELTALAKE = re.compile(r"unsafe_rename|locking_provider|dynamo|max_concurrency|copy_if_not_exists")
-"""Matches names of storage options that deltalake has and obstore does not."""
+"""Matches names of storage options that deltalake knows, but obstore does not."""
 
 
 class StoreLock(LakeLock):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
-"""Time before the snapshot, in seconds. The diagnosis of a flapping group names members that joined or left in it."""
+"""The diagnosis of a flapping group names members that joined or left in this many seconds before the snapshot."""
 
 _ABOUT_EMPTY = ONLY_COUNTED | {Problem.EMPTY}
 

@@ -146,7 +146,7 @@ PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()
 """Maps the name of each problem, as filters and commands use it, to the problem."""
 
 ABANDONED_AFTER = 86_400.0
-"""A group with unread records is abandoned after this many seconds that kgtui has observed it as Empty.
+"""A group with unread records is abandoned after kgtui has observed it as Empty for this many seconds.
 
 If kgtui has not watched for so long, but the oldest unread record of each partition is this old, the group is unused
 (`Problem.UNUSED`).

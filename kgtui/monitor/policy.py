@@ -45,7 +45,7 @@ Afterwards, it disappears as soon as other brokers list its groups.
 REMOVAL_GRACE = 10.0
 """How long an unlisted group is kept while a broker that may coordinate it does not respond, in seconds.
 
-A little more than `broker.session.timeout.ms` (9 s), after which a dead broker's groups move.
+It is a little longer than `broker.session.timeout.ms` (9 s), after which a dead broker's groups move to other brokers.
 """
 
 MISSING_CHECK_PAUSE = 1.0
@@ -81,7 +81,7 @@ NO_SWEEP = 0.001
 EVENT_MEMBERS = 20_000
 """Maximum number of members and owned partitions that are remembered, to notice who joins or leaves.
 
-Above it, groups that are not read in full are forgotten first.
+If there are more, groups that are not read in full are forgotten first.
 """
 
 RETENTION_MAX_AGE = 600.0

@@ -84,7 +84,7 @@ _UNSAFE = re.compile(
 )
 """Characters that JSON allows, but that are invisible or control a terminal.
 
-DEL, C1 and bidi controls, zero-width characters, line separators, and surrogates.
+They are DEL, C1 and bidi controls, zero-width characters, line separators, and surrogates.
 """
 
 

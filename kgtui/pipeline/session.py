@@ -69,7 +69,8 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Allow only the owner to read the files that Spark writes into a lake.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
-        # With Spark's default, a long job delays all later jobs, such as the next batch of a stream.
+        # Jobs share the cores. With Spark's default, a long job would delay all later jobs, such as the next batch of a
+        # stream.
         "spark.scheduler.mode": "FAIR",
         # Size of a memory page. Each table in a join needs at least one page. The size is set here, because Spark's
         # default can be 64 MB.

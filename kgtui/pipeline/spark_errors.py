@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
 """Types of all exceptions that calls to Spark raise.
 
-Most are a `PySparkException`. The others occur if PySpark does not convert an error, or loses the JVM.
+Most errors are a `PySparkException`. The other types occur if PySpark does not convert an error, or loses the JVM.
 """
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)

@@ -58,7 +58,7 @@ UNFINISHED_DELETES_DELAY = 1.0
 """Seconds from opening a cluster to searching the audit log for deletions that have no result."""
 
 _ASCII_FILTER = AsciiFilter()
-"""Used by all apps, because each drawn line keeps the result of a filter in a cache."""
+"""One filter that all apps use, because each drawn line keeps the result of a filter in a cache."""
 
 
 class KgtuiApp(CrashReportingApp):

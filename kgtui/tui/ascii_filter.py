@@ -33,7 +33,7 @@ _LOOKALIKES = {
     '"': "\u201c\u201d",
 }
 _JUNCTIONS = dict.fromkeys(range(0x2500, 0x25A0), "+")
-"""Corners and crossings of lines: all other characters of the Unicode blocks Box Drawing and Block Elements."""
+"""Code point of the Unicode blocks Box Drawing and Block Elements → `+`, for corners and crossings of lines."""
 
 
 class _Replacements(dict[int, str]):

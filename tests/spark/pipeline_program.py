@@ -37,7 +37,8 @@ def main(lake: str, records: str, target: str = "") -> None:
     try:
         run(spark, Path(lake), Path(records), target)
     finally:
-        # Otherwise, Python would not exit after an error, but wait forever for the Spark Connect server.
+        # Stop the session, because after an error, Python would not exit, but wait forever for the Spark Connect
+        # server.
         spark.stop()
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _LARGE_PROGRAM = 5_000
 """Maximum RE2 `programsize` of regular expressions for which `re2.Set` is used.
 
-A set is faster than a compiled expression, but RE2 can run out of memory for a larger one.
+A set is faster than a compiled expression, but for a larger expression, RE2 can run out of memory.
 """
 
 

@@ -24,7 +24,7 @@ DAYS = 14
 If fewer than `FEWEST` of the earlier weeks have data, an hour is compared with the same hour of these days instead.
 """
 FEWEST = 3
-"""Minimum number of earlier hours with data for a comparison; with fewer, the normal value is null."""
+"""Minimum number of earlier hours with data for a comparison. If there are fewer, the normal value is null."""
 
 HOUR_OF_WEEK, HOUR_OF_DAY = "hour of week", "hour of day"
 """Values of column `basis`: an hour was compared with the same hour of earlier weeks, or of earlier days."""

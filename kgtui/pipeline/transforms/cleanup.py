@@ -41,7 +41,7 @@ IDLE = round(ABANDONED_AFTER)
 _DAY = 86_400
 _EMPTY = "Empty"
 _UNUSED = (_EMPTY, "Dead")
-"""States of a group without members."""
+"""States in which a group has no members."""
 _ACTIVITY = ("type", "state", "members", "last_commit", "quiet_since", "empty_since", "partitions", "topics", "lag")
 
 

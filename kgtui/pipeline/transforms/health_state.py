@@ -27,7 +27,7 @@ RECORDED = ("keyframe", "kind", "committed", "spso", "lag", "error", "log_end", 
 DECODED = f"struct<ring: array<{COMMIT}>, at: bigint, record_offset: bigint, log_end: bigint>"
 """Spark type of the part of a state that comes from silver `commits`; null if there was none.
 
-- `ring`: the newest commits of the partition; null without commits
+- `ring`: the newest commits of the partition; null if there are none
 - `at`: time of the newest commit or tombstone, in milliseconds
 - `record_offset`: offset of this record in `__consumer_offsets`
 - `log_end`: newest known log end offset of the partition

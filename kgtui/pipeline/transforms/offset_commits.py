@@ -94,10 +94,10 @@ _INT16, _INT32 = 1 << 15, 1 << 31
 """Unsigned 16-bit and 32-bit numbers from these values on are negative when read as int16 and int32."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
-"""Value of an unknown leader epoch: -1 as an int32, read as an unsigned number."""
+"""Value of an unknown leader epoch: the int32 -1, read as an unsigned number."""
 
 _NEVER = b"\xff" * 8
-"""Value of the expiry time if the commit does not expire: -1 as an int64."""
+"""Value of the expiry time if the commit does not expire: the int64 -1."""
 
 _UUID_SIZE = 16
 
@@ -108,7 +108,7 @@ _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2
 """Values of column `_layout` for tombstones, and for commits with an unknown version.
 
-For other commits, it is 0 (versions 0 and 2), 1, 3 or 4.
+For other commits, the column is 0 (versions 0 and 2), 1, 3 or 4.
 """
 
 

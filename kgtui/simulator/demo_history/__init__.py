@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INCIDENTS = Path(__file__).with_name("incidents.toml")
 
 _BASE = 100_000_000
-"""Log end offset of partition 0 of each topic at the start; large, so that no offset is negative."""
+"""Log end offset of partition 0 of each topic at the start. It is large, so that no offset is negative."""
 
 
 @dataclass(frozen=True, slots=True)

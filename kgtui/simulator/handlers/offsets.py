@@ -28,7 +28,10 @@ FIRST_BATCHED = 8
 FIRST_WITH_GROUP_ERROR = 2
 _PARTITION = Struct(">iqi")
 _HEAD = 5
-"""Bytes before the group in an OffsetFetch response with one group: throttle time (4), number of groups (1)."""
+"""Number of bytes before the group in an OffsetFetch response with one group.
+
+They are the throttle time (4 bytes) and the number of groups (1 byte).
+"""
 
 NO_ID = UUID(int=0)
 UNINITIALIZED = (-1, -1)

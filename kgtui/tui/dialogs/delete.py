@@ -54,7 +54,7 @@ _LINES_WITHOUT_DETAILS = 13
 
 
 MOST_REPLANNED_GROUPS = 100
-"""With more groups, the dialog makes no new plan when a group changes, because a plan costs several requests."""
+"""If there are more groups, the dialog makes no new plan when a group changes, because a plan needs many requests."""
 
 
 class DeleteDialog(ModalScreen[Results | None]):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SHORTEST_SPAN, USUAL_SPAN, LONGEST_SPAN = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
 """Minimum, usual and maximum time span of the plot, in seconds.
 
-The plot covers 1.5 times the duration of the problem; the usual span if the duration is unknown.
+The plot covers 1.5 times the duration of the problem, or the usual span if the duration is unknown.
 """
 
 MOST_TIMELINES = 64

@@ -214,7 +214,7 @@ OLD_SECONDS = 3_600.0
 """If the newest data in the gold tables is older than this, in seconds, its age is shown in a warning color."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""A gold table is outdated if another one has data that is newer by more than this time, in seconds.
+"""A gold table is outdated if another gold table has data that is newer by more than this time, in seconds.
 
 The limit is two days, because some tables contain only whole days.
 """

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""Maximum number of rows (members or partitions) for which `Pane.prepare` runs in the event loop, not in a thread."""
+"""Maximum number of rows (members, partitions) for which `Pane.prepare` runs in the event loop, not in a thread."""
 
 
 class AutoHeightText(Static, NoRelayout):

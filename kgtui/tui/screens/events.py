@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 SPANS = (600.0, 3_600.0, 21_600.0, 86_400.0)
-"""Time spans of the list of events, in seconds. Key `v` switches to the next one.
+"""Time spans of the list of events, in seconds. Key `v` switches to the next time span.
 
-Each ends now or, in a recording, at the displayed poll.
+Each time span ends now or, in a recording, at the displayed poll.
 """
 
 KEYS = "enter go to group  / filter  v time  o kind  l selected group  esc close"

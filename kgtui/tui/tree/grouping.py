@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Grouping = Literal["type", "state", "coordinator", "topic", "family", "flat"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
-"""All groupings. Key `b` switches to the next one."""
+"""All groupings. Key `b` switches to the next grouping."""
 GROUPING_TITLES: dict[Grouping, str] = {
     "type": "by type, state",
     "state": "by state",

@@ -36,7 +36,7 @@ SLICE_SECONDS = 0.005
 """Maximum time for which the search for similar names blocks the event loop before a break, in seconds."""
 
 _RECORDING_DELAY = 1.0
-"""Delay after the last change of the filter, in seconds. A recording is then searched for the group in the filter."""
+"""Seconds from the last change of the filter until a recording is searched for the group in the filter."""
 
 
 class EmptyState(Static):

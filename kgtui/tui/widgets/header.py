@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
 """The longest texts of the three pieces of the poll status, for which the header reserves space.
 
-The first one is empty, because all times have the same length.
+The first text is empty, because all times have the same length.
 """
 
 

@@ -128,7 +128,7 @@ async def test_deletion_is_refused_if_the_broker_reports_a_non_empty_group(
 async def test_group_is_not_deleted_if_its_type_changed_after_the_plan(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """Otherwise, kgtui would delete an Empty share group that has the same id as the planned classic group."""
+    """A share group that is Empty now has the same id as the planned classic group."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.add("g", "share", state="Empty")

@@ -69,7 +69,7 @@ def test_pipeline_reports_an_unreachable_cluster_and_creates_no_lake(
 def test_pipeline_run_rejects_an_empty_lake_without_a_source_of_records(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Otherwise, a misspelled lake path would create an empty lake, and no error would be reported."""
+    """A user who misspells the path of a lake must get an error, not a new empty lake."""
     message = error_of(capsys, 2, "run", "--lake", tmp_path / "lake")
     assert "nothing to work on" in message
     assert "--bootstrap-server" in message

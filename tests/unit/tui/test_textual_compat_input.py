@@ -43,7 +43,7 @@ def _unpatched_textual() -> Iterator[None]:
     setattr(Strip, "divide", before)  # noqa: B010
 
 
-async def test_textual_still_removes_the_screen_below_a_screen_dismissed_twice() -> None:
+async def test_textual_still_removes_two_screens_if_one_is_dismissed_twice() -> None:
     app = App[None]()
     async with app.run_test():
         below, top = Screen[None](), Screen[None]()
