@@ -45,12 +45,12 @@ async def test_playback_stops_after_a_key_press_and_at_the_last_poll(
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setattr(replay, "PLAY_INTERVAL", 0.02)
     monkeypatch.setattr(replay, "MIN_PAUSE", 0.02)
-    async with replaying(tmp_path, "30m") as (app, pilot, admin):
+    async with replaying(tmp_path, "1h") as (app, pilot, admin):
         start = admin.poll.at
-        await pilot.press("plus", "plus", "P")
-        await until(pilot, lambda: admin.poll.at > start and "REPLAY x300" in screen_text(app))
+        await pilot.press("plus", "P")
+        await until(pilot, lambda: admin.poll.at > start and "REPLAY x120" in screen_text(app))
         await pilot.press("plus")
-        await until(pilot, lambda: "REPLAY x600" in screen_text(app))
+        await until(pilot, lambda: "REPLAY x300" in screen_text(app))
         await pilot.press("p")
         await until(pilot, lambda: "REPLAY x" not in screen_text(app))
         stopped = admin.poll.at
