@@ -14,7 +14,6 @@ from textual.widgets import Button, Input, Static
 from kgtui.actions.audit import read_entries
 from kgtui.actions.execute import execute
 from kgtui.actions.plan import plan
-from kgtui.config import StateFolder
 from kgtui.errors import UnreachableError
 from kgtui.model.answer import Fault, Outcome
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
@@ -28,19 +27,7 @@ from tests.pilot.delete_dialog import DeleteDialogApp, dialog_on, paste, result_
 from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-
-@pytest.fixture
-def admin() -> ScriptedAdmin:
-    """Return a scripted cluster without groups."""
-    return ScriptedAdmin()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> StateFolder:
-    """Return the state folder for backups and the audit log."""
-    return StateFolder(tmp_path / "state")
+    from kgtui.config import StateFolder
 
 
 async def test_the_delete_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, folder: StateFolder) -> None:

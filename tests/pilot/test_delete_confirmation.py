@@ -9,7 +9,6 @@ from textual.widgets import Button, Input
 
 from kgtui.actions.backup import list_backups
 from kgtui.actions.results import DeletionStatus, Results
-from kgtui.config import StateFolder
 from kgtui.model.offsets import PartitionBounds
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.dialogs.delete import DeleteDialog
@@ -18,24 +17,12 @@ from tests.pilot.delete_dialog import dialog_on, paste, result_shown, screen_tex
 from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from kgtui.config import StateFolder
 
 
 def ascii_id(value: str) -> str:
     """Return the first 20 characters of a group id in ASCII. pytest shows this text in the id of a test."""
     return ascii(value)[:20]
-
-
-@pytest.fixture
-def admin() -> ScriptedAdmin:
-    """Return a scripted cluster without groups."""
-    return ScriptedAdmin()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> StateFolder:
-    """Return the state folder for backups and the audit log."""
-    return StateFolder(tmp_path / "state")
 
 
 async def test_a_change_of_the_lag_keeps_the_typed_confirmation_text(admin: ScriptedAdmin, folder: StateFolder) -> None:

@@ -166,7 +166,7 @@ def test_every_package_has_a_docstring(package: str) -> None:
 
 
 def imports_between_modules() -> dict[str, set[str]]:
-    """Return module → the modules of kgtui that it imports.
+    """Return a dict: module → the modules of kgtui that it imports.
 
     Imports inside functions and imports only for type checking are included.
     """

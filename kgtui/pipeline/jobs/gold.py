@@ -193,8 +193,8 @@ def _write_chain(
     lake, shared = inputs.lake, inputs
     use_pool(lake.spark, "gold")
     for table, build in chain.items():
-        is_complete = table in GOLD_STATE and lake.exists(table) and not inputs.has_complete_hour
-        if is_complete or table not in TABLES:
+        is_unchanged = table in GOLD_STATE and lake.exists(table) and not inputs.has_complete_hour
+        if is_unchanged or table not in TABLES:
             continue
         for attempt in range(_ATTEMPTS):
             try:

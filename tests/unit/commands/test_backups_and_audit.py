@@ -8,25 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui import cli
-from kgtui.config import StateFolder
 from kgtui.model.answer import Fault, Outcome
 from tests.unit.commands.deletions import deletable_cluster
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kgtui.config import StateFolder
     from tests.scripted import ScriptedAdmin
 
 
 @pytest.fixture
 def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
     return deletable_cluster(monkeypatch, tmp_path)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> StateFolder:
-    """Return the state folder, which contains the backups and the audit log."""
-    return StateFolder(tmp_path / "state")
 
 
 def test_three_commands_escape_control_characters_in_group_ids(

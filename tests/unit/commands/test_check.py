@@ -13,31 +13,17 @@ from kgtui.errors import DeadlineError
 from kgtui.model.answer import Fault
 from kgtui.model.offsets import CommittedOffset, PartitionBounds
 from tests.unit.commands.checking import Script, objects, verdicts, watched_cluster
-from tests.unit.commands.runs import Completed, runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.scripted import ScriptedAdmin
-
-
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Script:
-    script = Script()
-    monkeypatch.setattr("kgtui.commands.group_watch.Clock", lambda: script)
-    return script
+    from tests.unit.commands.runs import Completed
 
 
 @pytest.fixture
 def admin(script: Script) -> ScriptedAdmin:
     return watched_cluster(script)
-
-
-@pytest.fixture
-def run(
-    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., Completed]:
-    return runner(admin, monkeypatch, capfd)
 
 
 def test_kgtui_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable[..., Completed]) -> None:

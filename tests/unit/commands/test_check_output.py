@@ -17,29 +17,16 @@ from kgtui.model.record_times import FORBIDDEN_TOPIC, RecordTime, TimeRange
 from kgtui.model.rfc3339 import parse_rfc3339
 from tests.scripted import ScriptedAdmin, member
 from tests.unit.commands.checking import Script, objects, verdicts, watched_cluster
-from tests.unit.commands.runs import Completed, runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Script:
-    script = Script()
-    monkeypatch.setattr("kgtui.commands.group_watch.Clock", lambda: script)
-    return script
+    from tests.unit.commands.runs import Completed
 
 
 @pytest.fixture
 def admin(script: Script) -> ScriptedAdmin:
     return watched_cluster(script)
-
-
-@pytest.fixture
-def run(
-    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., Completed]:
-    return runner(admin, monkeypatch, capfd)
 
 
 def test_kgtui_check_reports_the_time_until_unread_records_expire(

@@ -13,7 +13,6 @@ import pytest
 from kgtui import cli
 from kgtui.actions.audit import read_entries
 from kgtui.actions.backup import list_backups
-from kgtui.config import StateFolder
 from kgtui.model.access import Access
 from kgtui.model.answer import Fault, Outcome
 from kgtui.model.offsets import PartitionBounds
@@ -24,18 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from kgtui.config import StateFolder
     from tests.scripted import ScriptedAdmin
 
 
 @pytest.fixture
 def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
     return deletable_cluster(monkeypatch, tmp_path)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> StateFolder:
-    """Return the state folder, which contains the backups and the audit log."""
-    return StateFolder(tmp_path / "state")
 
 
 class Terminal(io.StringIO):

@@ -15,24 +15,17 @@ from kgtui.errors import DeadlineError
 from kgtui.model.access import Access
 from kgtui.model.answer import Fault
 from tests.unit.commands.listing import calls, groups, listed_cluster
-from tests.unit.commands.runs import Completed, runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.scripted import ScriptedAdmin
+    from tests.unit.commands.runs import Completed
 
 
 @pytest.fixture
 def admin() -> ScriptedAdmin:
     return listed_cluster()
-
-
-@pytest.fixture
-def run(
-    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., Completed]:
-    return runner(admin, monkeypatch, capfd)
 
 
 def test_kgtui_ls_without_options_sends_only_list_requests(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:

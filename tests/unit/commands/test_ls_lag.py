@@ -15,22 +15,16 @@ from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
 from kgtui.model.record_times import RecordTime, TimeRange
 from tests.scripted import ScriptedAdmin, member
 from tests.unit.commands.listing import calls, groups, listed_cluster
-from tests.unit.commands.runs import Completed, runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tests.unit.commands.runs import Completed
 
 
 @pytest.fixture
 def admin() -> ScriptedAdmin:
     return listed_cluster()
-
-
-@pytest.fixture
-def run(
-    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., Completed]:
-    return runner(admin, monkeypatch, capfd)
 
 
 def test_kgtui_ls_with_lag_reads_log_starts_only_for_empty_groups(

@@ -13,10 +13,11 @@ from kgtui.model.cluster import Retention, TopicRules
 from kgtui.model.offsets import PartitionBounds
 from kgtui.model.record_times import COMPACTED, RecordTime, TimeRange
 from tests.scripted import ScriptedAdmin, member
-from tests.unit.commands.runs import Completed, runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tests.unit.commands.runs import Completed
 
 
 @pytest.fixture
@@ -25,13 +26,6 @@ def admin() -> ScriptedAdmin:
     admin.add("pay", "consumer", members=(member("m-1", assignment=(("t-pay", (0,)),)),), lag=15)
     admin.add("queue", "share", lag=7)
     return admin
-
-
-@pytest.fixture
-def run(
-    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., Completed]:
-    return runner(admin, monkeypatch, capfd)
 
 
 def test_kgtui_show_prints_each_group_once_in_the_given_order(run: Callable[..., Completed]) -> None:

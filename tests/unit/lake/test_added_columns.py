@@ -202,7 +202,7 @@ class WiderBuilder(RecordingBuilder):
 
 
 def states(lake: RecordingReader) -> dict[int, tuple[object, ...]]:
-    """Return time of the poll in milliseconds → recorded data of the cluster and of the group `pay`."""
+    """Return a dict: time of the poll in milliseconds → recorded data of the cluster and of the group `pay`."""
     found: dict[int, tuple[object, ...]] = {}
     for poll in lake.polls():
         at = lake.at(poll)

@@ -18,29 +18,19 @@ from textual.command import CommandList, CommandPalette
 from textual.containers import Vertical
 from textual.css.query import NoMatches
 from textual.screen import Screen
-from textual.strip import Strip
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, OptionList, Static
 from textual.worker import WorkerFailed
 
-from kgtui.tui.textual_compat import ignored_input, rendering
+from kgtui.tui.textual_compat import ignored_input
 from kgtui.tui.textual_compat.completion import CompletingInput
 from kgtui.tui.textual_compat.crash_message import CrashReportingApp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
-
-
-@pytest.fixture(autouse=True)
-def _unpatched_textual() -> Iterator[None]:
-    before = Strip.divide
-    setattr(Strip, "divide", rendering._textual_divide)  # noqa: B010
-    yield
-    setattr(Strip, "divide", before)  # noqa: B010
 
 
 async def test_textual_still_removes_two_screens_if_one_is_dismissed_twice() -> None:

@@ -1,0 +1,39 @@
+"""Fixtures for tests of commands. The fixture `admin`, the cluster of the tests, is defined in each test module."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.config import StateFolder
+from tests.unit.commands.checking import Script
+from tests.unit.commands.runs import Completed, runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.scripted import ScriptedAdmin
+
+
+@pytest.fixture
+def run(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Completed]:
+    """Return a function that runs a command on the cluster `admin`."""
+    return runner(admin, monkeypatch, capfd)
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Script:
+    """Return the clock of `kgtui check`, which advances without waiting."""
+    script = Script()
+    monkeypatch.setattr("kgtui.commands.group_watch.Clock", lambda: script)
+    return script
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> StateFolder:
+    """Return the state folder, which contains the backups and the audit log."""
+    return StateFolder(tmp_path / "state")
