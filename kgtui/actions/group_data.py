@@ -83,7 +83,7 @@ class GroupData:
 async def read_group_data(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
 ) -> dict[str, GroupData | Fault]:
-    """Return group id → data of the group, or the error if its committed offsets cannot be read.
+    """Return a dict: group id → data of the group, or the error if its committed offsets cannot be read.
 
     Configs, log start offsets and log end offsets are optional. If they cannot be read, the data does not contain them.
     """

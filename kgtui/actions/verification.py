@@ -32,7 +32,7 @@ class Presence(Enum):
 
 
 async def check_presence(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
-    """Return group id → whether the group exists."""
+    """Return a dict: group id → whether the group exists."""
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)
     except KgtuiError:

@@ -82,7 +82,7 @@ class UserAccess:
         return replace(answer, hidden=left_out) if left_out else answer
 
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
-        """Return group id → topics that an earlier answer contained, and that ACLs now hide.
+        """Return a dict: group id → topics that an earlier answer contained, and that ACLs now hide.
 
         The tuple of topics is empty if the permissions cannot be read.
 

@@ -76,7 +76,7 @@ _TYPES = {
 async def group_configs(
     pool: Pool, nodes: Sequence[int], groups: Sequence[str], deadline: Deadline
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
-    """Return group id → configs, sorted by name, from the first broker that answers.
+    """Return a dict: group id → configs, sorted by name, from the first broker that answers.
 
     If no broker answers, there is one fault per group.
     """
@@ -199,7 +199,7 @@ def _config_fault(result: dict[str, Any], node: int, asked: str, *, group: str |
 
 
 def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Return config name → value, for the configs with integer values."""
+    """Return a dict: config name → value, for the configs with integer values."""
     return {row["Name"]: int(row["Value"]) for row in configs if str(row["Value"]).removeprefix("-").isdecimal()}
 
 

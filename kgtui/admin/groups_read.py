@@ -55,7 +55,7 @@ class GroupsRead:
     _without_offsets_of: dict[str, Collection[str]] = field(default_factory=dict)
 
     def group_faults(self, *steps: str) -> dict[str, Fault]:
-        """Return group id → the first fault of this group.
+        """Return a dict: group id → the first fault of this group.
 
         Args:
             steps: the steps to consider, such as `DESCRIBE`. By default, all steps.
@@ -96,7 +96,7 @@ class GroupsRead:
         return GroupOffsets(committed, (), bounds, self.hidden_topics(group), group in self.hidden)
 
     def offsets_by_group(self) -> dict[str, GroupOffsets]:
-        """Return group id → offsets with log bounds (see `offsets_of`), for every group whose offsets were read."""
+        """Return a dict: group id → offsets with log bounds (see `offsets_of`), if they were read."""
         groups = (*self.committed, *self.share)
         return {group: rows for group in groups if (rows := self.offsets_of(group)) is not None}
 

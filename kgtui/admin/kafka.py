@@ -170,7 +170,7 @@ class KafkaGroupAdmin:
     async def _list_broker(
         self, node: int, deadline: Deadline, types: Collection[str] | None, states: Collection[str] | None
     ) -> dict[str, Listing] | Fault:
-        """Return group id → `Listing` for the groups of one broker, or an error if they could not be listed.
+        """Return a dict: group id → `Listing` for the groups of one broker, or an error if they could not be listed.
 
         The request is repeated while the broker is loading its groups.
         """

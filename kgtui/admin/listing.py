@@ -150,7 +150,7 @@ class Lister:
         types: Collection[str] | None = None,
         states: Collection[str] | None = None,
     ) -> dict[str, Listing]:
-        """Return group id → `Listing` for the groups of a broker. Raises `ClientError`.
+        """Return a dict: group id → `Listing` for the groups of a broker. Raises `ClientError`.
 
         Args:
             types, states: filters, which old brokers ignore (see `request`).
@@ -165,7 +165,7 @@ class Lister:
     async def find(
         self, node: int, groups: Collection[str], deadline: Deadline, lane: Lane = Lane.BULK
     ) -> dict[str, Listing]:
-        """Return group id → `Listing` for those of `groups` that the broker lists. Raises `ClientError`."""
+        """Return a dict: group id → `Listing` for those of `groups` that the broker lists. Raises `ClientError`."""
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:

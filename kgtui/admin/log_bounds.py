@@ -45,7 +45,7 @@ class BoundsReader:
     async def read(
         self, partitions: Iterable[TopicPartition], deadline: Deadline, lane: Lane = Lane.BULK, *, starts: bool = True
     ) -> Answer[dict[TopicPartition, PartitionBounds]]:
-        """Return partition → log bounds, read from the partition leaders.
+        """Return a dict: partition → log bounds, read from the partition leaders.
 
         If a leader does not answer, its partitions are missing, and a fault names the broker.
 

@@ -194,7 +194,7 @@ async def read_record_times(
     limit: int,
     timeout: float,
 ) -> dict[str, dict[TopicPartition, RecordTime]]:
-    """Return group id → partition → when the last consumed and the first unread record were written.
+    """Return a dict: group id → partition → when the last consumed and the first unread record were written.
 
     Groups are missing if they have no unread records, or if no time is known.
 

@@ -347,7 +347,7 @@ class Links:
         return sorted(shuffled, key=self._rank)
 
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
-        """Return feature → level of the finalized features; None for brokers before 2.7.
+        """Return a dict: feature → level of the finalized features; None for brokers before 2.7.
 
         If several brokers are connected, the newest report is returned. If none is connected, `otherwise` is returned.
         """

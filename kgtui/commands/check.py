@@ -338,7 +338,7 @@ def _gone(health: GroupHealth) -> bool:
 
 
 def _counts(selected: Iterable[GroupHealth]) -> dict[str, int]:
-    """Return verdict → number of groups with this verdict. The key `UNKNOWN` counts groups that were never read."""
+    """Return a dict: verdict → number of its groups. The key `UNKNOWN` counts groups that were never read."""
     counts = {status.name: 0 for status in (Status.OK, Status.WARN, Status.ERR, Status.NOT_FOUND)}
     counts["UNKNOWN"] = 0
     for one in selected:

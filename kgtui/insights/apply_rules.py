@@ -138,7 +138,7 @@ class Context:
         return {row["group"]: row for row in rows}
 
     def histories(self, rows: Iterable[GoldRow]) -> dict[str, LagHistory]:
-        """Return group id → lag and rates in the 24 hours before `now`, for all groups in `rows`.
+        """Return a dict: group id → lag and rates in the 24 hours before `now`, for all groups in `rows`.
 
         The dict is empty if table `lag` cannot be read.
         """

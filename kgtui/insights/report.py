@@ -133,7 +133,7 @@ def build_report(
 
 
 def _by_kind(insights: Insights) -> dict[Kind, list[Finding]]:
-    """Return kind → findings of this kind, the most urgent first; an empty list for a kind without findings."""
+    """Return a dict: kind → findings of this kind, the most urgent first; an empty list for a kind without findings."""
     found: dict[Kind, list[Finding]] = {kind: [] for kind in Kind}
     for finding in insights.findings:
         found[finding.kind].append(finding)

@@ -216,7 +216,7 @@ def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
 
 
 def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
-    """Return member id → number of epochs behind the target assignment, only for members that are behind.
+    """Return a dict: member id → number of epochs behind the target assignment, only for members that are behind.
 
     The number is None for a static member that left temporarily (epoch -2).
     """

@@ -45,7 +45,7 @@ A shorter part would hardly help users to find the member id in a log.
 
 
 def member_names(members: Iterable[Member]) -> dict[str, str]:
-    """Return member id → shortest unique name: the instance id or, if the member has none, the client id.
+    """Return a dict: member id → shortest unique name: the instance id or, if the member has none, the client id.
 
     For equal names, the host is added (`billing@10.0.3.7`), or a part of the member id (`billing#3fa8`).
     """
@@ -53,7 +53,7 @@ def member_names(members: Iterable[Member]) -> dict[str, str]:
 
 
 def member_labels(members: Iterable[Member]) -> dict[str, str]:
-    """Return member id → name and host, such as `billing at /10.0.0.7`."""
+    """Return a dict: member id → name and host, such as `billing at /10.0.0.7`."""
     every = list(members)
     names = _names(every, with_host=True)
     return {member.member_id: f"{names[member.member_id]} at {member.host}" for member in every}
@@ -64,7 +64,7 @@ _RANDOM_PART = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> dict[str, str]:
-    """Return member id → shortest unique name, also for members that have left.
+    """Return a dict: member id → shortest unique name, also for members that have left.
 
     The name is the instance id or client id, with a part of the member id if needed (`billing#3fa8`). For unknown
     members, it comes from the member id only.
@@ -88,7 +88,7 @@ def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> d
 
 
 def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
-    """Return member id → name. If `with_host` is true, the names contain no host, because the caller adds it."""
+    """Return a dict: member id → name. If `with_host` is true, the names have no host, because the caller adds it."""
     by_name: defaultdict[str, list[Member]] = defaultdict(list)
     for member in members:
         by_name[member.instance_id or member.client_id].append(member)
@@ -107,7 +107,7 @@ def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
 
 
 def _shortest_parts(ids: Sequence[str], name: str) -> dict[str, str]:
-    """Return member id → shortest unique part of the id, such as `3fa8` for `billing-3fa8c0de`.
+    """Return a dict: member id → shortest unique part of the id, such as `3fa8` for `billing-3fa8c0de`.
 
     Args:
         name: instance id or client id that all these members have.

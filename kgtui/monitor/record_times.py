@@ -146,7 +146,7 @@ class RecordTimeTier:
 
 
 def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicPartition, LogPosition]:
-    """Return partition → position for the partitions whose first unread record has no known time.
+    """Return a dict: partition → position for the partitions whose first unread record has no known time.
 
     Args:
         exact: whether to include times that may be wrong by a second or more.

@@ -150,7 +150,7 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return feature → finalized level: the levels in `changed`, and defaults of the newest release.
+    """Return a dict: feature → finalized level: the levels in `changed`, and defaults of the newest release.
 
     A level may be too new for the oldest broker, so that tests can combine old brokers with new features.
     """

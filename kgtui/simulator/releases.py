@@ -148,7 +148,7 @@ class Release:
         return key is None or key in self.ranges
 
     def default_features(self) -> dict[str, int]:
-        """Return feature → finalized level in a new cluster of this release."""
+        """Return a dict: feature → finalized level in a new cluster of this release."""
         features: dict[str, int] = {}
         if self.name in _METADATA_VERSION:
             features["metadata.version"] = _METADATA_VERSION[self.name]

@@ -103,7 +103,7 @@ class KgtuiApp(CrashReportingApp):
         return [*filters, _ASCII_FILTER] if self.display_settings.ascii else filters
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return variable name → default color, for kgtui's own theme variables such as `kg-ok`."""
+        """Return a dict: variable name → default color, for kgtui's own theme variables such as `kg-ok`."""
         return themes.variable_defaults(self.current_theme)
 
     def _load_themes(self) -> None:

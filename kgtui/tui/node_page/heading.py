@@ -87,7 +87,7 @@ class PartTabs(LineTabs):
         self.redraw()
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return table id → title with key and number of rows, such as `1 Needs attention 3`.
+        """Return a dict: table id → title with key and number of rows, such as `1 Needs attention 3`.
 
         If the long titles do not fit `width` terminal cells, all titles are short.
         """

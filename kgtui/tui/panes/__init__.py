@@ -88,7 +88,7 @@ PANES_BY_ID = {entry.id: entry for entry in PANES}
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Return pane id → key and title, such as `2 Members`. If necessary, some of the titles are short.
+    """Return a dict: pane id → key and title, such as `2 Members`. If necessary, some of the titles are short.
 
     Args:
         width: space for all titles together, in terminal cells.

@@ -77,7 +77,7 @@ class LoadRow:
 
 
 def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> dict[Item, int]:
-    """Return partition or active task → lag. Unknown lags are left out.
+    """Return a dict: partition or active task → lag. Unknown lags are left out.
 
     The lag of a task is the total lag of its partitions. If the offsets are not known (None), the result is empty.
     """

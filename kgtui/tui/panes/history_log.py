@@ -158,7 +158,7 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    """Return title → time in the summary of the History pane, such as `last progress`.
+    """Return a dict: title → time in the summary of the History pane, such as `last progress`.
 
     The times are in seconds since the epoch; an unknown time is None.
     """

@@ -105,7 +105,7 @@ class MemberRow:
 def member_loads(
     description: GroupDescription, offsets: GroupOffsets | None, health: GroupHealth | None
 ) -> dict[str, MemberLoad]:
-    """Return member id → load, for all members of a group.
+    """Return a dict: member id → load, for all members of a group.
 
     Args:
         offsets: None if they have not been read; all lags are unknown in this case.

@@ -98,7 +98,7 @@ def filter_and_sort(
 def is_lagging(row: OffsetRow) -> bool:
     """Return whether a partition has lag, lost records, or an unknown lag.
 
-    No committed offset does not count as an unknown lag. The result for the row of a topic is True.
+    A partition without a committed offset does not count as one with unknown lag. For the row of a topic, return True.
     """
     one = row.lag
     return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")

@@ -56,7 +56,7 @@ class NodeTotal:
 def sum_nodes(
     nodes: TreeNodes, snapshot: Snapshot, problems: ProblemIndex
 ) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Return path of a node → total of its groups, for all nodes. Yield after about every 1,000 groups.
+    """Return a dict: path of a node → total of its groups, for all nodes. Yield after about every 1,000 groups.
 
     Args:
         problems: the problems of all groups, which are first updated with the snapshot.

@@ -109,7 +109,7 @@ class PaneTabs(LineTabs):
     """The line with the titles of the panes."""
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return pane id → title. Titles are shortened until all fit into `width` terminal cells."""
+        """Return a dict: pane id → title. Titles are shortened until all fit into `width` terminal cells."""
         return pane_titles(width)
 
 

@@ -56,7 +56,7 @@ class LineTabs(LineWidget):
         self._ends: list[tuple[int, str]] = []
 
     def titles(self, width: int) -> Mapping[str, str]:
-        """Return tab id → title, from left to right. Subclasses must override this method.
+        """Return a dict: tab id → title, from left to right. Subclasses must override this method.
 
         Args:
             width: number of terminal cells for the titles and one blank after each title.
