@@ -41,17 +41,6 @@ If only one limit of the time range keeps changing, the next requested time is m
 """
 
 
-class _Answer(NamedTuple):
-    """An answer to ListOffsets: the first record at or after the time `asked`, or -1 if there is none.
-
-    Times are in milliseconds since the epoch.
-    """
-
-    asked: int
-    offset: int
-    timestamp: int
-
-
 class _Bracket(NamedTuple):
     """The time range in which the searched record was written, in milliseconds.
 
@@ -72,6 +61,52 @@ class _Bracket(NamedTuple):
         return self.below - 1 - self.low[1]
 
 
+class _Target:
+    """One of the records that a `RecordSearch` searches for, with the narrowest limits in the answers until now.
+
+    Each answer updates the limits, so that a search in thousands of partitions takes little CPU time.
+
+    Args:
+        offset: offset of the record.
+        oldest: whether a later record is the result if retention has just deleted this one.
+    """
+
+    __slots__ = ("_high", "_low", "_oldest", "exact", "offset")
+
+    def __init__(self, offset: int, *, oldest: bool) -> None:
+        self.offset = offset
+        self._oldest = oldest
+        self.exact: int | None = None  # timestamp of the record, once it is known
+        self._low: tuple[int, int] | None = None  # offset and timestamp of the newest earlier record
+        # Asked time, offset and timestamp of the answer with the earliest asked time whose record is later.
+        self._high: tuple[int, int, int] | None = None
+
+    def add(self, asked: int, offset: int, timestamp: int) -> None:
+        """Process the answer to one request (see `RecordSearch.answer`)."""
+        if self.exact is None and (offset == self.offset or (self._oldest and asked == 0 and offset > self.offset)):
+            self.exact = timestamp
+        if 0 <= offset < self.offset:
+            self._low = max(self._low or (offset, timestamp), (offset, timestamp))
+        elif offset != self.offset and (self._high is None or asked < self._high[0]):
+            self._high = asked, offset, timestamp
+
+    def bracket(self, log_end: int, now: int) -> _Bracket | None:
+        """Return the time range in which the record was written.
+
+        None if its exact time is known, or if no answer contains a record with a lower offset.
+
+        Args:
+            log_end: log end offset.
+            now: current time, in milliseconds since the epoch.
+        """
+        if self.exact is not None or self._low is None:
+            return None
+        if self._high is None:
+            return _Bracket(self._low, (log_end, now), now + 1, proven=False)
+        asked, offset, timestamp = self._high
+        return _Bracket(self._low, (offset, timestamp) if offset >= 0 else (log_end, asked), asked, proven=True)
+
+
 class RecordSearch:
     """Searches for the times of the first unread and the last consumed record of one partition.
 
@@ -81,6 +116,9 @@ class RecordSearch:
         position: a committed offset below the log end offset.
         now: current time, in milliseconds since the epoch.
         precision: accepted uncertainty, as a fraction of the record's age.
+
+    Attributes:
+        rounds: number of answers that this search has received.
     """
 
     def __init__(self, position: LogPosition, now: int, *, precision: float = PRECISION) -> None:
@@ -88,26 +126,22 @@ class RecordSearch:
         self._now = now
         self._precision = precision
         # If retention has deleted unread records, the first unread record that still exists is at the log start.
-        self._unread = max(position.offset, position.log_start)
+        self._unread = _Target(max(position.offset, position.log_start), oldest=True)
         consumed = position.offset - 1
-        self._targets = [self._unread, consumed] if consumed >= position.log_start else [self._unread]
-        self._answers: list[_Answer] = []
-        self._target: int | None = None
+        self._consumed = _Target(consumed, oldest=False) if consumed >= position.log_start else None
+        self._targets = [target for target in (self._unread, self._consumed) if target is not None]
+        self._target: _Target | None = None
         self._widths: list[int] = []
         # How many answers in a row have changed the same limit of the time range: positive if it is the lower limit,
         # negative if it is the upper limit.
         self._repeats = 0
         self._failed = ""
+        self.rounds = 0
 
     @property
     def log_start(self) -> int:
         """The log start offset at the time at which the search began."""
         return self._position.log_start
-
-    @property
-    def rounds(self) -> int:
-        """Number of answers that this search has received."""
-        return len(self._answers)
 
     @property
     def failed(self) -> bool:
@@ -118,16 +152,16 @@ class RecordSearch:
         """Return the timestamp to request next, in milliseconds; None if the search has ended."""
         if self._failed or self.rounds >= ROUNDS:
             return None
-        if not self._answers:
+        if not self.rounds:
             # First ask for the oldest record (timestamp 0). The answer also shows whether records have timestamps.
             return 0
         for target in self._targets:
             bracket = self._bracket(target)
             if bracket is None or self._is_precise(bracket):
                 continue
-            if target != self._target:
+            if target is not self._target:
                 self._target, self._widths, self._repeats = target, [bracket.width], 0
-            return self._guess(bracket, target)
+            return self._guess(bracket, target.offset)
         return None
 
     def answer(self, asked: int, offset: int, timestamp: int) -> None:
@@ -138,24 +172,27 @@ class RecordSearch:
             offset: first record at or after `asked`; -1 if there is none.
             timestamp: its timestamp, in milliseconds; -1 if there is none.
         """
-        self._answers.append(_Answer(asked, offset, timestamp))
+        self.rounds += 1
         if (asked == 0 and offset < 0) or (offset >= 0 and timestamp < 0):
             self._failed = NO_TIMESTAMPS
             return
         if timestamp > self._now + _AHEAD_MS:
             self._failed = FUTURE
             return
-        brackets = [self._bracket(target) for target in self._targets]
-        if any(one is not None and one.proven and one.low[1] >= one.below for one in brackets):
-            self._failed = UNORDERED
+        for target in self._targets:
+            target.add(asked, offset, timestamp)
+            bracket = self._bracket(target)
+            if bracket is None:
+                continue
+            if bracket.proven and bracket.low[1] >= bracket.below:
+                self._failed = UNORDERED
+            if target is self._target:
+                self._widths.append(bracket.width)
         if self._target is not None:
-            lower = 0 <= offset <= self._target
+            lower = 0 <= offset <= self._target.offset
             before, self._repeats = self._repeats, 1 if lower else -1
             if before * self._repeats > 0:
                 self._repeats += before
-            bracket = self._bracket(self._target)
-            if bracket is not None:
-                self._widths.append(bracket.width)
 
     def fail(self, reason: str) -> None:
         """End the search without a result. `RecordTime.reason` will contain the reason."""
@@ -169,36 +206,11 @@ class RecordSearch:
         offset = self._position.offset
         if self._failed:
             return RecordTime(offset, reason=self._failed, rounds=self.rounds)
-        consumed = self._range(self._targets[1]) if len(self._targets) > 1 else None
+        consumed = None if self._consumed is None else self._range(self._consumed)
         return RecordTime(offset, self._range(self._unread), consumed, rounds=self.rounds)
 
-    def _exact(self, target: int) -> int | None:
-        """Return the timestamp of the record at the offset `target`; None if unknown.
-
-        If retention has just deleted the record, the result is the timestamp of the oldest record.
-        """
-        for one in self._answers:
-            if one.offset == target or (target == self._unread and one.asked == 0 and one.offset > target):
-                return one.timestamp
-        return None
-
-    def _bracket(self, target: int) -> _Bracket | None:
-        """Return the time range of the record at the offset `target`.
-
-        None if its exact time is known, or if no answer contains a record with a lower offset.
-        """
-        if self._exact(target) is not None:
-            return None
-        lower = [one for one in self._answers if 0 <= one.offset < target]
-        if not lower:
-            return None
-        low = max(lower, key=lambda one: (one.offset, one.timestamp))
-        above = [one for one in self._answers if one.offset > target or one.offset < 0]
-        if not above:
-            return _Bracket(low[1:], (self._position.log_end, self._now), self._now + 1, proven=False)
-        high = min(above, key=lambda one: one.asked)
-        point = high[1:] if high.offset >= 0 else (self._position.log_end, high.asked)
-        return _Bracket(low[1:], point, high.asked, proven=True)
+    def _bracket(self, target: _Target) -> _Bracket | None:
+        return target.bracket(self._position.log_end, self._now)
 
     def _is_precise(self, bracket: _Bracket) -> bool:
         """Return whether the time range is narrow enough to end the search."""
@@ -221,10 +233,10 @@ class RecordSearch:
             guess = low_time + (max(high_time, bracket.below) - low_time) * from_low / (from_low + to_high)
         return min(max(ceil(guess), low_time + 1), bracket.below - 1)
 
-    def _range(self, target: int) -> TimeRange | None:
-        exact, bracket = self._exact(target), self._bracket(target)
-        if exact is not None:
-            return TimeRange(exact / 1000, exact / 1000)
+    def _range(self, target: _Target) -> TimeRange | None:
+        if target.exact is not None:
+            return TimeRange(target.exact / 1000, target.exact / 1000)
+        bracket = self._bracket(target)
         if bracket is None:
             return None
         # If no answer has given an upper limit, the timestamp can be in the future, because the producer's clock can
