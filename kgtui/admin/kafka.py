@@ -75,7 +75,6 @@ class KafkaGroupAdmin:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._listings: dict[str, Listing] = {}
         self._unlisted: dict[str, Listing] = {}
         self._router = Router(pool)
         self._user = UserAccess(pool)
@@ -127,7 +126,7 @@ class KafkaGroupAdmin:
         return self._pool
 
     def _type_of(self, group: str) -> str | None:
-        listing = self._listings.get(group) or self._unlisted.get(group)
+        listing = self._pool.listing(group) or self._unlisted.get(group)
         return listing.type if listing else None
 
     async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:
@@ -156,7 +155,6 @@ class KafkaGroupAdmin:
                 # While a group moves to a different broker, it can happen that both brokers list it. `|=` then keeps
                 # the row of the broker with the higher id.
                 merged |= answer
-        self._listings |= merged
         merged, more = await self._complete(merged, deadline)
         rows = {
             group: row
@@ -209,14 +207,13 @@ class KafkaGroupAdmin:
         return KafkaListingFeed(self._lister, broker, self._learn)
 
     def _learn(self, delta: ListingDelta, node: int) -> None:
-        self._listings |= delta.updated
-        self._pool.learn_coordinators(delta.updated, node)
+        self._pool.learn_listings(delta.updated)
         self._user.forget(delta.removed)
         for group in delta.removed:
-            listing = self._listings.get(group)
+            listing = self._pool.listing(group)
             if listing is not None and listing.coordinator == node:
-                self._unlisted[group] = self._listings.pop(group)
-                self._pool.forget_coordinator(group)
+                self._unlisted[group] = listing
+                self._pool.unlist(group)
         for group in list(islice(self._unlisted, max(len(self._unlisted) - REMEMBERED_TYPES, 0))):
             del self._unlisted[group]
 

@@ -158,8 +158,7 @@ class Lister:
         intern = await self.interner(node, deadline, lane)
         reply = await self.request(node, deadline, lane, decode_list_groups, types=types, states=states)
         listings = _listings(reply, node, intern)
-        # A group is listed by its coordinator.
-        self._pool.learn_coordinators(listings, node)
+        self._pool.learn_listings(listings)
         return listings
 
     async def find(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kgtui.client.bootstrap import ClusterView
     from kgtui.client.link import Fields, Reply
     from kgtui.client.options import Lane, PoolOptions
+    from kgtui.model.group import Listing
     from kgtui.protocol.api import Api
 
 T = TypeVar("T")
@@ -114,19 +115,42 @@ class CoordinatorCache:
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
-        self._nodes: dict[str, int] = {}
+        # The rows of the brokers' lists contain the coordinators, so that most groups need no entry in `_nodes`.
+        self._listings: dict[str, Listing] = {}
+        # Results of lookups. None if the coordinator in the list is no longer right.
+        self._nodes: dict[str, int | None] = {}
 
-    def learn(self, groups: Iterable[str], node: int) -> None:
-        """Store the broker `node` in the cache as the coordinator of these groups."""
-        self._nodes.update(dict.fromkeys(groups, node))
+    def learn(self, listings: Mapping[str, Listing]) -> None:
+        """Store rows of brokers' lists, which contain the coordinators of the groups."""
+        self._listings |= listings
+        for group in self._nodes.keys() & listings.keys():
+            del self._nodes[group]
+
+    def listing(self, group: str) -> Listing | None:
+        """Return the last stored row of a group; None if it is not listed."""
+        return self._listings.get(group)
+
+    def unlist(self, group: str) -> None:
+        """Remove a group that is no longer listed."""
+        self._listings.pop(group, None)
+        self._nodes.pop(group, None)
 
     def forget(self, group: str) -> None:
         """Remove the coordinator of a group from the cache, so that the next `find` looks it up again."""
-        self._nodes.pop(group, None)
+        if group in self._listings:
+            self._nodes[group] = None
+        else:
+            self._nodes.pop(group, None)
 
     def clear(self) -> None:
         """Remove the coordinators of all groups from the cache."""
-        self._nodes.clear()
+        self._nodes = dict.fromkeys(self._listings)
+
+    def _node(self, group: str) -> int | None:
+        if group in self._nodes:
+            return self._nodes[group]
+        listing = self._listings.get(group)
+        return None if listing is None else listing.coordinator
 
     async def find(self, groups: Iterable[str], *, timeout: float, refresh: bool) -> Coordinators:
         """Return the coordinator of each group, from the cache or from a lookup.
@@ -140,11 +164,10 @@ class CoordinatorCache:
         Raises:
             UnreachableError: the cluster has never been reached.
         """
-        known = {} if refresh else self._nodes
         found = Coordinators()
         pending = []
         for group in dict.fromkeys(groups):
-            node = known.get(group)
+            node = None if refresh else self._node(group)
             if node is None:
                 pending.append(group)
             else:

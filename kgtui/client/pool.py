@@ -30,12 +30,13 @@ from kgtui.errors import ClientError, ConfigError, ConnectError, DecodeError, Un
 from kgtui.protocol.messages.cluster import METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from kgtui.client.link import Fields, Link
     from kgtui.client.login_steps import Step
     from kgtui.client.transport import Transport
+    from kgtui.model.group import Listing
     from kgtui.protocol.api import Api
 
 __all__ = ["BrokerAddress", "ClusterView", "Coordinators", "Lane", "Leaders", "Pool", "PoolOptions", "Reply"]
@@ -229,9 +230,17 @@ class Pool:
         """
         return await self._coordinators.find(groups, timeout=timeout, refresh=refresh)
 
-    def learn_coordinators(self, groups: Iterable[str], node: int) -> None:
-        """Store the broker `node` in the cache as the coordinator of these groups, because it has listed them."""
-        self._coordinators.learn(groups, node)
+    def learn_listings(self, listings: Mapping[str, Listing]) -> None:
+        """Store rows of brokers' lists in the cache. A group is listed by its coordinator."""
+        self._coordinators.learn(listings)
+
+    def listing(self, group: str) -> Listing | None:
+        """Return the last row of a group that `learn_listings` has stored; None if it is not listed."""
+        return self._coordinators.listing(group)
+
+    def unlist(self, group: str) -> None:
+        """Remove a group that is no longer listed from the cache."""
+        self._coordinators.unlist(group)
 
     def forget_coordinator(self, group: str) -> None:
         """Remove the coordinator of a group from the cache, so that the next call looks it up again."""

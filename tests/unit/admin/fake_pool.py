@@ -18,8 +18,9 @@ from kgtui.client.pool import Pool, Reply
 from kgtui.errors import ClientError, EncodeError, UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
+    from kgtui.model.group import Listing
     from kgtui.protocol.api import Api
 
 T = TypeVar("T")
@@ -53,6 +54,7 @@ class FakePool(Pool):
         leaders_looked_up: `(topics, refresh)` of each leader lookup.
         unreachable: exceptions that the next lookups raise, beginning with the last one.
         learned: cached coordinators: group id → node id.
+        listings: cached rows of the brokers' lists: group id → `Listing`.
         recently_failed: node ids of the leaders whose last request failed.
     """
 
@@ -67,6 +69,7 @@ class FakePool(Pool):
     leaders_looked_up: list[tuple[list[str], bool]] = field(default_factory=list)
     unreachable: list[Exception] = field(default_factory=list)
     learned: dict[str, int] = field(default_factory=dict)
+    listings: dict[str, Listing] = field(default_factory=dict)
     seeds: tuple[str, ...] = ("127.0.0.1:9092",)
     recently_failed: set[int] = field(default_factory=set)
 
@@ -132,8 +135,16 @@ class FakePool(Pool):
                 found.nodes[group] = self.learned[group] = node
         return found
 
-    def learn_coordinators(self, groups: Iterable[str], node: int) -> None:
-        self.learned.update(dict.fromkeys(groups, node))
+    def learn_listings(self, listings: Mapping[str, Listing]) -> None:
+        self.listings |= listings
+        self.learned |= {group: listing.coordinator for group, listing in listings.items()}
+
+    def listing(self, group: str) -> Listing | None:
+        return self.listings.get(group)
+
+    def unlist(self, group: str) -> None:
+        self.learned.pop(group, None)
+        self.listings.pop(group, None)
 
     def forget_coordinator(self, group: str) -> None:
         self.learned.pop(group, None)

@@ -12,6 +12,7 @@ from kgtui.client import lookups as lookups_module
 from kgtui.client.backoff import Backoff
 from kgtui.client.pool import Pool, PoolOptions
 from kgtui.errors import BrokerError, ClientError, UnreachableError
+from kgtui.model.group import Listing
 from kgtui.protocol.messages.cluster import FIND_COORDINATOR, METADATA
 from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.event_loop import longer_if_busy
@@ -26,6 +27,8 @@ QUICK = PoolOptions(
     retry_pause_max=0.02,
     batch=10,
 )
+
+LISTED = Listing("classic", "consumer", "Stable", 1)
 
 
 def lookups(fake: FakeCluster) -> int:
@@ -52,9 +55,25 @@ async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
 
 async def test_learned_coordinators_need_no_lookup() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
-        pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
+        pool.learn_listings({f"g{number}": LISTED for number in range(1000)})
         found = await pool.find_coordinators(["g1", "g999"], timeout=60)
         assert (found.nodes, fake[1].received) == ({"g1": 1, "g999": 1}, [])
+
+
+async def test_a_listed_coordinator_that_was_wrong_is_looked_up_until_the_group_is_listed_again() -> None:
+    async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
+        pool.learn_listings({"group": LISTED})
+        fake.group_nodes = {"group": 2}
+        pool.forget_coordinator("group")
+        for _ in range(2):
+            assert (await pool.find_coordinators(["group"], timeout=60)).nodes == {"group": 2}
+        assert (lookups(fake), pool.listing("group")) == (1, LISTED)
+        pool.learn_listings({"group": LISTED})
+        assert (await pool.find_coordinators(["group"], timeout=60)).nodes == {"group": 1}
+        pool.unlist("group")
+        assert pool.listing("group") is None
+        assert (await pool.find_coordinators(["group"], timeout=60)).nodes == {"group": 2}
+        assert lookups(fake) == 2
 
 
 async def test_old_brokers_get_one_coordinator_lookup_request_per_group() -> None:
@@ -133,7 +152,7 @@ async def test_lookups_without_reachable_brokers_raise_unreachable_error() -> No
 
 async def test_the_error_rebootstrap_required_clears_the_coordinator_cache() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
-        pool.learn_coordinators(["other-group"], 1)
+        pool.learn_listings({"other-group": LISTED})
         fake.group_codes = {"group": [129]}
         found = await pool.find_coordinators(["group"], timeout=60)
         assert found.nodes == {"group": 1}
