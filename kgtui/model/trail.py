@@ -3,14 +3,14 @@
 A trail has sums for the last `SAMPLES` reads. For each partition, it has the newest position (committed offset or
 share-partition start offset), and for how long this position has not changed. Times are whole epoch seconds.
 
-Trails are stored as bytes to save memory: less than 300 bytes for 10 partitions.
+Trails are stored as bytes to save memory: at most 300 bytes for 10 partitions, and 220 if all offsets are below 2³¹.
 """
 
 from __future__ import annotations
 
 from array import array
-from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from struct import Struct, error
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kgtui.model.group import membership_signature
 from kgtui.model.group_types import REBALANCING
@@ -33,11 +33,11 @@ REBALANCES_KEPT = 3
 
 _UNKNOWN = -1
 _HEADER = Struct("<BIIIIIHHBBI")
-"""Format of the first bytes of an encoded trail. The first byte is the number of samples."""
+"""Format of the first bytes of an encoded trail. The first byte is the number of samples, plus `_WIDE`."""
+_WIDE = 0x80
+"""Added to the first byte of an encoded trail if its offsets and lags have 8 bytes instead of 4."""
 _REBALANCED_AT = Struct(f"<{REBALANCES_KEPT}I")
 """Format of the times of the last rebalances. To save memory, these bytes are left out if no rebalance was observed."""
-_SUMS = Struct("<IqqH")
-_TWO_SUMS = Struct("<IqqHIqqH")
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
 """Maximum number of partitions that `Trail._moved_forward` compares. Twice as many take four times as long."""
@@ -68,6 +68,24 @@ class Sums(NamedTuple):
     def positions(self) -> int:
         """Sum of the committed offsets (or share-partition start offsets) of the partitions with a known lag."""
         return self.log_ends - self.lag
+
+
+class _Format(NamedTuple):
+    """How the sums and positions of a trail are encoded.
+
+    Attributes:
+        sums: format of one sample.
+        two_sums: format of two samples.
+        position: type code of an array of positions.
+    """
+
+    sums: Struct
+    two_sums: Struct
+    position: Literal["i", "q"]
+
+
+_NARROW_FORMAT = _Format(Struct("<IiiH"), Struct("<IiiHIiiH"), "i")
+_WIDE_FORMAT = _Format(Struct("<IqqH"), Struct("<IqqHIqqH"), "q")
 
 
 class Trail:
@@ -111,15 +129,18 @@ class Trail:
         trail = cls()
         if not data:
             return trail
+        form, samples = _format_and_samples(data)
         (
-            samples, trail._layout, trail._members, trail._partial, trail.first_at, trail.progress_at, trail.pace,
+            _, trail._layout, trail._members, trail._partial, trail.first_at, trail.progress_at, trail.pace,
             trail.rebalances, trail.reads, trail.idle, partitions,
         ) = _HEADER.unpack_from(data)  # fmt: skip
         start = _HEADER.size
-        end = start + samples * _SUMS.size
-        trail.samples = [Sums(*row) for row in _SUMS.iter_unpack(data[start:end])]
-        start, end = end, end + 8 * partitions
-        trail.positions.frombytes(data[start:end])
+        end = start + samples * form.sums.size
+        trail.samples = [Sums(*row) for row in form.sums.iter_unpack(data[start:end])]
+        positions = array(form.position)
+        start, end = end, end + positions.itemsize * partitions
+        positions.frombytes(data[start:end])
+        trail.positions.extend(positions.tolist())
         start, end = end, end + 2 * partitions
         trail.waited.frombytes(data[start:end])
         if trail.rebalances:
@@ -130,14 +151,23 @@ class Trail:
         return trail
 
     def encode(self) -> bytes:
+        try:
+            return self._encode(_NARROW_FORMAT)
+        except (error, OverflowError):
+            return self._encode(_WIDE_FORMAT)
+
+    def _encode(self, form: _Format) -> bytes:
+        """Encode this trail. Raises `struct.error` or OverflowError if a value is too large for the format."""
+        first = len(self.samples) + (_WIDE if form is _WIDE_FORMAT else 0)
         header = _HEADER.pack(
-            len(self.samples), self._layout, self._members, self._partial, self.first_at, self.progress_at, self.pace,
+            first, self._layout, self._members, self._partial, self.first_at, self.progress_at, self.pace,
             self.rebalances, self.reads, self.idle, len(self.positions),
         )  # fmt: skip
-        sums = b"".join([_SUMS.pack(*row) for row in self.samples])
+        sums = b"".join([form.sums.pack(*row) for row in self.samples])
+        positions = array(form.position, self.positions).tobytes()
         rebalanced_at = _REBALANCED_AT.pack(*self.rebalanced_at) if self.rebalances else b""
         rewind = b"" if self._rewind is None else _REWIND.pack(*self._rewind)
-        return b"".join((header, sums, self.positions.tobytes(), self.waited.tobytes(), rebalanced_at, rewind))
+        return b"".join((header, sums, positions, self.waited.tobytes(), rebalanced_at, rewind))
 
     @property
     def at(self) -> int:
@@ -287,8 +317,8 @@ class Trail:
 
 def lag_samples(data: bytes) -> list[int]:
     """Return the total lag in each read of an encoded trail, oldest first. Only a part of the trail is decoded."""
-    samples = data[0] if data else 0
-    return [row[2] for row in _SUMS.iter_unpack(data[_HEADER.size : _HEADER.size + samples * _SUMS.size])]
+    form, samples = _format_and_samples(data)
+    return [row[2] for row in form.sums.iter_unpack(data[_HEADER.size : _HEADER.size + samples * form.sums.size])]
 
 
 def lag_trend(data: bytes) -> float | None:
@@ -302,11 +332,11 @@ def lag_trend(data: bytes) -> float | None:
 
 def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
     """Return `(result of lag_trend, seconds between the first and the last read)`; None if there is no trend."""
-    samples = data[0] if data else 0
+    form, samples = _format_and_samples(data)
     if samples < 2:
         return None
-    began, _, before, unknown = _SUMS.unpack_from(data, _HEADER.size)
-    at, _, now, still_unknown = _SUMS.unpack_from(data, _HEADER.size + (samples - 1) * _SUMS.size)
+    began, _, before, unknown = form.sums.unpack_from(data, _HEADER.size)
+    at, _, now, still_unknown = form.sums.unpack_from(data, _HEADER.size + (samples - 1) * form.sums.size)
     if at <= began or unknown != still_unknown:
         return None
     return (now - before) / (at - began), at - began
@@ -317,16 +347,23 @@ def last_rates(data: bytes) -> tuple[float, float] | None:
 
     None for fewer than two reads.
     """
-    samples = data[0] if data else 0
+    form, samples = _format_and_samples(data)
     if samples < 2:
         return None
-    began, first_end, first_lag, _, at, end, lag, _ = _TWO_SUMS.unpack_from(
-        data, _HEADER.size + (samples - 2) * _SUMS.size
+    began, first_end, first_lag, _, at, end, lag, _ = form.two_sums.unpack_from(
+        data, _HEADER.size + (samples - 2) * form.sums.size
     )
     if at <= began:
         return None
     written, consumed, seconds = end - first_end, (end - lag) - (first_end - first_lag), at - began
     return max(written, 0) / seconds, max(consumed, 0) / seconds
+
+
+def _format_and_samples(data: bytes) -> tuple[_Format, int]:
+    """Return (format, number of samples) of an encoded trail, which may be empty."""
+    if not data:
+        return _NARROW_FORMAT, 0
+    return (_WIDE_FORMAT, data[0] - _WIDE) if data[0] & _WIDE else (_NARROW_FORMAT, data[0])
 
 
 def _hash(keys: Sequence[tuple[str, int]]) -> int:

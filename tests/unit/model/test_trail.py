@@ -46,6 +46,11 @@ def test_last_reads_of_a_group_with_ten_partitions_take_at_most_300_bytes() -> N
     assert -(-size // 16) * 16 + 8 <= 300
 
 
+def test_last_reads_take_at_most_220_bytes_if_all_offsets_fit_in_32_bits() -> None:
+    trail = trail_of(*[rows(*[(10**6 + n, 10**6 + 5)] * 10) for n in range(7)])
+    assert sys.getsizeof(trail.encode()) <= 220
+
+
 @given(st.lists(st.lists(st.tuples(*[st.none() | st.integers(-(2**63), 2**63 - 1)] * 2), max_size=3), max_size=4))
 @example([[(0, 2**63 - 1), (0, 2**63 - 1)]])
 def test_any_offsets_that_a_broker_can_send_are_stored(
@@ -184,7 +189,7 @@ def test_position_is_a_committed_offset_or_a_share_partition_start_offset() -> N
     assert found == [(("t", 0), 5, 9, 4), (("t", 1), 5, None, None), (("u", 0), 3, None, 2)]
 
 
-OFFSETS = st.one_of(st.none(), st.integers(0, 2**62))
+OFFSETS = st.one_of(st.none(), st.integers(0, 2**62), st.integers(0, 2**31 + 1))
 
 
 @given(st.lists(st.lists(st.tuples(OFFSETS, OFFSETS), max_size=4), max_size=8), st.integers(0, 100_000))
