@@ -1,4 +1,4 @@
-"""A TCP server with any behavior, and a function that returns why kgtui cannot connect to it."""
+"""Helpers for tests of connection errors: the reason why kgtui cannot connect, and certificates of servers."""
 
 from __future__ import annotations
 

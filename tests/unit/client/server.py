@@ -37,7 +37,7 @@ Handler: TypeAlias = "Callable[[Request], Response | Awaitable[Response]]"
 class FakeBroker:
     """A fake broker on the loopback interface.
 
-    `on` maps an API key to the function that creates the response. By default, all fields have default values.
+    `on` maps an API key to the function that creates the response. Other APIs get default values in all fields.
     """
 
     def __init__(self, node: int, cluster: FakeCluster) -> None:

@@ -122,9 +122,9 @@ async def test_assertion_template_adds_header_fields_and_overrides_claims(
 async def test_client_credentials_grant_sends_an_assertion_instead_of_the_secret(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
-    """As in Kafka 4.3 (KIP-1258), setting `sasl.oauthbearer.assertion.claim.iss` selects assertions.
+    """As in Kafka 4.3 (KIP-1258), the client sends an assertion if `sasl.oauthbearer.assertion.claim.iss` is set.
 
-    If the property is not set, the client sends its client secret.
+    Otherwise, the client sends its client secret.
     """
     properties = properties_of(
         endpoint, private_key_file=str(write_key(tmp_path / "key.pem", keys["RS256"])), claim_iss="i"

@@ -123,7 +123,7 @@ async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
 ) -> None:
     """kgtui signs a new token near the end of the current token's lifetime.
 
-    If a broker has refused the token, kgtui already signs a new one ten seconds after the last one.
+    If a broker refuses the token, kgtui signs a new one earlier, but at least ten seconds after the last one.
     """
     now = time.time()
     clock = [now]
@@ -146,10 +146,10 @@ async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
     assert await key_id_of("THIRD", 800) == "THIRD"
 
 
-async def test_a_pause_precedes_a_new_token_after_a_refused_login(
+async def test_token_after_refused_login_is_signed_only_after_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The test deletes the AWS credentials after the refusal, so `prepare` fails only when it must sign a new token."""
+    """The test deletes the AWS credentials after the refused login, so `prepare` fails when it signs a new token."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     login, address = Login(from_properties(properties_of())), Address(BROKER, 9098)

@@ -42,7 +42,7 @@ def test_backoff_pause_does_not_overflow_after_two_thousand_failures() -> None:
 class Runners:
     """Functions for `first_success`: `answer` returns its number, `fail` raises an error, and `hang` never returns.
 
-    `started` and `canceled` contain the numbers of the calls.
+    `started` and `canceled` list the argument `number` of each started or canceled call.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Runners:
         raise AssertionError
 
 
-async def test_function_first_success_continues_after_a_failure_or_delay() -> None:
+async def test_first_success_starts_the_next_function_after_failure_or_delay() -> None:
     """The first function fails. The second one hangs, so the third one is started `head_start` seconds later."""
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
@@ -75,7 +75,7 @@ async def test_function_first_success_continues_after_a_failure_or_delay() -> No
     assert (asked.started, asked.canceled) == ([1, 2, 3], [2])
 
 
-async def test_function_first_success_without_a_delay_starts_all_functions() -> None:
+async def test_first_success_with_head_start_0_starts_all_functions_immediately() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3

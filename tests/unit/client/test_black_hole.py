@@ -17,7 +17,7 @@ from tests.unit.client.server import cluster
 FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
 """Options with a connection timeout of 600 s.
 
-Calls to healthy brokers time out after 60 s. A call that waits for the hanging connection fails.
+Calls to healthy brokers have a timeout of 60 s, so they fail if they wait for the hanging connection.
 """
 
 
@@ -61,7 +61,7 @@ async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before:
 
 
 async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) -> None:
-    """Twelve times, disturb the connections through a random link for at most 20 ms."""
+    """Twelve times, stall, cut, refuse or slow down the connections of a random link for at most 20 ms."""
     for _ in range(12):
         link = chance.choice(links)
         match chance.randrange(5):

@@ -183,7 +183,7 @@ async def test_cluster_features_with_a_higher_epoch_replace_the_older_features()
         assert (await pool.metadata(timeout=60, refresh=True)).features == {"share.version": 1}
 
 
-async def test_server_without_the_metadata_api_may_be_a_controller() -> None:
+async def test_server_without_metadata_api_is_reported_as_a_possible_controller() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         del fake[1].ranges[METADATA.key]
         with pytest.raises(UnreachableError, match=r"is a Kafka node but not a broker; it may be a controller"):

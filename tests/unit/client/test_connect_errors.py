@@ -1,4 +1,4 @@
-"""Tests of the error messages for connections that fail. Most tests cover one cause."""
+"""Tests of the error messages for connections that fail."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ async def test_the_connection_error_says_what_listens_on_the_port_instead_of_kaf
 
 
 async def test_the_connection_error_says_that_the_port_possibly_requires_tls() -> None:
-    """The server closes plain-text connections, and does not answer TLS. It could require TLS or not."""
+    """The server closes plain-text connections, but does not answer TLS, so it may or may not require TLS."""
 
     async def slow_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Close a connection if the client sends plain text. Never answer a TLS client hello."""
@@ -141,7 +141,7 @@ async def test_the_connection_error_says_that_the_port_possibly_requires_tls() -
 async def test_finding_out_what_listens_on_a_port_does_not_exceed_its_time_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The connection takes most of its part of the time, and the server answers neither plain text nor TLS."""
+    """Connecting is slow, and the server answers neither plain text nor TLS."""
     timeout, connect = 1.5, asyncio.open_connection
 
     async def slow_connect(*arguments: Any, **options: Any) -> Any:
@@ -218,7 +218,7 @@ def many_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_the_second_ip_address_of_a_host_is_tried_after_the_first(
     certificate: Path, tls_server: ssl.SSLContext
 ) -> None:
-    """The certificate is checked for the host name, not for the IP address."""
+    """The first address does not respond. The certificate is for the host name, so it is valid for both addresses."""
     settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate)))
     async with (
         cluster(1, tls=tls_server) as fake,

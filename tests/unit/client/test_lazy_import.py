@@ -33,11 +33,11 @@ def run(code: str) -> str:
         "from aiokafka import *\nprint(AIOKafkaConsumer.__module__)",
     ],
 )
-def test_mentions_of_a_lazily_imported_package_can_be_imported_later(code: str) -> None:
+def test_package_can_be_imported_normally_after_a_lazy_import(code: str) -> None:
     assert run(code) == "aiokafka.consumer.consumer\n"
 
 
-def test_importing_a_lazy_package_normally_keeps_its_loaded_modules() -> None:
+def test_normal_import_after_a_lazy_import_keeps_loaded_modules() -> None:
     code = "import aiokafka\nprint(aiokafka.__version__ > '', aiokafka.conn.create_conn is create_conn)"
     assert run(code) == "True True\n"
 

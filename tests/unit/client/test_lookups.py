@@ -53,7 +53,7 @@ async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_coordinators(["group-24"], timeout=60, refresh=True)).nodes == {"group-24": 3}
 
 
-async def test_learned_coordinators_need_no_lookup() -> None:
+async def test_broker_that_lists_a_group_is_cached_as_its_coordinator() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_listings({f"g{number}": LISTED for number in range(1000)})
         found = await pool.find_coordinators(["g1", "g999"], timeout=60)
@@ -180,9 +180,9 @@ async def test_partition_leaders_are_looked_up_in_batches_and_cached() -> None:
 async def test_a_failing_leader_clears_cached_topics_after_growing_pauses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Only the topics of the failing leader are removed from the cache. The next removal must wait for a pause.
+    """Only the topics of the failing leader are removed from the cache.
 
-    Each pause is longer than the previous one. A response from the broker resets the pause.
+    After each failure, the pause until the next removal grows. A response from the broker ends the pause.
     """
     now = 1_000.0
     monkeypatch.setattr(lookups_module, "Backoff", partial(Backoff, clock=lambda: now))
@@ -227,9 +227,9 @@ async def test_leader_lookup_returns_the_topic_id_if_the_brokers_report_it() -> 
 
 
 async def test_looking_up_partition_leaders_never_creates_a_topic() -> None:
-    """Before version 4, a Metadata request creates a missing topic if the broker allows it.
+    """Before version 4, a Metadata request for a missing topic can create the topic.
 
-    Therefore, kgtui does not send such a request, and raises an error.
+    If a broker supports only these versions, kgtui raises an error instead of sending the request.
     """
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[METADATA.key] = (0, 3)

@@ -170,7 +170,7 @@ async def test_deadline_error_says_whether_the_request_was_sent(timeout: float) 
 
 @longer_if_busy(0.8)
 async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(timeout: float) -> None:
-    """`timeout` is the throttle time that the broker reports, in seconds. It is longer on a busy machine."""
+    """`timeout` is the throttle time that the broker reports, in seconds."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         loop = asyncio.get_running_loop()
         fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": round(timeout * 1000)})
@@ -203,7 +203,7 @@ async def test_only_long_responses_are_decoded_outside_the_event_loop_thread() -
 async def test_first_response_of_an_api_is_decoded_outside_the_event_loop_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui compiles a decoder before it decodes the first response of an API. This would block the event loop."""
+    """Before the first response of an API, kgtui compiles a decoder. Compiling would block the event loop."""
     threads: list[threading.Thread] = []
     compile_struct = decoder_codegen.compile_struct
 

@@ -142,7 +142,7 @@ async def test_calls_to_a_broker_fail_immediately_during_the_backoff() -> None:
 
 
 async def test_calls_wait_only_briefly_for_an_attempt_to_reconnect_that_hangs() -> None:
-    """While an attempt to reconnect hangs, a call waits `second_wait` seconds, and raises the previous error.
+    """While an attempt to reconnect hangs, a call waits `second_wait` seconds, and then raises the last error.
 
     The hanging attempt continues in the background.
     """

@@ -209,7 +209,7 @@ async def test_the_token_error_says_that_the_endpoint_is_down_or_silent(endpoint
 async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
     part: Literal["status", "body"], tls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    """Each byte arrives in time for `sasl.login.read.timeout.ms`. The limit for the whole response is twice as long."""
+    """Each byte arrives within `sasl.login.read.timeout.ms`. The whole response may take at most twice as long."""
     monkeypatch.setenv("no_proxy", "*")
     context, options = None, ""
     if tls:
@@ -310,7 +310,7 @@ async def test_an_oauth_token_is_used_until_it_expires_if_refreshing_it_fails(
 async def test_token_refresh_corrects_the_expiry_time_for_a_wrong_client_clock(
     endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The token expires in 1,000 s, but by the client's slow clock, the time seems to be 2,000 s."""
+    """The token is valid for 1,000 s. The client's clock is 1,000 s slow, so to the client, 2,000 s seem to remain."""
     now = time.time()
     clock = [now]
     monkeypatch.setattr(tokens_module, "time", SimpleNamespace(time=lambda: clock[0]))

@@ -228,9 +228,9 @@ async def test_connecting_to_a_broker_that_never_responds_times_out() -> None:
 
 
 def test_aiokafka_still_has_the_calls_that_kgtui_replaces() -> None:
-    """kgtui replaces AIOKafkaProtocol, and limits the sizes in calls of `readexactly`.
+    """kgtui replaces AIOKafkaProtocol and `readexactly` to limit the size of responses.
 
-    If a newer aiokafka does not use these names, the limit has no effect.
+    If a newer aiokafka does not use these two names, the limit has no effect.
     """
     assert "AIOKafkaProtocol" in conn.AIOKafkaConnection.connect.__code__.co_names
     assert "readexactly" in conn.AIOKafkaConnection._read.__code__.co_names

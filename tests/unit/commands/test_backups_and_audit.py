@@ -23,10 +23,9 @@ def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
     return deletable_cluster(monkeypatch, tmp_path)
 
 
-def test_three_commands_escape_control_characters_in_group_ids(
+def test_delete_backups_and_audit_escape_control_characters_in_group_ids(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The commands are `kgtui delete`, `kgtui backups` and `kgtui audit`."""
     admin.add("\x1b[31mred\n", state="Empty", lag=1)
     assert cli.main(["delete", "red", "--yes", "--expect", "1"]) == 0
     assert cli.main(["backups"]) == 0

@@ -104,7 +104,7 @@ def test_rounding_errors_cause_no_additional_read_of_kgtui_check(run: Callable[.
 def test_kgtui_check_reads_only_groups_that_match_the_filter(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The terms about type and lag limit the reads. The term about the verdict is applied only after the reads."""
+    """The terms for type and lag select the groups to read. The term for the verdict is applied after the reads."""
     run("check", "not:type:share", "lag:1k+", "verdict:warn+")
     watched = [groups for call, groups in admin.calls if call == "describe_groups"]
     assert set(watched) == {("stuck",)}
@@ -223,8 +223,8 @@ def test_kgtui_check_starts_no_second_read_during_a_slow_read(
     script.happens.append(hold)
     ran = run("check", "fine", "--for", "0.4s", "--interval", "0.05s", "--all")
     assert (ran.code, list(verdicts(ran))) == (0, ["fine"])
-    # `check` reads the group five times: the first read is at the start, the second read is slow and lasts four steps,
-    # and each of the last three steps has one read.
+    # Five reads: one at the start, a slow one that takes four steps of the clock, and one in each of the last three
+    # steps.
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 

@@ -121,7 +121,7 @@ async def test_kgtui_check_is_undecided_about_consumer_groups_without_permission
 async def test_kgtui_check_gives_no_final_verdict_if_some_topics_are_forbidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The group might have offsets in the forbidden topics. The verdict is not final, but the exit code is 0."""
+    """The group might have offsets in forbidden topics, so the verdict OK is not final. The exit code is still 0."""
     company.faults.forbid_topics(["unrelated"])
     found = await checked(company, capfd, "web.sessions")
     (row,) = found["groups"]
@@ -143,7 +143,7 @@ async def test_kgtui_check_notices_permissions_that_change_during_the_watch(
 ) -> None:
     """DESCRIBE on the topic `unrelated` is granted or revoked during the watch.
 
-    The filter term for the lag makes kgtui read the permissions before the watch, too.
+    Because of the filter term `lag:0+`, kgtui has already read the permissions before the watch.
     """
     monkeypatch.setattr(group_watch, "ACCESS_MAX_AGE", 0.0)
     sleep_until = SimulatedClock.sleep_until
@@ -233,7 +233,7 @@ async def test_kgtui_check_of_15_seconds_says_that_verdicts_are_not_final(
 async def test_healthy_groups_get_the_verdict_ok_at_any_traffic_and_read_interval(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The simulated traffic rises and falls every four minutes. Reads and commits have different intervals."""
+    """The simulated traffic rises and falls every four minutes. The read intervals differ from the commit intervals."""
     steady = [name for name, cause in CAUSES.items() if cause == "OK"]
     names = "/^(" + "|".join(steady) + ")$/"
     for interval in (1.5, 3.7, 11.0):

@@ -192,7 +192,7 @@ def test_kgtui_check_escapes_control_characters_in_group_ids(
     assert "\x1b[2Jx\n" in objects(run("check", "--all", "--format", "json"))
 
 
-def test_kgtui_check_on_a_terminal_prints_duration_and_counts(
+def test_kgtui_check_on_a_terminal_prints_duration_and_verdict_counts(
     run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

@@ -102,7 +102,7 @@ def test_kgtui_check_uses_no_polls_after_the_requested_time(
 ) -> None:
     """The recording has several keyframes (polls that store all groups), and compacted files.
 
-    For each time, kgtui must therefore read different files.
+    The requested times are in different files of the recording.
     """
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
@@ -130,7 +130,7 @@ def test_kgtui_check_of_30_recorded_seconds_says_that_verdicts_are_not_final(che
         (("--interval", "5s"), 2),
     ],
 )
-def test_kgtui_check_of_a_recording_has_the_right_exit_code(
+def test_exit_code_for_a_recording_depends_on_verdicts_and_options(
     check: Callable[..., Completed], words: tuple[str, ...], code: int
 ) -> None:
     assert check(*words).code == code

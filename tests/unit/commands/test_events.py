@@ -94,7 +94,7 @@ async def test_kgtui_events_prints_each_event_when_it_happens(
 async def test_kgtui_events_says_that_no_groups_are_visible_to_the_user(
     capfd: pytest.CaptureFixture[str], operations: frozenset[str]
 ) -> None:
-    """The message is also printed for a cluster without groups, unless the user is allowed to list all groups."""
+    """If the cluster has no groups, the message is printed only if the user lacks DESCRIBE on the cluster."""
     admin = ScriptedAdmin(user_access=Access(operations, any_topic=True))
     watched = Watched(admin, capfd)
     await watched.until(lambda: sum(call == "poll" for call, _ in admin.calls) > 2 * len(admin.brokers))

@@ -41,7 +41,7 @@ async def watched(cluster: Simulator, interval: float, filter_text: str = "", *,
 @pytest.mark.parametrize("lag", [False, True])
 @longer_if_busy(1)
 async def test_kgtui_ls_watch_keeps_groups_of_a_silent_broker(lag: bool, timeout: float) -> None:
-    """While broker 2 does not respond, a read takes less than twice the timeout. Reads are `timeout` seconds apart."""
+    """Reads are `timeout` seconds apart. While broker 2 does not respond, a read takes less than twice as long."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, lag=lag) as watch,

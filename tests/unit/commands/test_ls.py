@@ -213,9 +213,9 @@ def test_kgtui_ls_without_watch_gives_verdicts_only_on_groups_without_members(ru
 def test_kgtui_ls_applies_filters_about_empty_and_unused_groups_to_all_groups(
     run: Callable[..., Completed], verdict: str, found: list[str]
 ) -> None:
-    """The verdicts `empty` and `unused` require the state Empty.
+    """Without `--watch`, groups with members have no verdict.
 
-    Groups with members have no verdict here, but certainly do not match.
+    Filters for `empty` and `unused` still exclude these groups, because both verdicts require the state Empty.
     """
     ran = run("ls", f"verdict:{verdict}")
     assert groups(ran) == found

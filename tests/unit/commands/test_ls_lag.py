@@ -79,7 +79,7 @@ RESTRICTED = Access(frozenset({"DESCRIBE"}), any_topic=False)
 def test_lags_in_kgtui_ls_are_lower_bounds_if_some_topics_are_forbidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The exit code is 1 only if the user can see no offset of some group."""
+    """The exit code is 1 only because the user can see no offsets of the group `quiet`."""
     admin.add("quiet", "consumer")
     admin.user_access = RESTRICTED
     ran = run("ls", "--lag")

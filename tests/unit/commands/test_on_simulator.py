@@ -49,8 +49,7 @@ def test_kgtui_ls_reads_the_bootstrap_server_from_the_environment_variable(compa
     assert names == sorted(names, reverse=True)
 
 
-def test_three_kgtui_commands_work_with_a_share_group(company: SimulatorProcess) -> None:
-    """The commands are `kgtui groups`, `kgtui show` and `kgtui doctor`."""
+def test_commands_groups_show_and_doctor_work_with_a_share_group(company: SimulatorProcess) -> None:
     listed = kgtui("groups", "--bootstrap-server", company.bootstrap, "--list", "--share")
     assert listed.returncode == 0
     group = listed.stdout.splitlines()[1].split()[0]
@@ -138,7 +137,7 @@ async def test_kgtui_doctor_reports_a_broker_that_does_not_respond(timeout: floa
 
 
 @longer_if_busy(1)
-async def test_groups_of_healthy_brokers_are_selected_if_one_broker_is_silent(
+async def test_select_groups_succeeds_for_healthy_brokers_if_one_is_silent(
     timeout: float,
 ) -> None:
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster:

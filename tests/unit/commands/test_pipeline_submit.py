@@ -126,7 +126,7 @@ def test_spark_submit_for_kubernetes_has_image_and_maven_jars(
         (("--print", *YARN, "--every", "soon"), "--every"),
     ],
 )
-def test_pipeline_submit_rejects_options_that_cannot_work(
+def test_pipeline_submit_rejects_missing_and_invalid_options(
     words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["pipeline", "submit", *words]) == 2

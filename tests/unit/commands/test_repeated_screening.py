@@ -110,7 +110,7 @@ async def test_watched_list_keeps_data_of_groups_whose_coordinator_is_replaced(
 async def test_a_new_empty_group_is_not_reported_as_left_by_its_members(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The group `new` is Empty in its first list. The group `old` had a member before."""
+    """The group `new` is already Empty when it is first listed. The group `old` has a member before it is Empty."""
     admin = ScriptedAdmin()
     admin.add("old", state="Empty", lag=10)
     screened = RepeatedScreening(admin, 5.0, 1.0)
@@ -161,7 +161,8 @@ async def test_watched_list_shows_a_rebalance_that_began_before_the_first_list(
     admin = ScriptedAdmin()
     admin.add("blocked", state="Reconciling", members=(member(),), lag=0)
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
-    # The test disables `check_clock`, because it advances `time.time` without `time.monotonic`.
+    # The test advances `time.time`, but not `time.monotonic`. `check_clock` would report a jump of the clock, so the
+    # test disables this check.
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     once = await select_groups(admin, lag=True, timeout=5)

@@ -45,7 +45,7 @@ async def test_ui_session_for_a_bootstrap_server_opens_without_waiting_for_broke
         assert (session.filter, session.read_only, session.failed_attempts) == ("lag:1k+", True, ())
 
 
-async def test_ui_without_a_cluster_lists_failed_connection_attempts(
+async def test_ui_without_a_configured_cluster_lists_failed_connection_attempts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def silent(_target: object) -> tuple[tuple[str, str], ...]:

@@ -69,9 +69,9 @@ WRONG = {
 def run(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], tuple[int, str]]:
-    """Return a function that runs `kgtui ls` with these client properties, and returns exit code and stderr.
+    """Return a function that runs `kgtui ls` with a text of client properties, and returns exit code and stderr.
 
-    It asserts that the output and all files of kgtui contain no part of the secret.
+    The function asserts that the output and all files of kgtui contain no part of the secret.
     """
     inputs, home = tmp_path / "inputs", tmp_path / "home"
     inputs.mkdir()

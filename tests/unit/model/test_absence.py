@@ -23,7 +23,7 @@ SILENT = BrokerStatus(2, "two:9092", fault=Fault("NO_ANSWER", "no response\nin 5
 
 
 def sample() -> Snapshot:
-    """Return a snapshot with three groups. The topics of `payments.settle` and `orders` are known."""
+    """Return a snapshot with three groups. Only the topics of `payments.audit` are unknown."""
     return snapshot(
         {"payments.settle": STABLE, "payments.audit": EMPTY, "orders": EMPTY},
         {"payments.settle": summary(topics=("payments.v1", "payments.v2")), "orders": summary(topics=("eu.orders",))},
@@ -71,7 +71,7 @@ def test_filter_with_a_typical_mistake_is_corrected(text: str, meant: str | None
         ("xyz zyx", NoMatch()),
     ],
 )
-def test_empty_filter_result_suggests_a_filter_or_group_ids(text: str, expected: NoMatch) -> None:
+def test_empty_filter_result_suggests_a_similar_filter_or_group_id(text: str, expected: NoMatch) -> None:
     assert run_at_once(no_match_steps(parse(text), sample())) == expected
 
 

@@ -187,10 +187,10 @@ def test_connector_task_that_a_worker_must_give_up_has_the_status_leaving() -> N
     assert found.idle == ("w2",)
 
 
-def test_skew_is_the_largest_load_divided_by_the_average() -> None:
-    """Three members with 3, 1 and 0 partitions → skew by member 2.25. Member `d`, which has no report, is ignored.
+def test_skew_is_the_largest_partition_count_divided_by_the_average() -> None:
+    """Three members have 3, 1 and 0 partitions. Member `d` is ignored, because it reports no assignment.
 
-    Host h1 with 4 partitions on 2 members, h2 with 0 on 1 → skew by host 1.5.
+    Host `h1` has 4 partitions. With two of the three members, it should have 4 × 2/3, so the skew by host is 1.5.
     """
     found = made(
         member("a", host="h1", rack="r1", assignment=(("t", (0, 1, 2)),)),

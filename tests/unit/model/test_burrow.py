@@ -213,7 +213,7 @@ def test_burrow_options_can_allow_a_lag_and_require_a_minimum_number_of_commits(
 def test_commits_in_quick_succession_become_one_commit_with_the_earliest_time() -> None:
     """Commits less than `min_distance` seconds apart become one commit, with the newest offset and the earliest time.
 
-    If it had the newest time, a group that always commits this often would have only one commit.
+    With the newest time instead, all commits of a group that always commits this often would become one.
     """
     ring = CommitRing(Options(min_distance=5))
     for second in range(12):

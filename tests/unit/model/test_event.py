@@ -94,7 +94,7 @@ def test_many_members_that_join_together_are_reported_in_one_event() -> None:
     assert found.text == "21 members joined: c-00 at /127.0.0.1, c-01 at /127.0.0.1, c-02 at /127.0.0.1 and 18 more"
 
 
-def test_partitions_without_an_owner_have_not_moved() -> None:
+def test_temporary_loss_of_partition_owners_is_not_a_partition_move() -> None:
     last = LastDescription()
     last.update(described(owner("m-1", 0), owner("m-2", 1)), STABLE, 1.0)
     assert last.update(described(member("m-1"), member("m-2")), STABLE, 2.0) == []
@@ -113,7 +113,7 @@ def test_dead_groups_and_missing_member_lists_cause_no_events(description: Group
     assert texts(last.update_without_members("g", EMPTY, 3.0)) == ["client at /127.0.0.1 left"]
 
 
-def test_descriptions_show_state_changes_on_old_brokers() -> None:
+def test_state_changes_come_from_descriptions_if_listings_lack_states() -> None:
     old_broker = Listing(None, "consumer", None, 1)
     for listing, expected in ((old_broker, ["state Stable → Empty"]), (EMPTY, [])):
         last = LastDescription()
@@ -143,7 +143,7 @@ def test_an_offset_that_rises_without_members_was_reset() -> None:
     assert [e.kind for e in offset_events("g", 1.0, SIMPLE, after, before, memberless=True)] == [EventKind.REWOUND]
 
 
-def test_changed_group_configs_cause_events_unless_they_are_hidden() -> None:
+def test_changed_configs_cause_events_unless_the_configs_are_sensitive() -> None:
     def configs(reset: str, secret: str) -> list[GroupConfig]:
         return [
             GroupConfig("share.auto.offset.reset", reset, "DYNAMIC_GROUP_CONFIG"),

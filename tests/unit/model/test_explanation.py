@@ -52,7 +52,7 @@ def test_explanation_of_an_unrecognized_error_has_the_message_of_the_broker() ->
     assert "no explanation for this error code" in found.meaning
 
 
-def test_explanation_begins_with_the_advice_that_came_with_the_error() -> None:
+def test_explanation_of_a_fault_begins_with_its_own_advice() -> None:
     found = explanation.explain_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
     assert found.advice.startswith("Look at broker 4. ")
 
@@ -69,7 +69,7 @@ def test_explanation_of_an_unrecognized_state_contains_its_name() -> None:
     assert "does not know the state" in explanation.explain_state("Hovering").meaning
 
 
-def test_each_reason_for_lost_records_or_unknown_lag_is_explained_once() -> None:
+def test_one_explanation_covers_all_partitions_with_the_same_problem() -> None:
     offsets = GroupOffsets(
         (CommittedOffset("a", 0, None), CommittedOffset("a", 1, None), CommittedOffset("b", 0, None, error=29),
          CommittedOffset("c", 0, 5)),

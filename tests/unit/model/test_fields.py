@@ -46,8 +46,8 @@ def test_no_output_contains_the_same_field_twice(output: str) -> None:
 
 @pytest.mark.parametrize("group", ["payments.settle", "old.group"])
 @pytest.mark.parametrize("described", [False, True])
-def test_columns_of_all_groups_equal_the_fields_per_group(group: str, described: bool) -> None:
-    """The broker lists `old.group` without type and state. Both come from the group's summary or description."""
+def test_values_in_a_column_equal_the_field_values_per_group(group: str, described: bool) -> None:
+    """The broker lists `old.group` without type and state, so both are taken from its summary or description."""
     snap = mixed_snapshot()
     summaries = {**snap.summaries, "old.group": summary(state="Stable", type="share")}
     details = {group: Reading(GroupDescription(group, "streams", "streams", "NotReady", 2), 6.0)} if described else {}

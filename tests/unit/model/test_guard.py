@@ -52,7 +52,7 @@ def test_deletion_is_allowed_only_for_described_empty_groups(
 ) -> None:
     """There must be no members, and the ACL operation DELETE must be allowed or unknown.
 
-    The description must come from the RPC for the group's type, in a version that distinguishes types.
+    The description must come from the RPC for the group's type, in a version that can tell group types apart.
     """
     description = GroupDescription(
         "g", type_, "", state, 1, members=members, operations=operations, source=source, authoritative=authoritative
@@ -158,10 +158,10 @@ def test_user_is_told_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot
 
 
 @pytest.mark.parametrize(("listed", "words"), [("Stable", "Stable with 1 member: stop it first"), ("Dead", "60 s old")])
-def test_an_old_description_is_quoted_only_if_the_group_state_is_unchanged(listed: str, words: str) -> None:
-    """The description is 60 s old. If the list of groups shows the same state, the refusal gives the number of members.
+def test_refusal_uses_an_old_description_only_if_state_is_unchanged(listed: str, words: str) -> None:
+    """The description is 60 s old. It has the state Stable and one member.
 
-    If the list shows a different state, the refusal says only that the description is old.
+    If the list of groups shows a different state, the refusal says only that the description is old.
     """
     stable = replace(EMPTY_GROUP, state="Stable", members=(member(),))
     taken = snapshot(stable, at=40.0, listing=Listing("classic", "consumer", listed, 1))
@@ -177,7 +177,7 @@ def test_deletion_is_not_offered_in_read_only_mode_or_for_unlisted_groups() -> N
 def test_long_poll_interval_allows_an_older_description() -> None:
     """With 30 s between polls, a description that is 12 s old is accepted.
 
-    With 2 s between polls, an age of 100 s is refused, because polling could have been paused.
+    With 2 s between polls, an age of 100 s is refused, because the newer polls are missing.
     """
     assert delete_availability(snapshot(at=88.0, interval=30.0), "g") is None
     assert (

@@ -68,7 +68,7 @@ def test_group_whose_background_reads_show_no_problem_is_ok() -> None:
     assert with_group(summaries={"g": row}).judgment("g") == SCREENED_OK
 
 
-def test_empty_group_counts_as_stopped_only_if_kgtui_saw_the_change() -> None:
+def test_empty_group_is_stopped_only_if_kgtui_saw_its_members_leave() -> None:
     unseen = with_group(CLASSIC, summaries={"g": summary(lag=5)})
     found = unseen.judgment("g")
     assert (found.status, found.kind, found.since) == (GroupStatus.WARN, Problem.EMPTY, None)
@@ -106,7 +106,7 @@ def test_final_health_verdict_replaces_a_problem_found_in_background_reads() -> 
     assert found.basis_text == "observed 55 s"
 
 
-def test_problem_found_in_background_reads_is_kept_until_the_verdict_is_final() -> None:
+def test_problem_from_background_reads_stays_until_health_verdict_is_final() -> None:
     short = health_of(watch([offsets((100, 200))] * 2))
     assert with_group(health={"g": short}, screened={"g": SUSPECT}).judgment("g") == SUSPECT
     found = with_group(health={"g": short}).judgment("g")
@@ -124,7 +124,7 @@ def test_confirmed_stop_keeps_the_start_time_from_background_reads() -> None:
 
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED])
-def test_empty_group_keeps_status_warn_although_the_health_verdict_is_stop(problem: Problem) -> None:
+def test_health_verdict_stop_does_not_replace_problem_empty_or_unused(problem: Problem) -> None:
     stopped = replace(health_of(watch([offsets((100, 200))] * 20)), stopped_after=T0 - 900)
     screened = Judgment(GroupStatus.WARN, problem, Basis.SCREENED)
     found = with_group(CLASSIC, health={"g": stopped}, screened={"g": screened}).judgment("g")

@@ -38,7 +38,7 @@ def test_member_label_contains_the_host_only_once() -> None:
     assert on_one_host == {"app-12345": "app#1234 at /10.0.0.1", "app-98765": "app#9876 at /10.0.0.1"}
 
 
-def test_mentions_of_former_members_are_shortened_member_ids() -> None:
+def test_names_of_former_members_are_shortened_member_ids() -> None:
     first, second = "enrich-2-33d63ea3-1111-4222-8333-abcdefabcdef", "enrich-2-33d9aaaa-1111-4222-8333-abcdefabcdef"
     assert names_of_ids([first]) == {first: "enrich-2"}
     assert names_of_ids([first, second]) == {first: "enrich-2#33d6", second: "enrich-2#33d9"}

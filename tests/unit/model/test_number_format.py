@@ -1,4 +1,4 @@
-"""Texts that contain counts with their nouns."""
+"""Tests of texts with counts: nouns in the singular or plural, and thousands separators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_count_is_followed_by_its_noun_in_the_singular_or_plural(count: int, t
     assert counted(count, "group") == text
 
 
-def test_a_noun_with_an_irregular_plural_is_given_in_both_forms() -> None:
+def test_irregular_plural_is_used_for_every_count_except_one() -> None:
     assert [counted(number, "batch", "batches") for number in (0, 1, 2)] == ["0 batches", "1 batch", "2 batches"]
 
 

@@ -72,7 +72,7 @@ def test_lag_of_a_share_partition_is_the_lag_that_the_broker_reports() -> None:
     assert lag_of_share(ShareOffset("t", 0, None), None).reason == "no commit"
 
 
-def test_total_lag_contains_the_number_of_partitions_with_unknown_lag() -> None:
+def test_total_lag_states_how_many_partitions_have_unknown_lag() -> None:
     offsets = GroupOffsets(
         committed=(
             CommittedOffset("b", 0, 10),
@@ -105,7 +105,7 @@ _bounds = st.none() | st.dictionaries(_partitions, st.builds(PartitionBounds, _f
 
 
 @given(_commits, _shares, _bounds)
-def test_fast_computation_gives_the_correct_total_lag(
+def test_function_lag_of_group_equals_the_sum_of_partition_lags(
     commits: dict[tuple[str, int], tuple[int | None, int]],
     shares: dict[tuple[str, int], tuple[int | None, int | None, int]],
     bounds: dict[tuple[str, int], PartitionBounds] | None,

@@ -179,8 +179,8 @@ def test_filter_uses_a_description_that_is_newer_than_the_background_read() -> N
 
 def test_search_progress_counts_only_groups_that_can_match() -> None:
     snap = mixed_snapshot()
-    # `searched` returns how many groups have known values, and how many groups could match by id, type and state.
-    # The topics of three of the six groups are known.
+    # `searched` counts the groups that can match by id, type and state: first those whose values for the other terms
+    # are known, then all. The topics of three of the six groups are known.
     assert parse("topic:payments").searched(snap) == (3, 6)
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
     assert parse("connect topic:payments").searched(snap) == (0, 1)
@@ -355,7 +355,7 @@ def test_examples_in_the_filter_help_are_valid_and_need_no_shell_quotes() -> Non
 
 
 def test_filter_help_contains_every_filter_term_and_its_values() -> None:
-    """For terms with the values `yes` and `no`, the help needs only one value."""
+    """For a term with the values `yes` and `no`, one of the two values in the help is enough."""
     shown = " ".join(f"{row.term} {row.example}" for row in HELP)
     assert [key for key in (*TERM_KEYS, "sort") if f"{key}:" not in shown] == []
     explained = {row.term: f"{row.meaning} {row.example}" for row in HELP}

@@ -117,7 +117,7 @@ def test_group_ids_that_match_a_word_match_each_prefix_of_the_word(word: str, mo
 def test_filter_cache_tests_only_ids_that_matched_before_or_have_changed() -> None:
     """After the word `o`, the word `or` is tested only on the ids that matched `o`.
 
-    If the filter stays the same, it is tested only on the ids in lists of ids that have changed.
+    If the filter stays the same, only lists of ids that have changed are tested again.
     """
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})

@@ -1,4 +1,4 @@
-"""Tests of record times: the time at which the first unread record can expire, and the partitions that are searched."""
+"""Tests of record times: when the first unread record can expire, and for which partitions times are searched."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_record_times_are_searched_first_for_partitions_with_most_lag() -> None:
     assert searchable(lags(replace(offsets, committed=(), share=shares)), 9) == {("t", 0): LogPosition(7, 0, 10)}
 
 
-def test_record_times_are_exact_only_for_the_current_offset() -> None:
+def test_record_times_of_an_earlier_committed_offset_are_not_exact() -> None:
     times = {("t", 0): FOUND, ("t", 1): FOUND}
     offsets = GroupOffsets(
         (CommittedOffset("t", 0, 5), CommittedOffset("t", 1, 6)),

@@ -31,7 +31,7 @@ def test_group_summary_has_none_for_values_that_were_not_read() -> None:
 
 
 def test_topics_of_a_group_are_unknown_unless_members_and_offsets_were_read() -> None:
-    """If a group is listed as Empty (`memberless`), kgtui does not read its members, because it has none."""
+    """For a group that is listed as Empty (`memberless`), the offsets are enough, because it has no members."""
     member = Member("m", "c", "h", topics=("orders",))
     read, withheld = (
         GroupDescription("g", "consumer", "consumer", "Stable", 1, members=members) for members in ((member,), None)

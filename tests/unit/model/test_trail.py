@@ -40,7 +40,7 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
 
 
 def test_last_reads_of_a_group_with_ten_partitions_take_at_most_300_bytes() -> None:
-    """The size is rounded up to a multiple of 16 bytes, as Python does, and 8 bytes are added for the reference."""
+    """Python allocates multiples of 16 bytes. The test adds 8 bytes for the reference to the stored reads."""
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
     assert -(-size // 16) * 16 + 8 <= 300
@@ -61,10 +61,10 @@ def test_any_offsets_that_a_broker_can_send_are_stored(
     assert len(lag_samples(trail.encode())) == len(trail.samples)
 
 
-def test_waiting_time_grows_only_without_progress() -> None:
-    """The waiting time is for how many seconds a partition had unread records, but the group made no progress.
+def test_waiting_time_of_a_partition_grows_only_without_progress() -> None:
+    """The waiting time is how long a partition with unread records made no progress, in seconds.
 
-    The stored number is greater by 1, because 0 means that the partition has no unread records.
+    One is added to the stored number, because 0 means that the partition has no unread records.
     """
     trail = trail_of(*[rows((5, 9), (5 + n, 9 + n), (9, 9)) for n in range(4)])
     assert list(trail.waited) == [46, 1, 0]
@@ -91,17 +91,17 @@ def test_earlier_reads_are_discarded_when_the_clock_goes_back() -> None:
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
 
 
-def test_total_lag_and_offset_sum_are_stored_only_for_the_newest_reads() -> None:
+def test_lag_and_offset_sums_are_stored_only_for_newest_reads() -> None:
     trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
     assert len(trail.samples) == SAMPLES
     assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]
     assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
 
 
-def test_times_of_progress_and_between_progress_are_stored() -> None:
-    """A read finds progress if an offset rose. `pace` is the time between two reads that found progress, in seconds.
+def test_trail_stores_the_time_of_progress_and_the_progress_interval() -> None:
+    """A read shows progress if an offset rose. `pace` is the time from one such read to the next, in seconds.
 
-    If the next time is shorter, `pace` falls, but at most to half.
+    A shorter time lowers `pace` at most to half of its value.
     """
     trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
     assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
@@ -131,7 +131,7 @@ def test_recreated_topic_does_not_count_as_a_rewind_of_the_offset() -> None:
     assert (trail.rewound_at, trail.reads) == (0, 1)
 
 
-def test_counting_of_reads_restarts_when_a_partition_is_added() -> None:
+def test_new_partition_resets_the_read_count_and_the_waiting_times() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)), rows((6, 9), (0, 0)))
     assert (trail.reads, list(trail.waited), trail.progress_at) == (1, [1, 0], T0 + 30)
 
@@ -144,8 +144,8 @@ def test_reads_with_fewer_or_more_partitions_do_not_count_as_progress() -> None:
     assert trail.progress_at == 0
 
 
-def test_progress_is_found_in_a_read_that_also_finds_new_partitions() -> None:
-    """New partitions alone, without a higher offset in one of the old partitions, are not progress."""
+def test_progress_is_noticed_even_if_new_partitions_appear() -> None:
+    """New partitions alone are not progress. The offset of an old partition must rise."""
     more = [*rows((3, 3), topic="a"), *rows((3, 3), topic="b"), *rows((5, 9), (7, 9))]
     assert trail_of(rows((5, 9), (6, 9)), more).progress_at == T0 + 15
     unmoved = [*more[:2], *rows((5, 9), (6, 9))]
@@ -153,7 +153,7 @@ def test_progress_is_found_in_a_read_that_also_finds_new_partitions() -> None:
 
 
 def test_each_observed_change_of_the_group_epoch_counts_as_one_rebalance() -> None:
-    """A description from the middle of a rebalance (state PreparingRebalance) is ignored."""
+    """A description that is read during a rebalance (state PreparingRebalance) is ignored."""
     trail = Trail()
     for number, epoch in enumerate((1, 1, 2, 4)):
         trail.describe(T0 + number, described(epoch=epoch))
@@ -163,7 +163,7 @@ def test_each_observed_change_of_the_group_epoch_counts_as_one_rebalance() -> No
     assert trail.rebalances == 2
 
 
-def test_rebalance_in_group_list_and_description_is_counted_once() -> None:
+def test_rebalance_seen_in_group_list_and_description_counts_once() -> None:
     trail = Trail()
     trail.describe(T0, described(epoch=1))
     trail.add(T0, [])
@@ -172,7 +172,7 @@ def test_rebalance_in_group_list_and_description_is_counted_once() -> None:
     assert trail.rebalances == 1
 
 
-def test_descriptions_without_assigned_partitions_are_counted() -> None:
+def test_trail_counts_successive_descriptions_without_assigned_partitions() -> None:
     trail = Trail()
     trail.describe(T0, described())
     trail.describe(T0 + 1, described())

@@ -115,7 +115,7 @@ def test_advice_for_a_stopped_group_with_lost_records_is_to_start_it() -> None:
     assert diagnose(screened(sample_snapshot(), Problem.DATA_LOST), GROUP, clock).also == ""
 
 
-def test_unconfirmed_stop_mentions_the_owner_of_the_partition() -> None:
+def test_diagnosis_of_an_unconfirmed_stop_mentions_the_partition_owner() -> None:
     """The background read of all groups reports STOP. The detailed reads are too few to confirm the stop."""
     member = Member("m-2", "billing", "/10.0.0.8", assignment=((f"{GROUP}-topic", (0,)),))
     snapshot = screened(described(stopped(), member), Problem.STOP, GroupStatus.ERR)
@@ -127,7 +127,7 @@ def test_unconfirmed_stop_mentions_the_owner_of_the_partition() -> None:
 
 
 def test_diagnosis_says_that_no_member_owns_the_stopped_partition() -> None:
-    """If a member with an unknown assignment could own the partition, the diagnosis does not say this."""
+    """A member with an unknown assignment could own the partition, so the diagnosis then mentions no owner."""
     member = Member("m-1", "billing", "/10.0.0.7", assignment=())
     assert diagnose(described(stopped(), member), GROUP, clock).who == f"no member owns {GROUP}-topic-0"
     unknown = Member("m-1", "billing", "/10.0.0.7", assignment=None)

@@ -97,7 +97,7 @@ def test_evidence_table_formats_durations_and_unknown_values() -> None:
     assert evidence_title(EVIDENCE) == "evidence: 1 row of gold/forecast, 3 more"
 
 
-def test_finding_is_marked_if_all_its_unused_groups_are_marked() -> None:
+def test_finding_row_is_marked_if_all_unused_groups_are_marked() -> None:
     """Groups that no longer exist are ignored. Findings that are not about unused groups are never marked."""
     found = Insights((FINDING, FAMILY), as_of=NOW)
     existing = {"dwh.backfill", "perf.a"}
@@ -147,7 +147,7 @@ def test_screen_without_findings_says_which_commands_to_run() -> None:
 
 
 def test_plot_of_a_finding_shows_lag_and_rates_but_no_group_states() -> None:
-    """The lag is unknown in a period that was not recorded, so the plot has a gap there.
+    """The plot has a gap where nothing was recorded.
 
     If the plot covers several days, its time axis shows dates.
     """

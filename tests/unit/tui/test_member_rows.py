@@ -62,7 +62,7 @@ def test_members_pane_shows_partitions_lag_and_rate_of_each_member_as_bars() -> 
     assert not {"lag", "rate"} & {column.id for column in without}
 
 
-def test_lag_of_a_partition_with_several_owners_belongs_to_no_member() -> None:
+def test_lag_of_partition_with_several_owners_counts_for_no_member() -> None:
     loads = member_loads(data.share_group(), data.share_offsets(), None)
     assert {load.lag.value for load in loads.values()} == {None}
 
@@ -87,7 +87,7 @@ def test_member_that_delays_a_rebalance_is_listed_first() -> None:
 def test_members_with_equal_client_ids_have_different_names() -> None:
     """The name of each of these members consists of client id and host.
 
-    If names are not just client ids, a column shows the client ids.
+    In this case, an additional column shows the client ids.
     """
     members = (
         member("a-3fa8", client_id="billing", host="/10.0.3.7"),

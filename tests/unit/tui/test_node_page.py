@@ -78,8 +78,8 @@ def test_problems_of_a_node_exclude_unused_groups_and_other_nodes() -> None:
     )  # fmt: skip
 
 
-def test_updating_the_problems_of_a_node_summary_does_not_recompute_the_sums() -> None:
-    """The new summary has the problems of the newer snapshot, and the sums of the earlier summary."""
+def test_new_problems_of_a_node_appear_without_recomputing_its_sums() -> None:
+    """The updated summary has the problems of the newer snapshot, but still the sums of the older snapshot."""
     snapshot = snapshot_of(ROWS, lags={"a": 5, "b": 7})
     parts = list(snapshot.by_listing.values())
     earlier = run_at_once(summary_steps(snapshot, parts, Problems(), all_groups=True))
@@ -94,7 +94,7 @@ def test_updating_the_problems_of_a_node_summary_does_not_recompute_the_sums() -
 def test_totals_of_a_large_cluster_are_updated_every_20_seconds_at_most(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A cluster with 100,000 groups is large. With 20,000 groups, the page adds up the newest lags at every update."""
+    """The test cluster has 100,000 groups. With 20,000 groups, the page adds up the newest lags at every update."""
     page, cluster, node = NodePage(), PageSubject(None, "", []), PageSubject(("consumer",), "", [])
     now = 1_000.0
     monkeypatch.setattr("kgtui.tui.node_page.page.monotonic", lambda: now)
@@ -166,8 +166,8 @@ def test_empty_table_of_problems_says_how_many_groups_were_read() -> None:
     assert no_problem_placeholder(GroupSetSummary(groups=3, read=3)) == "no group needs attention"
 
 
-def test_the_column_since_shows_the_earliest_start_of_an_unobserved_stop() -> None:
-    """If kgtui did not observe when the stop began, the column has `after` and the time given in `Judgment.after`."""
+def test_column_since_of_an_unobserved_stop_shows_the_earliest_start() -> None:
+    """If kgtui did not observe when the stop began, the column has `after` and a time before the stop."""
     now = display_settings().now()
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, since=now, after=now - 1_500)
     column = next(column for column in PROBLEM_COLUMNS if column.id == "since")
@@ -195,7 +195,7 @@ def test_broker_row_shows_slow_responses_and_throttling(took_ms: float | None, t
 
 
 def test_header_counts_groups_whose_rebalance_has_just_begun() -> None:
-    """A rebalance that has just begun is no problem, so it is counted in a plain color instead of a warning color."""
+    """A rebalance that has just begun is no problem, so its count does not have the warning color."""
     rows: list[Row] = [("a", "consumer", "consumer", "Reconciling", 1), ("b", "classic", "consumer", "Stable", 1)]
     assert groups_in_rebalance(snapshot_of(rows)) == 1
     assert [count.piece for count in problem_counts({}, rebalancing=1)] == [("↻ 1 rebalancing", "header--plain")]

@@ -155,7 +155,7 @@ def test_overview_shows_the_lag_trend_of_background_reads() -> None:
     assert "trend" not in fields_by_label(snapshot)
 
 
-def test_overview_prefers_the_lag_trend_of_the_health() -> None:
+def test_overview_takes_the_lag_trend_from_the_health_if_possible() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)

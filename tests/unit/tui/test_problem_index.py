@@ -59,7 +59,7 @@ def updated(index: ProblemIndex, snapshot: Snapshot) -> Problems:
 
 
 def expected(snapshot: Snapshot) -> list[tuple[str, Judgment]]:
-    """Return the groups that need attention, with their judgments. All groups are judged for this list."""
+    """Return the groups that need attention, with their judgments, computed without the index."""
     found = [(group, snapshot.judgment(group)) for group in snapshot.groups]
     found = [row for row in found if row[1].kind is not None and row[1].kind not in ONLY_COUNTED]
 
@@ -167,7 +167,7 @@ async def test_newer_update_of_the_problem_index_stops_the_older_update() -> Non
     assert index.problems().counts == {}
 
 
-async def test_problem_index_ignores_changes_of_only_the_start_or_reason() -> None:
+async def test_problem_index_ignores_a_new_start_or_reason_of_problems() -> None:
     store, index = await store_with(GROUPS), ProblemIndex()
     store.put_screened("g1", replace(STOPPED, reason="5 unread"))
     before = updated(index, store.snapshot())
@@ -180,7 +180,7 @@ async def test_problem_index_ignores_changes_of_only_the_start_or_reason() -> No
 
 
 async def test_problem_index_does_not_list_acknowledged_problems_and_unused_groups() -> None:
-    """The user has acknowledged the problem of `g1`, and `g3` is unused. The counts include the problem of `g1`."""
+    """The user has acknowledged the problem of `g1`, so it is only counted. The group `g3` is unused."""
     store, index = await store_with(GROUPS), ProblemIndex()
     for group, judgment in zip(GROUPS, (BEHIND, STOPPED, STOPPED, UNUSED), strict=False):
         store.put_screened(group, judgment)

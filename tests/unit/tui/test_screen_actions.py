@@ -20,8 +20,8 @@ def test_ids_and_keys_of_actions_are_unique() -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_every_action_is_complete() -> None:
-    """Each action has two functions, a name, a help sentence and a section."""
+def test_every_action_has_all_required_attributes() -> None:
+    """Each action needs the functions `run` and `unavailable`, a name, a help sentence and a section."""
     for action in table.ACTIONS:
         assert callable(action.run), action.id
         assert callable(action.unavailable), action.id

@@ -44,11 +44,11 @@ def _unpatched_textual() -> Iterator[None]:
 
 
 def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
-    """Call `divide` so that the strip stays whole, and return the number of objects in new reference cycles.
+    """Call `divide` on a strip, and return how many objects in reference cycles remain after the strip is deleted.
 
     Args:
         divide: `Strip.divide` of Textual or of kgtui.
-        cuts: positions to cut, all at or after the end of the strip.
+        cuts: positions at or after the end of the strip, so that it is not divided.
     """
     strip = Strip([Segment("payments")])
     gc.collect()
@@ -65,13 +65,13 @@ def test_textual_still_creates_reference_cycles_in_undivided_strips() -> None:
     assert objects_in_cycles(rendering._textual_divide, 8) > 5, "prevent_strip_cycles is no longer needed"
 
 
-def test_undivided_strip_is_freed_without_garbage_collection() -> None:
+def test_strip_cut_at_its_end_is_freed_without_garbage_collection() -> None:
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8) == 0
 
 
-def test_uncut_strip_is_freed_without_garbage_collection() -> None:
-    """The rows of the tree are strips of this kind, because each row ends before the column of the scroll bar."""
+def test_strip_cut_beyond_its_end_is_freed_without_garbage_collection() -> None:
+    """Rows of the tree are cut beyond their end, because each row ends before the column of the scroll bar."""
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8, 10) == 0
 
@@ -189,7 +189,7 @@ async def test_scroll_view_of_textual_still_creates_the_default_scroll_bar() -> 
         assert view._vertical_scrollbar is view.vertical_scrollbar
 
 
-async def test_line_view_has_a_running_scroll_bar_that_causes_no_relayout() -> None:
+async def test_line_view_starts_a_scroll_bar_that_causes_no_relayout() -> None:
     view = LineView()
     async with ScrollBarApp(view).run_test() as pilot:
         scroll_bar = view.vertical_scrollbar

@@ -129,7 +129,7 @@ class FilterApp(App[None]):
         self.query_one(Input).focus()
 
 
-async def test_textual_still_loses_the_key_after_a_key_that_moves_the_focus() -> None:
+async def test_textual_still_loses_a_key_that_follows_a_focus_change() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()
@@ -143,7 +143,7 @@ async def test_textual_still_loses_the_key_after_a_key_that_moves_the_focus() ->
         assert app.query_one(Input).value == "", "KeyOrder is no longer needed"
 
 
-async def test_textual_still_sends_a_key_to_all_ancestors_first() -> None:
+async def test_textual_still_passes_keys_to_ancestors_before_running_actions() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()
@@ -153,7 +153,7 @@ async def test_textual_still_sends_a_key_to_all_ancestors_first() -> None:
 
 
 async def test_textual_still_causes_a_warning_for_a_completion_that_never_begins() -> None:
-    """When the text changes, Textual creates a coroutine. An immediately canceled worker never awaits it."""
+    """Textual creates a coroutine for the completion. If its worker is canceled, the coroutine is never awaited."""
 
     class Completing(App[None]):
         def compose(self) -> ComposeResult:
@@ -170,7 +170,7 @@ async def test_textual_still_causes_a_warning_for_a_completion_that_never_begins
     assert ["_get_suggestion' was never awaited" in str(warning.message) for warning in caught] == [True]
 
 
-async def test_completion_proposes_the_first_match_without_a_worker() -> None:
+async def test_completion_proposes_the_first_match_without_starting_a_worker() -> None:
     class Completing(App[None]):
         def compose(self) -> ComposeResult:
             yield CompletingInput("", ["state:Empty", "Fault:yes", "fault:no"])
@@ -201,7 +201,7 @@ class SearchingScreen(Screen[None]):
 
 
 async def open_and_close_a_screen(app: App[Any]) -> None:
-    """Run the app. Open and close a screen with a worker that looks for a child widget after its removal."""
+    """Run the app. Open and close a screen whose worker looks for a child widget that was just removed."""
     async with app.run_test() as pilot:
         await app.push_screen(SearchingScreen())
         await app.pop_screen()

@@ -125,7 +125,7 @@ def test_group_id_prefix_for_the_tree_ends_at_the_first_separator(group: str, pr
     assert family_of(group) == prefix
 
 
-def test_total_of_a_node_counts_groups_with_unknown_lag() -> None:
+def test_node_total_states_how_many_groups_have_unknown_lag() -> None:
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1)
         for name, state in [("a", "Stable"), ("b", "Stable"), ("c", "Empty"), ("d", "Empty")]
@@ -161,7 +161,7 @@ def test_tree_shows_lags_as_lower_bounds_if_topics_are_possibly_forbidden(any_to
 
 
 def lag_cell(line: TreeLine) -> str:
-    """Return the text in the lag column, which is the last column of a row that shows no age."""
+    """Return the text in the lag column, which must be the last column. The row must therefore show no age."""
     return "".join(piece for piece, _ in line.pieces).rstrip()[-LAG_WIDTH:].strip()
 
 

@@ -60,7 +60,7 @@ def test_tree_rows_and_heading_are_exactly_as_wide_as_the_tree(width: int) -> No
         assert line_width(heading_line(fitted(width), "by type, state", "lag", True)) == width
 
 
-def test_narrow_tree_hides_members_before_lag() -> None:
+def test_narrow_tree_hides_the_members_column_before_the_lag_column() -> None:
     assert shown(110) == {"lag", "members", "problem", "plot", "trend", "timelag", "age"}
     assert shown(90) == {"lag", "members", "problem", "plot", "age", "trend"}
     assert shown(79) == {"lag", "members", "problem", "plot", "age"}
@@ -70,7 +70,7 @@ def test_narrow_tree_hides_members_before_lag() -> None:
     assert not shown(12)
 
 
-def test_tree_has_a_state_column_only_in_groupings_without_nodes_for_states() -> None:
+def test_tree_has_state_column_only_if_nodes_show_no_states() -> None:
     assert [grouping for grouping in GROUPINGS if "state" in shown(79, grouping)] == ["topic", "family", "flat"]
 
 

@@ -1,4 +1,4 @@
-"""Parts of the lines that the tree draws, for tests."""
+"""Helpers for tests of the tree: its columns, and a judgment to show."""
 
 from __future__ import annotations
 

@@ -31,16 +31,16 @@ def test_the_time_lag_begins_to_rise_when_the_group_stops_keeping_up(growth: flo
     assert abs(minutes - 600) <= 5
 
 
-def test_the_second_rise_of_the_time_lag_begins_at_the_minimum() -> None:
+def test_second_rise_of_time_lag_begins_when_the_fall_ends() -> None:
     history = ages((100, 5.0, 0.0), (60, 5.0, 60.0), (40, 3_605.0, -60.0), (100, 1_205.0, 60.0))
     assert abs(rising_since(history) / MINUTE - 200) <= 5
 
 
-def test_a_time_lag_that_rises_in_all_reads_rises_since_the_first_read() -> None:
+def test_always_rising_time_lag_has_risen_since_the_first_read() -> None:
     assert rising_since(ages((100, 5_000.0, 30.0))) == 0
 
 
-def test_shrinking_backlog_began_when_the_time_lag_began_to_rise() -> None:
+def test_shrinking_backlog_began_when_the_last_rise_began() -> None:
     history = ages((300, 10.0, 0.0), (120, 10.0, 60.0), (60, 7_210.0, -60.0))
     assert abs(behind_since(history) / MINUTE - 300) <= 5
     earlier = ages((60, 10.0, 60.0), (60, 3_610.0, -60.0), (60, 10.0, 0.0), (60, 10.0, 60.0), (30, 3_610.0, -60.0))

@@ -85,7 +85,7 @@ def test_health_says_how_many_epochs_members_are_behind() -> None:
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
 
 
-def test_group_counts_as_empty_since_the_first_read_in_state_empty() -> None:
+def test_empty_period_begins_at_the_first_read_in_state_empty() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
@@ -101,10 +101,10 @@ def test_group_counts_as_empty_since_the_first_read_in_state_empty() -> None:
     ("consumer", "offsets may expire in at most 58 min"),
     ("streams", "offsets may expire in at most 58 min"),
 ])  # fmt: skip
-def test_offset_expiry_after_the_last_commit_is_a_maximum(group_type: str, text: str) -> None:
+def test_offset_expiry_is_an_upper_limit_except_for_classic_groups(group_type: str, text: str) -> None:
     """In classic groups, the retention time of offsets starts when the group becomes Empty.
 
-    In consumer and streams groups, it starts at the last commit, which can be much earlier.
+    In consumer and streams groups, it starts at the last commit, so offsets can expire earlier.
     """
     history = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty"]):
@@ -157,8 +157,8 @@ def test_rebalances_of_a_classic_group_are_inferred_from_states() -> None:
     assert health_of(seen).lag is None
 
 
-def test_changed_members_mean_a_rebalance_between_two_reads() -> None:
-    """During a rebalance, the broker reports an incomplete list of members. This is not a further rebalance."""
+def test_changed_members_between_two_reads_count_as_a_rebalance() -> None:
+    """During a rebalance, the reported members are incomplete. This change does not count as another rebalance."""
     log = RebalanceLog()
     reads = [("Stable", 1), ("Stable", 2), ("Stable", 2), ("PreparingRebalance", 3), ("Stable", 4), ("Stable", 5)]
     for n, (state, members) in enumerate(reads):
@@ -168,7 +168,7 @@ def test_changed_members_mean_a_rebalance_between_two_reads() -> None:
     assert rate.rebalances == 3
 
 
-def test_rebalance_rate_ignores_gaps_and_old_reads() -> None:
+def test_rebalance_rate_excludes_gaps_and_reads_older_than_one_hour() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", 1, None)
     log.add(10.0, "Assigning", 2, 10.0)
@@ -194,7 +194,7 @@ def test_long_read_history_has_a_limited_size() -> None:
     assert health_of(seen).kind.name == "STOP"
 
 
-def test_rebalance_log_of_an_unchanged_group_has_few_rows() -> None:
+def test_rebalance_log_stores_one_row_per_minute_without_changes() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", None, None)
     for n in range(1, 721):

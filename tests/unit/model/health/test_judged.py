@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(("observed_before", "seen"), [(3.0, False), (30.0, True)])
-def test_a_stop_is_observed_only_if_the_group_was_watched_before(observed_before: float, seen: bool) -> None:
-    """The group was watched for 3 s or for 30 s before it stopped.
+def test_start_of_stop_counts_as_observed_only_after_five_seconds(observed_before: float, seen: bool) -> None:
+    """kgtui watched the group for 3 s or for 30 s before it stopped.
 
-    3 s are not enough, because the first read of the offsets can come some seconds after the start.
+    3 s are not enough, because kgtui can read the offsets up to 5 s after the group itself.
     """
     health = health_of(watch([offsets((1000, 1100 + 10 * number)) for number in range(12)]))
     assert health.worst is not None
@@ -35,7 +35,7 @@ def steady_lag(*lags: int) -> GroupHealth:
 
 
 def test_group_whose_lag_stays_the_same_is_not_falling_behind() -> None:
-    """By Burrow's rules, the group gets the status WARN, because its lag never fell from one commit to the next."""
+    """Burrow's rules alone would give WARN, because the lag never fell from one commit to the next."""
     health = steady_lag(*[1600] * 30)
     assert (health.kind, health.lag_grows) == (Status.WARN, False)
     assert judgment_of_health(health, SCREENED_OK, state="Stable", group_type="consumer").kind is None
@@ -44,7 +44,7 @@ def test_group_whose_lag_stays_the_same_is_not_falling_behind() -> None:
 def test_group_with_unevenly_growing_lag_is_falling_behind() -> None:
     """By Burrow's rules, a group is OK if its lag fell once during the last ten commits.
 
-    If the lag grows nevertheless, kgtui keeps the problem BEHIND, which the check of all groups (screening) found.
+    If the lag still grows on the whole, kgtui keeps the problem BEHIND that the background reads found.
     """
     health = steady_lag(*(600 + 50 * n + 40 * (n % 3) for n in range(40)))
     assert (health.status, health.lag_grows) == (Status.OK, True)
@@ -55,7 +55,7 @@ def test_group_with_unevenly_growing_lag_is_falling_behind() -> None:
 
 
 def test_an_empty_group_is_stopped_because_all_members_left() -> None:
-    """The list of groups shows when the group became Empty. An Empty group commits nothing."""
+    """The list of groups shows when the group became Empty. The stop began at this time."""
     empty = described("Empty", members=())
     health = health_of(watch([offsets((1000, 1100 + 10 * n)) for n in range(40)], description=empty))
     left = judgment_of_empty(490, 1_000_010.0, Basis.SCREENED)

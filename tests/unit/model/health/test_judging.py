@@ -35,7 +35,7 @@ def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> 
 
 
 def test_group_that_commits_rarely_does_not_get_status_stop_after_50_seconds() -> None:
-    """A commit interval of one minute is configured for the first group, and observed for the second group."""
+    """The first group has the option `commit_interval=60`. The second group was seen to commit once a minute."""
     slow = Watching(commit_interval=60.0)
     assert kinds(health_of(watch(stuck(40), watching=slow))) == [("STOP", "time")]
     observed = [offsets((1000 + 10 * (n // 12), 2000 + n)) for n in range(36)]
@@ -75,8 +75,8 @@ def test_growing_lag_gives_status_warn_after_five_commits() -> None:
     def slow(reads: int) -> list[GroupOffsets]:
         return [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(reads)]
 
-    # WARN needs 5 commits with a known lag. The lag of the first two commits is unknown, because it is computed from a
-    # log end offset that was read `offset_refresh` seconds earlier. Therefore, 6 reads are too few, but 7 are enough.
+    # WARN needs 5 commits with a known lag. The lag of a commit is computed from a log end offset that was read
+    # `offset_refresh` seconds before. The first two commits have no such offset, so WARN needs 7 reads.
     early, late = health_of(watch(slow(6))), health_of(watch(slow(7)))
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
     assert missing(early.undecided[0]) == "WARN needs 5 commits, observed 4"
@@ -92,7 +92,7 @@ def test_group_with_falling_lag_is_ok() -> None:
 def test_status_rewind_ends_at_the_offset_before_the_rewind() -> None:
     """The committed offset goes back from 600 to 200.
 
-    When the group then commits offset 610, the status REWIND ends.
+    The status REWIND ends when the group has reached offset 600 again.
     """
     back = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     assert health_of(watch(back)).kind is Status.REWIND
@@ -173,14 +173,14 @@ def test_worst_partition_is_the_stopped_partition_with_the_most_lag() -> None:
 
 
 def test_undecided_verdicts_are_omitted_if_the_group_already_has_status_err() -> None:
-    """Partition 0 has stopped, so the group already has the worst status. Partition 1 cannot make it worse."""
+    """Partition 0 has stopped, so the group has status ERR. Partition 1 is undecided, but ERR is the worst status."""
     reads = [offsets((1000, 2000), (5, 6 + n)) if n > 15 else offsets((1000, 2000)) for n in range(18)]
     health = health_of(watch(reads))
     assert (health.kind, health.undecided) == (Status.STOP, ())
     assert [one.status.name for one in health.partitions["t", 1].undecided] == ["STOP"]
 
 
-def test_reason_for_a_stop_is_an_empty_group_or_a_missing_subscription() -> None:
+def test_reason_for_a_stop_mentions_empty_state_or_missing_subscription() -> None:
     left = [offsets((10, 200), topic="left")] * 20
     assert reason(health_of(watch(left))).endswith("190 unread; no member subscribes to the topic")
     assert reason(health_of(watch(left, description=described("Empty", members=())))).endswith("; the group is Empty")
@@ -212,9 +212,9 @@ def test_lag_at_a_commit_uses_an_earlier_log_end_offset() -> None:
     st.integers(1, 4),
 )
 def test_frequent_reads_find_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
-    """The last ten observed commits have the offsets of the real commits.
+    """kgtui finds the exact offsets of the last ten commits.
 
-    Each observed time is less than one read interval too late.
+    Each commit time that kgtui finds is less than one read interval too late.
     """
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:
@@ -248,7 +248,7 @@ def test_every_status_except_ok_needs_lag_and_enough_reads(
 ) -> None:
     """Every status except OK needs a lag above 0. STOP also needs reads without progress, and WARN needs five commits.
 
-    The status STALL never occurs.
+    The status STALL never occurs, because reads do not show repeated commits of the same offset.
     """
     health = health_of(watch([offsets(row) for row in rows], every))
     row = health.partitions["t", 0]
@@ -271,7 +271,7 @@ def test_every_status_except_ok_needs_lag_and_enough_reads(
 
 
 def test_partition_with_a_lag_but_without_a_committed_offset_is_ok() -> None:
-    """If the group was a share group before, the broker can report a lag for a partition without a committed offset."""
+    """A broker can report a lag without a committed offset if the group was a share group before."""
     row = PartitionLag("t", 0, None, 0, 90, 5, None, None)
     verdict, health = judge_observed(row, [Sample(1_000, None, 90, 0, 5)], Watching(Options(minimum_complete=0.0)))
     assert (verdict.status, verdict.first, health.still) == (Status.OK, None, 0.0)

@@ -31,19 +31,19 @@ def stuck(reads: int) -> list[Row]:
 
 
 @pytest.mark.parametrize(("empty", "status"), [(True, Status.STOP), (False, Status.STALL)])
-def test_share_group_without_progress_is_stopped_or_stalled(empty: bool, status: Status) -> None:
+def test_share_group_without_progress_gets_stop_if_empty_otherwise_stall(empty: bool, status: Status) -> None:
     assert health_of(read_history(stuck(11), empty=empty)).kind is status
     early = health_of(read_history(stuck(10), empty=empty))
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
 
 
-def test_a_share_group_is_stalled_because_nothing_was_acknowledged() -> None:
+def test_reason_for_a_stalled_share_group_says_nothing_was_acknowledged() -> None:
     health = health_of(read_history(stuck(20)))
     assert reason(health, "share") == "nothing acknowledged on t-0 for 1 min 35 s, 590 unread"
 
 
 def test_share_group_with_falling_lag_but_constant_start_offset_is_ok() -> None:
-    """A record that is delivered repeatedly keeps the start offset constant. Later records are acknowledged."""
+    """One record is delivered repeatedly, so the start offset stays. The lag falls, because others are acknowledged."""
     health = health_of(read_history([(100, 400 - n, 500) for n in range(20)]))
     assert (health.status, health.undecided) == (Status.OK, ())
 
@@ -91,9 +91,9 @@ def test_verdict_on_a_share_group_with_unknown_lag_is_undecided() -> None:
 
 
 def test_share_group_without_progress_gets_status_stall_if_members_are_hidden() -> None:
-    """The broker hides the members from a user who lacks DESCRIBE on the topics of the members.
+    """A user who lacks DESCRIBE on the topics of the members cannot see the members.
 
-    kgtui assumes that the group has members. Otherwise, the status would be STOP.
+    kgtui then assumes that the group has members. A group without members would have the status STOP.
     """
     withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
     assert health_of(withheld).kind is Status.STALL

@@ -67,14 +67,14 @@ def test_estimated_age_of_a_record_is_between_the_ages_of_two_samples(
         assert found.seconds <= min(absent) + 1e-6
 
 
-def test_log_growth_ignores_samples_before_an_unknown_log_end() -> None:
+def test_log_growth_uses_only_samples_after_an_unknown_log_end() -> None:
     assert growth([(0, 0), (1000, 10), (2000, 30)]) == 15
     assert growth([(0, 0), (1000, None), (2000, 30), (3000, 35)]) == 5
     assert growth([(0, 0), (1000, None), (2000, 30)]) is None
     assert growth([(0, 0), (1000, 5), (2000, None)]) is None
 
 
-def test_deletion_rate_is_measured_between_log_start_jumps() -> None:
+def test_deletion_rate_is_measured_between_jumps_of_the_log_start() -> None:
     leaps = samples(*((at, 0, 9000, 100 * (int(at) // 30)) for at in range(0, 100, 5)))
     assert deletion(leaps) == pytest.approx(100 / 30)
     assert deletion(leaps[:10]) is None
@@ -126,12 +126,12 @@ def test_record_loss_predicted_from_retention_depends_on_record_ages() -> None:
         pytest.param(9100, 0, 200.0, True, id="115 of 200 s"),
     ],
 )
-def test_record_loss_is_near_in_the_older_half_of_the_log(
+def test_record_loss_is_a_problem_only_in_older_log_half(
     position: int, log_start: int, retention: float, near: bool
 ) -> None:
-    """With a retention time of an hour, even a healthy group is always less than an hour from losing records.
+    """The older half is determined by offsets or by time.
 
-    A short remaining time alone is therefore no reason for a warning.
+    A short remaining time alone is no problem: with a retention time of one hour, it is always below one hour.
     """
     still = samples(*((at, position, 9000 + 20 * int(at), log_start) for at in range(0, 125, 5)))
     loss = loss_to_come(lag_of_commit(*row_of(position, 11_400, log_start)), still, retention=retention)
@@ -157,6 +157,6 @@ def test_no_record_loss_is_expected_for_a_group_that_keeps_up(position: int, per
     assert loss_to_come(lag_of_commit(*row_of(position, 11_400, 1200)), rows, retention=3600.0) is None, why
 
 
-def test_partition_that_has_lost_records_has_no_predicted_loss() -> None:
+def test_no_future_record_loss_is_predicted_after_records_were_lost() -> None:
     rows = samples(*((at, 100, 9000, 400) for at in range(0, 125, 5)))
     assert loss_to_come(lag_of_commit(*row_of(100, 9000, 400)), rows, retention=10.0) is None

@@ -31,7 +31,8 @@ LAST = T0 + 24 * 5
 def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules: TopicRules = RULES) -> RecordTime:
     """Return the times at which the records before and after a committed offset were written.
 
-    First unread record: 0 to `width` seconds after `written`. Last consumed record: 4 to 5 seconds before `written`.
+    The first unread record was written at most `width` seconds after `written`.
+    The last consumed record was written 4 to 5 seconds before `written`.
     """
     found = RecordTime(offset, TimeRange(written, written + width), TimeRange(written - 5, written - 4))
     return with_expiry(found, rules)
@@ -65,7 +66,7 @@ def test_time_lag_is_computed_from_the_timestamp_of_the_first_unread_record() ->
         (300.0, TimeLag(LAST - WRITTEN - 300, at_most=LAST - WRITTEN, exact=True)),
     ],
 )
-def test_time_lag_is_a_range_if_its_precision_is_worse_than_one_percent(width: float, expected: TimeLag) -> None:
+def test_time_lag_with_uncertainty_above_one_percent_is_a_range(width: float, expected: TimeLag) -> None:
     assert judged(stopped(), {0: searched(1000, width=width)}).time_lag == expected
 
 
@@ -78,7 +79,7 @@ def test_an_unknown_record_time_makes_the_time_lag_a_lower_bound() -> None:
 
 
 def test_time_lag_after_progress_is_estimated_from_an_earlier_record_time() -> None:
-    """Record 1000 was written 3,000 s before `T0`, and record 2000 at `T0`. The estimate for record 1500 is 1,500 s."""
+    """Record 1000 was written 3,000 s before `T0`, and record 2000 at `T0`. Record 1500 is in the middle."""
     reads = [offsets((1000 + 500 * (n > 20), 2000 + n)) for n in range(25)]
     found = judged(reads, {0: searched(1000)}).time_lag
     assert found is not None
@@ -91,7 +92,7 @@ def test_time_lag_is_a_lower_bound_if_topics_are_hidden() -> None:
     assert health.time_lag == TimeLag(LAST - WRITTEN, at_least=True)
 
 
-def test_a_stopped_group_begins_to_lose_records_at_the_first_expiry() -> None:
+def test_stopped_group_loses_records_when_the_first_unread_record_expires() -> None:
     health = judged(stopped(), {0: searched(1000, width=20.0)})
     expected = WRITTEN + 7_200
     assert health.loss == Loss("t", 0, expected - LAST, "retention", 1000, at=expected, exact=True)
@@ -118,7 +119,7 @@ def test_a_size_limit_of_a_topic_can_delete_unread_records_at_any_time() -> None
 
 
 def test_unknown_expiry_is_explained_by_the_missing_permission() -> None:
-    """The user lacks DESCRIBE_CONFIGS on the topic. A group whose lag does not grow gets no explanation."""
+    """The user lacks DESCRIBE_CONFIGS on the topic. A group that keeps up needs no explanation."""
     rules = TopicRules(fault="grant DESCRIBE_CONFIGS on the topic to this user")
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert (health.loss, health.expiry_reason) == (None, rules.fault)
@@ -126,7 +127,7 @@ def test_unknown_expiry_is_explained_by_the_missing_permission() -> None:
     assert judged(fine, {0: searched(2240, rules=rules)}, Retention(rules={"t": rules})).expiry_reason == ""
 
 
-def test_expiry_of_old_records_is_predicted_before_the_final_verdict() -> None:
+def test_expiry_in_ok_group_is_predicted_only_for_old_records() -> None:
     first = stopped()[:3]
     assert judged(first, {0: searched(1000)}).loss is None
     old = judged(first, {0: searched(1000, T0 - 5_000)})
@@ -164,7 +165,7 @@ def test_local_time_at_least_half_a_day_away_has_a_date() -> None:
     assert len(clock(T0 - 43_200)) == len("2026-11-23 01:18")
 
 
-def test_time_lag_is_computed_from_record_times_in_the_newest_offsets() -> None:
+def test_time_lag_is_computed_from_record_times_of_newest_read() -> None:
     history = watch(stopped()[:-1])
     read = replace(stopped()[-1], record_times={("t", 0): searched(1000)})
     history.add(LAST, history.description, read)
