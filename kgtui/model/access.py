@@ -70,7 +70,7 @@ class Access:
     def hides_topics(self) -> bool:
         """Whether the user is known to lack DESCRIBE on some topics. Brokers leave out offsets in these topics.
 
-        False does not prove full access if `denied_topics` is None.
+        If `denied_topics` is None, the result can be False although the user lacks DESCRIBE on some topics.
         """
         return not self.any_topic or bool(self.denied_topics)
 

@@ -1,6 +1,7 @@
 """Results of reads and writes on a Kafka cluster.
 
-A read can fail for some brokers or groups only. Its result has one `Fault` for each of them, and rows for all others.
+A read can fail for some brokers or groups only. Its result then has one `Fault` per failed broker or group, and rows
+for all others.
 """
 
 from __future__ import annotations

@@ -72,10 +72,10 @@ class Skew:
 
 
 MOST_INFERRED = 20_000
-"""Maximum number of partitions of a topic, or tasks of a subtopology, that kgtui infers.
+"""Maximum number of partitions per topic, or tasks per subtopology, that kgtui adds to those in assignments.
 
-If partition 7 is known, partitions 0 to 6 must exist. A damaged assignment with partition 2³¹ − 1 must not fill the
-memory.
+If partition 7 is assigned, partitions 0 to 6 must exist, too. Without the limit, a damaged assignment with partition
+2³¹ − 1 would fill the memory.
 """
 
 
@@ -119,13 +119,13 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """A member that delays the change to the target assignment. Items are partitions, tasks and connectors.
+    """A member that delays the change to the target assignment. An "item" is a partition, a task or a connector.
 
     Attributes:
-        gives_up: number of items that the member must give up.
-        waiting: number of items that wait for the member (`Placement.waits_for`).
-        behind: assignment epoch minus member epoch; 0 if the group has no epochs, None for an absent static member
-            (epoch -2).
+        gives_up: number of items that the member owns but must give up.
+        waiting: number of items that cannot move before this member acts (`Placement.waits_for`).
+        behind: assignment epoch minus member epoch; 0 in a group without epochs; None for a static member that left
+            temporarily (epoch -2).
     """
 
     member_id: str
@@ -163,7 +163,7 @@ def assignment_of(description: GroupDescription, offsets: GroupOffsets | None = 
     """Return the assignment of a group; None if the broker withheld its members.
 
     Args:
-        offsets: adds partitions that have an offset but no owner.
+        offsets: the offsets of the group. Partitions with an offset are included even if they have no owner.
     """
     members = description.members
     if members is None:
@@ -230,7 +230,7 @@ def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
 def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
     """Return the topics to which members subscribe.
 
-    None if there are no members, or if a member subscribes to a pattern or to unknown topics.
+    None if there are no members, if a member subscribes to a pattern, or if the topics of a member are not known.
     """
     topics: set[str] = set()
     if not description.members:
@@ -293,8 +293,8 @@ def _status(
 
 
 def _waits(owners: tuple[str, ...], goal: tuple[str, ...] | None, behind: dict[str, int | None]) -> tuple[str, ...]:
-    # `LEAVING` waits for the owners that must give up the item. `ARRIVING` waits for all members with an old epoch,
-    # because one of them may still own the item, or else for the target owners.
+    # A `LEAVING` item waits for the owners that must give it up. An `ARRIVING` item waits for the other members with an
+    # old epoch, because one of them may still own it. If there are none, it waits for its target owners.
     leaving = set(owners) - set(goal or ())
     if leaving:
         return tuple(sorted(leaving))

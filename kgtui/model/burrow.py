@@ -147,14 +147,14 @@ class GroupVerdict:
 
     @property
     def worst(self) -> Status:
-        """The worst status of a partition. Unlike `status`, it can be `STOP`, `STALL` or `REWIND`."""
+        """The worst status of a partition, such as `STOP`. In `status`, `STOP`, `STALL` and `REWIND` become `ERR`."""
         return max((row.status for row in self.partitions.values()), default=self.status)
 
 
 class CommitRing:
     """Collects the last commits and log end offsets of one partition for a `Window`.
 
-    A commit is dropped if its time is before the time of the newest commit.
+    A commit that is older than the newest stored commit is ignored.
     """
 
     __slots__ = ("_at", "_ends", "_lags", "_offsets", "_options")
@@ -174,8 +174,8 @@ class CommitRing:
     def commit(self, offset: int, at: int) -> None:
         """Add a commit, with the lag up to the newest known log end.
 
-        As in Burrow, a commit within `min_distance` replaces the offset and lag of the previous commit, but not its
-        time.
+        As in Burrow, a commit less than `min_distance` seconds after the previous commit replaces the offset and lag
+        of the previous commit, but not its time.
 
         Args:
             at: time of the commit, in epoch milliseconds.
@@ -183,7 +183,7 @@ class CommitRing:
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:
             return
-        # The time is not replaced, because the window of a group that commits often would otherwise never fill.
+        # The previous commit keeps its time. Otherwise, the window of a group that commits often would never fill.
         if self._at and at - self._at[-1] < self._options.min_distance * 1000:
             self._offsets[-1], self._lags[-1] = offset, lag
             return
@@ -232,7 +232,7 @@ def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
 
 
 def always_behind(commits: Iterable[Commit], allowed_lag: int = 0) -> bool:
-    """Return whether the known lags of all commits are above `allowed_lag`; True if no lag is known."""
+    """Return whether the lags of all commits are above `allowed_lag`. Commits with an unknown lag are ignored."""
     return all(commit.lag > allowed_lag for commit in commits if commit.lag is not None)
 
 

@@ -68,7 +68,7 @@ class Event(NamedTuple):
     def detail(self) -> str:
         """The change without the name of its kind: `Stable → Empty` instead of `state Stable → Empty`.
 
-        Used in tables with a column for the kind.
+        Tables with a column for the kind contain this text.
         """
         kind, content = self.kind.value, self.text
         start = next((start for start in (f"{kind}: ", f"{kind} ", f"group {kind} ") if content.startswith(start)), "")

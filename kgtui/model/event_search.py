@@ -64,7 +64,7 @@ class LastDescription:
     def update(self, description: GroupDescription, listing: Listing, at: float) -> list[Event]:
         """Store a newer description, and return the changes since the previous one as events.
 
-        State changes are included only if brokers do not list states, because `listing_events` returns them otherwise.
+        A state change is included only if brokers do not list states. Otherwise, `listing_events` returns it.
         """
         if description.state == DEAD:
             return []
@@ -157,8 +157,8 @@ def offset_events(
 ) -> list[Event]:
     """Return one event if offsets were reset or went back between two reads; otherwise an empty list.
 
-    If the group has no members, every changed offset counts as a reset. If it has members or is a simple group, only
-    offsets that went back are reported.
+    In a group without members, every changed offset counts as a reset. In a group with members, and in a simple group,
+    which commits without members, only offsets that went back are reported.
 
     Args:
         before, after: partition → committed offset or share-partition start offset. Only partitions that are in both

@@ -93,7 +93,7 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
 
 
 def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
-    """Return whether topics may be missing in the newest read of the offsets, because they are hidden from the user."""
+    """Return whether the newest read of the offsets may lack topics that brokers hide from the user."""
     reading = current_offsets(snapshot, group)
     if reading is not None:
         return reading.value.hidden
@@ -247,7 +247,7 @@ def first_seen(snapshot: Snapshot, group: str) -> float | None:
 def last_progress(snapshot: Snapshot, group: str) -> float | None:
     """Return when a committed offset of a group last moved forward, in epoch seconds.
 
-    None if kgtui has not observed this since it started, or in the recording.
+    None if kgtui has observed no such progress since it started or, in a replay, in the recording.
     """
     from kgtui.model.trail import Trail
 

@@ -1,6 +1,6 @@
 """The group types with their states, and the kinds of groups.
 
-The kind of a classic group follows from its protocol type, such as `connect`. All other groups have their type as kind.
+The kind of a classic group follows from its protocol type, such as `connect`. The kind of any other group is its type.
 
 To add a type, add an entry to `_ENTRIES`, and a decoder of its describe RPC to `kgtui.admin.decoding`.
 """
@@ -68,7 +68,7 @@ class OffsetExpiry(Enum):
     AFTER_EMPTY = auto()
     """All offsets expire together, a fixed time after the group became Empty.
 
-    Simple groups (classic groups without a protocol type) use `AFTER_COMMIT` instead.
+    This is the rule for classic groups, except simple groups (without a protocol type), which use `AFTER_COMMIT`.
     """
 
 
@@ -193,8 +193,8 @@ GROUP_KINDS: Mapping[str, GroupKind] = {
 }
 """Every kind of group by its name.
 
-Classic groups are `consumer`, `connect`, `sr` (Schema Registry) or `simple`. All other groups have their type as kind;
-an unknown type is `other`.
+The kind of a classic group is `consumer`, `connect`, `sr` (Schema Registry) or `simple`. The kind of any other group is
+its type, or `other` if kgtui does not know the type.
 """
 
 KINDS = tuple(GROUP_KINDS)
@@ -215,7 +215,7 @@ Classic is not included: only classic groups with a protocol in `PROTOCOLS_WITH_
 PROTOCOLS_WITH_OFFSETS = frozenset(
     protocol for entry in _ENTRIES for protocol, kind in entry.kinds.items() if kind.has_offsets
 )
-"""Protocol types of the classic groups that can have offsets. The empty protocol type of simple groups is included."""
+"""Protocol types of the classic groups that can have offsets, including the empty protocol type of simple groups."""
 
 PROTOCOLS = tuple(
     dict.fromkeys(protocol for entry in _ENTRIES for protocol in (entry.kinds or (entry.name,)) if protocol)
@@ -237,9 +237,9 @@ def canonical_type(text: str) -> str:
 
 
 def kind_of(group_type: str | None, protocol: str | None) -> str:
-    """Return the kind of a group, one of `KINDS`. None as type counts as classic.
+    """Return the kind of a group, one of `KINDS`. A group whose type is None counts as classic.
 
-    A classic group with offsets and no protocol is simple (Kafka's `isSimpleConsumerGroup`).
+    A classic group without a protocol type is simple (Kafka's `isSimpleConsumerGroup`).
     """
     entry = GROUP_TYPES.get(CLASSIC if group_type is None else group_type)
     return OTHER if entry is None else entry.kind(protocol)

@@ -1,7 +1,7 @@
 """Decides whether kgtui may delete a group, and explains a refusal to the user.
 
-The describe RPC of the group type must report Empty. DeleteGroups does not check the type, and DescribeGroups before v6
-reports `Dead` for every group that is not classic.
+DeleteGroups does not check the group type. Therefore, kgtui first calls the describe RPC of the type, which must report
+Empty. DescribeGroups before v6 does not suffice, because it reports `Dead` for every group that is not classic.
 """
 
 from __future__ import annotations

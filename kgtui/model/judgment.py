@@ -63,9 +63,9 @@ class Problem(Enum):
     EMPTY = "empty"
     """There are unread records and no members, but kgtui did not observe the time at which the last member left."""
     UNUSED = "unused"
-    """The group has no members and old unread records, but kgtui has not observed it for long.
+    """The group is probably abandoned, but kgtui has not watched it long enough to be certain.
 
-    It is probably abandoned: in each partition, the oldest unread record is older than `ABANDONED_AFTER` seconds.
+    It has no members, and the oldest unread record of each partition is older than `ABANDONED_AFTER` seconds.
     """
     ABANDONED = "abandoned"
     """There are unread records, and kgtui has observed the group without members for `ABANDONED_AFTER` seconds."""
@@ -162,7 +162,7 @@ kgtui reads such a group at every poll until it has a health verdict.
 """
 
 ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
-"""Problems whose groups are counted but not listed in *Needs attention*, because there can be thousands of them."""
+"""Problems whose groups the terminal UI counts but does not list in *Needs attention*: there can be thousands."""
 
 
 class Basis(Enum):
@@ -198,7 +198,11 @@ class NoMembers(NamedTuple):
     unused: bool = False
 
     def reason(self, since: str) -> str:
-        """Return a text such as `all members left, 7 unread`. The argument is used instead of the attribute `since`."""
+        """Return a text such as `all members left, 7 unread`.
+
+        Args:
+            since: beginning of the text, usually the attribute `since` with `{before}` filled in.
+        """
         unused = f"records unread for more than {ABANDONED_TIME}" if self.unused else ""
         return ", ".join(filter(None, (since, unused, f"{self.unread:,} unread")))
 
@@ -213,10 +217,10 @@ class Judgment:
         observed: seconds for which kgtui has read the group at every poll; 0 unless the basis is `OBSERVED`.
         since: start of the problem in epoch seconds, or None.
         since_seen: whether kgtui observed this start. If not, the problem may be older.
-        after: a time at which the problem had not yet begun, in epoch seconds, or None.
+        after: a time before the start of the problem, in epoch seconds, or None.
         reason: what is wrong, in one short sentence without a time; may be empty.
         others: less severe problems, the most severe first.
-        no_members: values behind `reason`, if members are the problem; otherwise None.
+        no_members: the values in `reason` if the problem is that the group has no members; otherwise None.
     """
 
     status: GroupStatus
@@ -276,7 +280,8 @@ class FoundProblem(NamedTuple):
 
     Attributes:
         at: time of the first judgment with the problem, in epoch seconds.
-        seen: whether the problem began at this time, because kgtui had already read the group at every poll.
+        seen: True if kgtui had already read the group at every poll, so that the problem began at this time. If False,
+            the problem may be older.
     """
 
     kind: Problem
@@ -297,7 +302,8 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
     """Return the judgment on a group whose newest read failed.
 
     Args:
-        judgment: from the last successful read. It is returned unchanged if its problem is more severe.
+        judgment: from the last successful read. It is returned unchanged if its problem is more severe than
+            `Problem.UNREADABLE`.
         read_at: last successful read in epoch seconds, or None.
     """
     if judgment.harm > _HARM[Problem.UNREADABLE]:
@@ -318,9 +324,9 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
 def judgment_of_summary(
     summary: Summary | None, state: str | None, since: float | None, *, appeared: bool = False
 ) -> Judgment:
-    """Return the judgment on a group for which screening (`kgtui.monitor.screening`) has not stored a judgment.
+    """Return the judgment on a group for which screening (`kgtui.monitor.screening`) has stored none.
 
-    This group has no problem, or was not read often enough.
+    Screening has found no problem in such a group, or has not compared two reads of it yet.
 
     Args:
         summary: None if the group was not read yet.

@@ -1,6 +1,7 @@
 """The symbols that kgtui shows, and the color roles of group states and verdicts.
 
-A color role is the name of a color variable in kgtui's Textual themes: `kg-ok` is `$kg-ok`.
+A color role is the name of a color variable in kgtui's Textual themes. For example, themes define the role `kg-ok` as
+`$kg-ok`.
 """
 
 from __future__ import annotations

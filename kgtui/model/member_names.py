@@ -88,7 +88,11 @@ def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> d
 
 
 def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
-    """Return a dict: member id → name. If `with_host` is true, the names have no host, because the caller adds it."""
+    """Return a dict: member id → name.
+
+    Args:
+        with_host: whether the caller adds the host to every name, so that the names need no `@HOST` to be unique.
+    """
     by_name: defaultdict[str, list[Member]] = defaultdict(list)
     for member in members:
         by_name[member.instance_id or member.client_id].append(member)

@@ -55,7 +55,7 @@ class ShareOffset:
 class PartitionBounds:
     """Log start offset and log end offset of a partition. An offset is None if it could not be read.
 
-    They come from ListOffsets (timestamps -2 and -1) with read_uncommitted, as in Kafka's tools.
+    The offsets come from ListOffsets (timestamps -2 and -1) with read_uncommitted, as in Kafka's tools.
 
     Attributes:
         error: Kafka's error code if one of the two offsets could not be read, otherwise 0.
@@ -74,8 +74,8 @@ class GroupOffsets:
         committed: committed offsets of a classic, consumer or streams group.
         share: share-partition start offsets of a share group.
         bounds: `(topic, partition)` → log offsets, also for owned partitions without a committed offset.
-        hidden_topics: topics that members read without DESCRIBE for the user, sorted. Their offsets are missing.
-        may_lack_topics: whether offsets in unknown topics may be missing.
+        hidden_topics: topics that members read and the user may not describe, sorted. Their offsets are missing.
+        may_lack_topics: whether brokers may also hide offsets in topics whose names kgtui does not know.
         record_times: `(topic, partition)` → when the records next to an earlier or current committed offset were
             written. Only some partitions are searched.
     """
@@ -131,7 +131,7 @@ class PartitionLag:
 
     @property
     def exact_times(self) -> RecordTime | None:
-        """Times at which the records next to `position` were written; None if they are not known for this offset."""
+        """When the records next to `position` were written; None if unknown, or known only for an earlier position."""
         return self.times if self.times is not None and self.times.offset == self.position else None
 
 

@@ -26,9 +26,9 @@ BY_SIZE = "retention.bytes is set for the topic"
 UNLIMITED = "retention.ms of the topic is unlimited"
 
 PRECISION = 0.01
-"""Precision of the search for a record's time.
+"""Largest error of the time that the search finds for a record, as a fraction of the record's age.
 
-With 0.01, a record that is 100 minutes old is timed to within 1 minute.
+With 0.01, the time of a record that is 100 minutes old may be wrong by 1 minute.
 """
 
 

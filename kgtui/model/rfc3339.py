@@ -10,7 +10,7 @@ _EARLIEST, _LATEST = (datetime(year, 1, 2, tzinfo=UTC).timestamp() for year in (
 def utc_datetime(seconds: float) -> datetime:
     """Convert epoch seconds to a time in UTC, from January 2, 1000 to January 2, 9999.
 
-    Record timestamps outside of this range are replaced with its ends, because `datetime` does not support them.
+    An earlier or later time is replaced with this limit, because `datetime` does not support all record timestamps.
     """
     return datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), UTC)
 

@@ -52,7 +52,7 @@ class Membership:
     The owners are kept during a rebalance, because brokers report no assignments of classic groups then.
 
     Args:
-        members: members before the first read, or None.
+        members: members that are already known before the first read, or None.
     """
 
     __slots__ = ("_members", "_owners")

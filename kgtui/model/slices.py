@@ -45,7 +45,7 @@ class Slices:
         seconds: float,
         still_needed: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Begin the first slice. Its time already runs.
+        """Begin the first slice. Its duration counts from this call, not from the call of `run`.
 
         Args:
             sleep: the function `asyncio.sleep`, because `kgtui.model` must not import asyncio.

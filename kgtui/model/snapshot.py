@@ -53,9 +53,9 @@ class ChangeLog:
 
     @property
     def mark(self) -> ChangeMark:
-        """The current end of this log.
+        """A mark at the current end of this log.
 
-        `later.mark.changed_since(earlier.mark)` returns the groups that changed between two such calls.
+        `later_mark.changed_since(earlier_mark)` returns the groups that changed between two marks.
         """
         self._last = None
         return ChangeMark(self, self.total)
@@ -89,8 +89,8 @@ T = TypeVar("T")
 FRESH_HEALTH = 60.0
 """Maximum age of a health verdict in seconds. An older verdict is outdated.
 
-It is replaced with the judgment from background reads, if there are at least two. Otherwise, it is shown in a different
-color.
+If there are at least two background reads, their judgment replaces an outdated verdict. Otherwise, the outdated verdict
+is shown in a different color.
 """
 
 
@@ -264,7 +264,7 @@ class Snapshot:
     def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
         """Return a judgment with the time at which kgtui found the problem, if its start is not known.
 
-        In recordings and for simple groups, the reason may change, too.
+        In recordings and for simple groups, it may also get a different reason (`kgtui.model.empty_reason`).
         """
         if judgment.since is None:
             found = self.found_problems.get(group)

@@ -1,7 +1,7 @@
 """The summary of a group: a few values that a background task, the sweep, stores for every group.
 
-A member index is one string with all client ids, hosts and member ids of a group, for filters. It takes a third of the
-memory of three tuples.
+Filters search the members of a group in its member index: one string with all client ids, hosts and member ids. Three
+tuples would take three times as much memory as this string.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ The member index stores the texts in this order.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
-# An id can contain any character, even a separator, which is replaced with `?`. Users do not see the changed ids,
-# because the member index is only searched.
+# Ids can contain any character. If an id contains one of these separators, the separator is replaced with `?`. Users
+# never see the changed id, because the member index is only searched.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 
@@ -132,7 +132,7 @@ def summary_of(
         fault: why some data could not be read, or None.
         at: time of the read, in epoch seconds.
         memberless: whether the group was not described, because its listed state shows no members.
-        shared: tuples of topics that summaries have in common, to save memory. A new tuple is added.
+        shared: tuples of topics that summaries share, to save memory. Missing tuples are added.
         earlier: previous summary. Its lag is kept if offsets could not be read.
         trail: encoded results of the last few reads, including this one; None to keep those in `earlier`.
     """
@@ -179,15 +179,15 @@ def with_newer_offsets(
         sums: total lag.
         topics: topics with an offset.
         at: time of the read, in epoch seconds.
-        shared: tuples of topics that summaries have in common, to save memory. A new tuple is added.
+        shared: tuples of topics that summaries share, to save memory. Missing tuples are added.
         trail: encoded results of the last few reads, including this one.
     """
     known = earlier.topics
     if known is not None and not set(topics) <= set(known):
         row = tuple(sorted({*known, *topics}))
         known = shared.setdefault(row, row)
-    # `dataclasses.replace` takes three times as long. A larger earlier number of partitions is kept, because it can
-    # include partitions with an owner and no offset.
+    # `dataclasses.replace` would take three times as long as this call. `partitions` never becomes smaller, because the
+    # earlier number can include partitions with an owner and no offset.
     return Summary(
         members=earlier.members,
         lag=sums.lag,

@@ -27,8 +27,8 @@ _INVISIBLE = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 
 def visible(text: str) -> str:
     r"""Return the text with control and invisible characters escaped: `\n`, `\x1b`, `\u202e`, `\U000e0101`.
 
-    All spaces except the ordinary one are escaped, too, and accents after `MOST_MARKS` others. A backslash is doubled
-    where it would look like an escape, so that different texts never look the same.
+    All spaces except the ordinary one are escaped, too. If a character has more than `MOST_MARKS` accents, the others
+    are escaped. A backslash is doubled where it would look like an escape, so that different texts never look the same.
     """
     if "\\" not in text and text.isascii() and text.isprintable():
         return text
@@ -85,8 +85,8 @@ def _escape(char: str) -> str:
 
 REMOVED = "[removed]"
 
-# Regular expressions that find secrets must not begin with an unlimited repetition, so that a search in an id of 32,000
-# characters takes linear time.
+# Regular expressions that find secrets must not begin with an unlimited repetition. Otherwise, a search in an id of
+# 32,000 characters would not take linear time.
 _URL_USER = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^/\s@]+@")
 _KEYED = re.compile(
     r"""((?:password|passwd|secret|token|credential|authorization|jaas\.config|api[._-]?key|private[._-]?key)"""

@@ -115,7 +115,10 @@ class GroupTimeline:
 
     @property
     def observed_times(self) -> ObservedTimes:
-        """Important times of the group. They are correct only if the interval begins with the recording."""
+        """When the group was first seen, when its current state began, and when it last made progress.
+
+        The times are correct only if the interval begins at the start of the recording.
+        """
         found, state = ObservedTimes(), None
         for number, point in enumerate(self.change_points):
             if not point.listed:
@@ -140,9 +143,9 @@ class GroupTimeline:
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of the known values of a column, up to the last sample at or before `at`.
+        """Return the mean of the known values of a column in the last `seconds` seconds before `at`.
 
-        None if this sample does not exist or has no known value.
+        This time ends with the last sample at or before `at`. None if there is no such sample, or its value is unknown.
 
         Args:
             column: attribute with a value per sample, such as `lag`.
@@ -159,7 +162,8 @@ class GroupTimeline:
     def change_point_at(self, at: float) -> ChangePoint | None:
         """Return the newest change point at or before `at`.
 
-        None in a gap, before the first change point, or if the last sample is older by more than 1/20 of the interval.
+        None in a gap, before the first change point, or if `at` is later than the last sample by more than 1/20 of the
+        interval.
         """
         for start, end, _ in self.gaps:
             if start < at < end:

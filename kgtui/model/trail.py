@@ -42,7 +42,7 @@ _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
 """Maximum number of partitions that `Trail._moved_forward` compares. Twice as many take four times as long."""
 _FORGET_REWIND_AFTER = 10
-"""After this number of reads with progress, a rewind is forgotten. A window of Burrow has as many commits."""
+"""A rewind is forgotten after this number of reads with progress, as in Burrow, whose window has 10 commits."""
 _INT64 = 2**63 - 1
 """Largest sum of offsets that is stored. Only a faulty broker causes a larger sum."""
 _MANY = 0xFF
@@ -98,10 +98,10 @@ class Trail:
         rebalances: number of observed rebalances.
         rebalanced_at: times of the last `REBALANCES_KEPT` rebalances, oldest first; 0 stands for none.
         reads: number of reads of the same partitions, at most 255.
-        idle: how many of the last descriptions in a row had members but no assigned partition, at most 255.
+        idle: number of the newest descriptions in a row with members but without an assigned partition, at most 255.
         samples: sums of the last reads, oldest first.
         positions: newest position of each partition, sorted by partition; -1 stands for none.
-        waited: 0 for each partition without unread records; otherwise 1 plus the seconds without a change of position.
+        waited: for each partition, 0 if it has no unread records; otherwise 1 + seconds since its position changed.
     """
 
     __slots__ = (
@@ -110,8 +110,8 @@ class Trail:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        # Hashes, or 0 for none: `_layout` of the partitions, and `_members` of the members. `_partial` is for a later
-        # read that was ignored, because partitions were missing.
+        # Hashes, or 0 for none: of the partitions (`_layout`), of the members (`_members`), and of the partitions in an
+        # ignored read (`_partial`). A read with fewer partitions is ignored once.
         self._layout = self._members = self._partial = 0
         self.first_at = self.progress_at = self.pace = self.rebalances = 0
         self.rebalanced_at: tuple[int, ...] = (0,) * REBALANCES_KEPT
@@ -183,8 +183,7 @@ class Trail:
         """Add the offsets that one background read has found.
 
         Sums, positions and a rewind are reset if a topic was recreated, if partitions were added or removed, or if the
-        clock went back. Partitions that are missing in only one read are not removed, because a broker may leave some
-        out.
+        clock went back. The first read with fewer partitions is ignored, because a broker may have left some out.
 
         Args:
             at: time of the read.
@@ -201,8 +200,8 @@ class Trail:
             if len(rows) < len(self.positions) and layout != self._partial:
                 self._partial = layout
                 return
-            # Sums over different sets of partitions cannot be compared, so they are reset. Only the offsets of
-            # partitions that both reads contain are compared.
+            # Sums over different sets of partitions cannot be compared, so the trail starts again. Only the partitions
+            # that both reads contain are compared.
             moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:
@@ -214,9 +213,9 @@ class Trail:
             self._partial = 0
 
     def _moved_forward(self, rows: Sequence[Position]) -> bool:
-        """Return whether an offset moved forward since the previous read, which had fewer partitions.
+        """Return whether an offset has moved forward in a read that has more partitions than the previous one.
 
-        False if the new partitions cannot be found, because they are not next to each other in `rows`.
+        Added partitions are recognized only if they are next to each other in `rows`. If not, the result is False.
         """
         added = len(rows) - len(self.positions)
         if added <= 0 or len(rows) > _MOST_COMPARED:
@@ -270,7 +269,7 @@ class Trail:
 
     def _progress(self, at: int) -> None:
         if self.progress_at:
-            # The old pace is halved each time, so that a long pause is soon forgotten.
+            # At each progress, the pace falls by at most half. A long pause is forgotten after a few reads.
             self.pace = min(max(at - self.progress_at, self.pace // 2), WAITED_MAX)
         self.progress_at = at
 
@@ -285,7 +284,7 @@ class Trail:
         owned = any(member.assignment or _has_tasks(member) for member in members)
         self.idle = min(self.idle + 1, _MANY) if members and not owned else 0
         before, self._members = self._members, membership_signature(description)
-        # If the list of groups has shown a rebalance since the newest read, this rebalance is not counted again.
+        # If the list of groups has already shown this rebalance since the newest read, do not count it again.
         if before not in (0, self._members) and self.rebalanced_at[-1] <= self.at:
             self.rebalanced(at)
 
@@ -295,12 +294,12 @@ class Trail:
         self.rebalanced_at = (*self.rebalanced_at[1:], at)
 
     def time_lag(self) -> float | None:
-        """Return a lower bound for the age of the oldest unread record, in seconds; None before the first poll."""
+        """Return a lower bound for the age of the oldest unread record, in seconds; None before the first read."""
         if not self.samples:
             return None
         position = self.samples[-1].positions
-        # If an earlier log end is above the present committed offset, a record from before the earlier read is unread.
-        # Sums are compared instead of single partitions.
+        # If the log end at an earlier read is above the current offset, some record from before that read is unread.
+        # Sums over all partitions are compared.
         older = next((sums.at for sums in self.samples if sums.log_ends > position and not sums.unknown), None)
         age = 0 if older is None or self.samples[-1].unknown else self.at - older
         return float(max(age, max(self.waited, default=1) - 1, 0))
@@ -382,7 +381,7 @@ def _sums(at: int, rows: Sequence[Position]) -> Sums:
 
 
 def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
-    """Return whether a topic was recreated, so that a log end offset is below the previous committed offset."""
+    """Return whether a topic was recreated: its new log ends below the previous committed offset."""
     for (_, position, log_end, _), old in zip(rows, positions, strict=True):
         if log_end is not None and position is not None and log_end < old and position < old:
             return True

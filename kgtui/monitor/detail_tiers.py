@@ -78,7 +78,7 @@ class AccessTier:
 SECOND_READ = 1.0
 """Maximum seconds between the first and the second read of a newly selected group.
 
-Only two reads show whether the lag falls, and when the group will have caught up.
+The second read is needed to show whether the lag falls, and when the group will have caught up.
 """
 
 
@@ -91,8 +91,8 @@ class ViewTier:
     Args:
         changed: called after each change to the store.
         on_read: called with the result of each read.
-        with_times: takes a group id and the group's offsets, and returns the offsets with the known times at which
-            unread records were written.
+        with_times: takes a group id and the group's offsets, and returns the offsets with the known times of unread
+            records.
     """
 
     def __init__(
@@ -297,8 +297,7 @@ class ViewTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                # If this read did not find the lag, add None to the time series, because `summary.lag` comes from an
-                # earlier read, after which it was already added.
+                # If `summary.lag` comes from an earlier read, the time series already contains it, so add None.
                 lag = summary.lag if summary.lag_at == now else None
                 self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)
@@ -367,7 +366,7 @@ class DetailTiers:
                 tiers.create_task(tier.run())
 
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
-        """Set the selected group and the visible groups."""
+        """Set the groups that are read in full: the selected group and the visible groups."""
         self._record_times.set_selected(selected)
         self._view.set_view(selected, visible)
         self._health.set_view(selected)

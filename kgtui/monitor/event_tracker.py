@@ -106,7 +106,8 @@ class EventTracker:
         """Add the events for the changes since the last description of a group.
 
         Args:
-            in_full: whether the group is read in full. Its members are then remembered before those of other groups.
+            in_full: whether the group is read in full. If too many members are remembered, the members of other groups
+                are forgotten first.
         """
         group = description.group
         last = self._descriptions.get(group)
@@ -195,7 +196,7 @@ class EventTracker:
                 self._problems[group], new = now, now.value
             if now in _FROM_BEFORE and (before is None or before in _FROM_BEFORE):
                 continue
-            # If kgtui did not see the problem begin, it does not claim that the group was OK before.
+            # If kgtui did not see the problem begin, it is not known whether the group was OK before.
             if before is not None or not judgment.since_seen:
                 old = None if before is None else before.value
             self.log.add([Event(snapshot.taken_at, EventKind.VERDICT, group, listing, old, new, judgment.reason)])

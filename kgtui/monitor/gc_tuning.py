@@ -30,7 +30,7 @@ _GROWTH = 20_000
 _YOUNG = 12_000
 """If there are more new objects than this, the collection is postponed, because it would take over 5 ms.
 
-Most of them belong to responses that are being stored, and will soon be freed.
+Most new objects belong to responses that are being stored, and will soon be freed.
 """
 
 _POSTPONED_MOST = 30
@@ -40,7 +40,10 @@ _OLD = 20_000
 """Maximum number of unfrozen objects that have survived a collection. If there are more, all are frozen."""
 
 _AWAY_AFTER = 60.0
-"""If the selected and visible groups have not changed for this many seconds, the user counts as away."""
+"""If the selected and visible groups have not changed for this many seconds, the user counts as away.
+
+A longer garbage collection then disturbs nobody.
+"""
 
 _FULL_COLLECTION_INTERVAL = 600.0
 """Minimum time, in seconds, between two collections that visit all objects that are not frozen."""
@@ -160,7 +163,7 @@ class GcTuning:
             Thread(target=self._trim, args=(0,), name="return memory", daemon=True).start()
 
     def release(self) -> None:
-        """Unfreeze all objects, and enable automatic collections again if they were enabled before the first pause."""
+        """Unfreeze all objects, and enable automatic collections again if this object has disabled them."""
         self._enable()
         if self._frozen:
             gc.unfreeze()

@@ -42,7 +42,8 @@ READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
 """Maximum number of reads that are kept for one group, and for all groups.
 
-Each read of a partition takes 40 bytes. `MIN_READS_PER_PARTITION` reads are always kept, even above the first limit.
+Each read of a partition takes 40 bytes. A group with many partitions may exceed `_READS_PER_GROUP`, because at least
+`MIN_READS_PER_PARTITION` reads are kept per partition.
 """
 
 _MANY_PARTITIONS = 500
@@ -95,9 +96,9 @@ class RetentionTier:
             self._wake.set()
 
     async def read_now(self, topics: Iterable[str]) -> None:
-        """Read the retention times of those topics for which they have never been read.
+        """Immediately read the retention times of topics for which they have never been read.
 
-        Do not wait for `run` to do it.
+        `run` would read them later.
         """
         unread = [topic for topic in topics if topic not in self._asked]
         if unread:
@@ -156,7 +157,7 @@ class HealthTier:
     Args:
         changed: called after a verdict has been stored.
         retention: reads the retention times of topics.
-        watching: rules for verdicts. `gap_after` is replaced according to `SCREEN_GAPS`.
+        watching: settings for verdicts, except `gap_after`, which follows from the polling interval (`SCREEN_GAPS`).
         on_healthy: called with each group whose final verdict is OK and whose lag does not grow.
     """
 
@@ -257,11 +258,12 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # Use the time of the first list in which the group was Empty, because the first full read of the group may
-            # be much later.
+            # Count from the list that first showed the group as Empty. The first full read of the group may be much
+            # later.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
-            # No list has shown a different state, so the group has been Empty since its coordinator began to respond.
+            # Since the coordinator began to respond, no list has shown a different state, so the group was Empty all
+            # that time, and maybe before.
             broker = self._store.brokers.get(self._store.groups[group].coordinator)
             if broker is not None and broker.answered_since is not None:
                 history.empty_since = min(history.empty_since[0], broker.answered_since), True

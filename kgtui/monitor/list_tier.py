@@ -45,8 +45,8 @@ class PendingRemoval:
 class PendingRemovals:
     """Removes missing groups only after all brokers that may have taken them over have sent a list.
 
-    When groups move, the old coordinator drops them before the new one has loaded them. Because of the wait, the groups
-    do not disappear from the screen while a broker restarts.
+    When groups move, the old coordinator drops them before the new one has loaded them. Without the wait, groups would
+    disappear from the screen while a broker restarts.
 
     Args:
         remove: called with a broker and its groups that can be removed.
@@ -63,7 +63,7 @@ class PendingRemovals:
         """Add groups that a broker no longer lists, or all groups of a broker that has left.
 
         Args:
-            others: brokers that may have taken them over.
+            others: brokers that may have taken over the groups.
         """
         if groups or broker_left:
             self._pending.append(PendingRemoval(node, set(groups), set(others) - {node}, broker_left, self._now()))
@@ -72,14 +72,15 @@ class PendingRemovals:
     def broker_joined(self, node: int) -> None:
         """Note that a broker has joined the cluster or has come back.
 
-        All removals now wait for its list. If it has come back, its own groups are no longer removed.
+        It may have taken over missing groups, so all removals wait for its list. If the broker has come back, the
+        groups that it coordinated are kept.
         """
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
             one.unlisted.add(node)
 
     def pending(self) -> tuple[PendingRemoval, ...]:
-        """Return the pending removals. Call this method before requesting a list, as input for `broker_listed`."""
+        """Return the pending removals. Call this before requesting a list, and pass the result to `broker_listed`."""
         return tuple(self._pending)
 
     def broker_listed(self, node: int, groups: Collection[str], asked_about: Iterable[PendingRemoval]) -> None:
@@ -98,10 +99,10 @@ class PendingRemovals:
         self._settle()
 
     def broker_silent(self, node: int) -> None:
-        """Note that a broker did not respond.
+        """Note that a broker did not respond, so that removals do not wait for its list forever.
 
-        A group that disappeared is removed after `REMOVAL_GRACE` seconds, even if this broker still does not respond.
-        Groups of a broker that has left the cluster are removed only after all other brokers have responded.
+        They wait for `REMOVAL_GRACE` seconds. But groups of a broker that has left the cluster are removed only after
+        all other brokers have responded.
         """
         self._silent.add(node)
         self._settle()
@@ -158,8 +159,7 @@ class ListTier:
         self._removals = PendingRemovals(store.drop if timer.recorded_at else self._check_missing, timer.now)
         self._missing_found = asyncio.Event()
         self._wake = asyncio.Event()
-        # Only one list is stored at a time, in short steps. If several lists were stored at the same time, a key press
-        # would wait for one step of each list.
+        # Only one list is stored at a time, in short steps, so that a key press waits for at most one step.
         self._storing = asyncio.Lock()
 
     async def run(self) -> None:
@@ -251,7 +251,7 @@ class ListTier:
                 self._store.set_broker(node, asked_at=None, fault=fault, failures=failures)
                 self._removals.broker_silent(node)
                 if failures == 1:
-                    # The metadata is read immediately, because the broker may have left the cluster.
+                    # A broker that does not respond may have left the cluster, so the metadata is read immediately.
                     self._wake.set()
             else:
                 failures = 0
@@ -279,8 +279,8 @@ class ListTier:
         await self._store.take_list(node, delta, first=first)
         self._missing.listed(delta.updated)
         self._listed.add(node)
-        # The first list has no previous list, so compare it with the store. If the broker has come back, the store
-        # still has its groups.
+        # A first list has no previous list to compare it with. If the broker has come back, the store still has its
+        # groups, and those that are not in the list are missing.
         missing = self._store.listing_index.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:

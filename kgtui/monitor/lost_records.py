@@ -23,7 +23,7 @@ _PAUSE = 120
 """Minimum seconds between two comparisons of all positions of a group with the log start offsets."""
 
 _OLDER_PART = 0.5
-"""A position counts as near the log start if it is in this fraction of the log, counted from the log start offset."""
+"""Fraction of a log, from its start, in which a position counts as near the log start."""
 
 
 class LogStartCheck(NamedTuple):
@@ -43,8 +43,8 @@ async def compare_with_log_starts(
 ) -> dict[str, LogStartCheck]:
     """Compare the positions of groups with log start offsets. Return group id → result.
 
-    Groups whose offsets could not be read are missing. Usually only positions that do not move are compared, and every
-    `_PAUSE` seconds all that have unread records.
+    Groups whose offsets could not be read are missing. Every `_PAUSE` seconds, all positions with unread records are
+    compared. In between, only positions that do not move are compared.
 
     Args:
         trails: group id → data of its last reads, including `read`.

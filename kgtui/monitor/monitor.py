@@ -31,7 +31,7 @@ _LIST_DELAY = 0.15
 """Time, in seconds, for which a new list of groups waits for lists of other brokers before it is published."""
 
 _BACKGROUND_FACTOR = 10.0
-"""If only summaries or health verdicts have changed, the next snapshot waits this many times as long.
+"""If only summaries or health verdicts have changed, the pause before the next snapshot is multiplied by this.
 
 Such changes are rarely visible, and fewer snapshots reduce the work of the terminal UI.
 """
@@ -40,9 +40,9 @@ _FIRST_DRAW = 1.0
 """Maximum time, in seconds, for which reads of groups wait so that the terminal UI can draw the first list."""
 
 _FIRST_DRAW_WITH_VIEW = 0.4
-"""Seconds for which reads of groups wait after the terminal UI has set the first visible groups.
+"""Pause, in seconds, between the first call of `Monitor.set_view` and the first reads of groups.
 
-`_FIRST_DRAW` limits the whole delay.
+In this time, the terminal UI draws the first screen. `_FIRST_DRAW` limits the whole delay.
 """
 
 
@@ -103,7 +103,8 @@ class Monitor:
 
     async def run(self) -> None:
         """Poll until this task is canceled. Snapshots contain a `Fault` for each failed request."""
-        # Act as if a snapshot had just been published, so that the first snapshot waits for some lists of groups.
+        # Count from now, as if a snapshot had just been published. So the first snapshot contains the lists that arrive
+        # within `publish_interval`.
         self._published_at = asyncio.get_running_loop().time()
         try:
             async with asyncio.TaskGroup() as tiers:

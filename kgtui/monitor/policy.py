@@ -27,7 +27,7 @@ LONGEST_INTERVAL = 300.0
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
 """Decides which time between two full reads of a group in the terminal UI is a gap.
 
-Groups are read in full only while they are in view.
+For example, a gap arises while the group is not in view, because it is not read in full then.
 """
 
 ABANDON_AFTER = 0.25
@@ -43,7 +43,7 @@ Afterwards, it disappears as soon as other brokers list its groups.
 """
 
 REMOVAL_GRACE = 10.0
-"""How long an unlisted group is kept while a broker that may coordinate it does not respond, in seconds.
+"""Seconds for which a missing group is kept while a broker that may coordinate it does not respond.
 
 It is a little longer than `broker.session.timeout.ms` (9 s), after which a dead broker's groups move to other brokers.
 """
@@ -75,7 +75,7 @@ See `large_first_factor` and `large_later_factor` of `MonitorOptions`.
 NO_SWEEP = 0.001
 """Value of `MonitorOptions.sweep_rate` that practically turns off the background read of all groups.
 
-`kgtui record` needs none, because it reads all groups itself.
+`kgtui record` does not need this background read, because it reads all groups itself.
 """
 
 EVENT_MEMBERS = 20_000
@@ -218,9 +218,9 @@ def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[li
 
 
 def listed_without_members(listing: Listing) -> bool:
-    """Return whether the listed type and state of a group show that it has no members. It need not be described then.
+    """Return whether the listed type and state of a group show that it has no members.
 
-    If the broker is too old to list types, the result is False, and a description is needed.
+    Such a group need not be described. If the broker is too old to list types, the result is False.
     """
     return listing.state == EMPTY and listing.type is not None
 
@@ -245,7 +245,7 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time, in seconds, between two reads of the same group's description by the recorder."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, it is the timeout."""
+"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, the timeout equals it."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time, in seconds, that the recorder waits for the first list of groups from each broker."""
@@ -268,13 +268,13 @@ def groups_to_describe(
 ) -> set[str]:
     """Return the groups that the recorder describes in one poll.
 
-    A group is described if its state or coordinator has changed or its members may be changing, and at least once per
-    `interval`.
+    A group is described if its `Listing` has changed, if its members may be changing, or if the last description is
+    too old.
 
     Args:
         listings: group id → newest `Listing`.
         described: group id → its `Listing` at its last description, and the time of this description.
-        now: current time, on the same clock, in seconds.
+        now: current time in seconds, on the same clock as the times in `described`.
         interval: maximum seconds between two descriptions.
     """
     due: set[str] = set()
@@ -306,7 +306,7 @@ CHECK_MIN_TIMEOUT = 10.0
 """Minimum timeout of one read by `kgtui check`, in seconds, unless `--timeout` is shorter."""
 
 WATCH_FIRST_TIMEOUT = 10.0
-"""Maximum timeout, in seconds, of each read by `kgtui ls --watch` until all brokers have responded once."""
+"""Maximum timeout of a read by `kgtui ls --watch`, in seconds, before the first read that all brokers answer."""
 
 
 def check_timeout(interval: float, timeout: float) -> float:
@@ -324,7 +324,7 @@ def check_timeout(interval: float, timeout: float) -> float:
 def watch_timeout(interval: float, slowest: float | None, timeout: float) -> float:
     """Return the timeout of one read of `kgtui ls --watch`, in seconds, at most `timeout`.
 
-    It is four times `slowest`, but at least `interval`. If `slowest` is None, it is `WATCH_FIRST_TIMEOUT`.
+    The timeout is four times `slowest`, but at least `interval`; or `WATCH_FIRST_TIMEOUT` if `slowest` is None.
 
     Args:
         interval: time between two reads, in seconds.

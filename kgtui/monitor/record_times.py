@@ -149,7 +149,7 @@ def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicP
     """Return a dict: partition → position for the partitions whose first unread record has no known time.
 
     Args:
-        exact: whether to include times that may be wrong by a second or more.
+        exact: whether a known time does not suffice if it may be wrong by a second or more.
     """
     return {
         tp: position

@@ -1,4 +1,4 @@
-"""Stores by group and by problem what screening, the quick check of all groups in the background, has found."""
+"""Stores the results of screening (the quick background check of all groups), by group and by problem."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class ScreenedGroups:
 
     Attributes:
         judgments: group id → judgment. Use `put` to change it.
-        by_kind: problem → ids of the groups with this as the most severe problem, oldest first.
+        by_kind: problem → ids of the groups of which it is the most severe problem, in the order of discovery.
         empty: ids of the groups that have `Problem.EMPTY`.
     """
 

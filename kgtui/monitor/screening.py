@@ -9,7 +9,7 @@ for an exact verdict (`kgtui.monitor.suspects`).
 | stopped | a position with unread records has not moved for a full window of Burrow's rules |
 | rewound | a position moved backward, and has not reached its previous value again |
 | flapping | at least three rebalances in `FLAPPING_SECONDS`, counted from states, members, assignment and epoch |
-| falling behind | the lag grew in each of the last reads, and records from before them are unread |
+| falling behind | the lag grew from read to read, and records from before these reads are still unread |
 | no partitions | no member had a partition in the last two descriptions |
 | rebalancing | a rebalance lasts longer than `unsettled_limit` |
 | empty, unused, abandoned | the group has unread records, but no members |
@@ -53,9 +53,9 @@ UNSETTLED_CLASSIC = 15.0
 """Seconds after which a classic group in a rebalance gets the status WARN."""
 
 UNSETTLED_OTHER = 60.0
-"""Seconds after which a rebalance gets the status WARN, except in classic groups.
+"""Seconds after which a group in a rebalance gets the status WARN if it is not a classic group.
 
-In these groups, a rebalance interrupts only some partitions, so the limit is longer.
+The limit is longer than for classic groups, because the rebalance interrupts only some partitions.
 """
 
 OBSERVED_AFTER_REBALANCE = 60.0
@@ -77,7 +77,7 @@ _CLOCK_TOLERANCE = 2.0
 
 
 def unsettled_limit(listing: Listing) -> float | None:
-    """Return after how many seconds the state of a group counts as a problem; None if the state is never a problem."""
+    """Return for how many seconds a group may stay in its state before this is a problem; None for no limit."""
     if listing.state not in _UNSETTLED:
         return None
     return UNSETTLED_CLASSIC if listing.type in (CLASSIC, None) else UNSETTLED_OTHER
@@ -90,7 +90,7 @@ class Screening:
         store: the groups, their last reads and the judgments.
 
     Attributes:
-        changed: groups with a changed state that were not read again yet, in order.
+        changed: ids of groups that were not read since their state changed, in the order of these changes.
         near_log_start: groups with members and a position in the older half of a log.
     """
 
@@ -176,7 +176,7 @@ class Screening:
             self._rebalanced_at[group] = at
 
     def without_problem_to_observe(self) -> set[str]:
-        """Return groups to read in full without a known problem, if there is room.
+        """Return the groups that should be read in full although they have no known problem.
 
         They have a position near the log start, or a rebalance in the last `OBSERVED_AFTER_REBALANCE` seconds.
         """
@@ -307,8 +307,8 @@ class Screening:
             return None
         since = self._store.state_since.get(group)
         if trail.progress_at and trail.progress_at >= (since or 0.0):
-            # Offsets are committed although the group has no members, as in simple groups. So judge it like a group
-            # with members.
+            # Offsets are committed although the group has no members, as in simple groups. So the rule for groups with
+            # members applies.
             stopped = next(trail_rules.not_moving(trail), None)
             if stopped is None or listing.kind == SIMPLE:
                 return stopped
@@ -329,7 +329,7 @@ class Screening:
 def _order(judgment: Judgment) -> tuple[bool, int]:
     """Return a sort key: `Problem.UNUSED` first, then the most severe problem.
 
-    Most unused groups have lost records too. Thousands of them would hide new losses.
+    Most unused groups have also lost records. If they were listed with this problem, new losses would be hard to find.
     """
     return judgment.kind is not Problem.UNUSED, -judgment.harm
 
@@ -337,7 +337,7 @@ def _order(judgment: Judgment) -> tuple[bool, int]:
 def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
     """Return `found`, with the beginning of the previous judgment if the problem is the same.
 
-    Some rules see only the last few reads, so that the beginning would move forward with each read.
+    Some rules see only the last few reads. The beginning that they find moves forward with each read.
 
     Args:
         known: the previous judgment, or None.

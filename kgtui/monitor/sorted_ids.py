@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _SORT_BELOW = 8
-"""If a list has at least this many ids for each id to add or remove, bisection is faster than sorting it again."""
+"""Bisection is used if the list has at least this many ids per added or removed id. Otherwise, sorting is faster."""
 
 
 def index_of(ids: Sequence[str], group: str) -> int | None:

@@ -88,7 +88,8 @@ class Store:
         }  # fmt: skip
         self._frozen: dict[str, Any] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
         self._serial = 0
-        self._forgotten = 0  # number of groups that were removed from `self.groups` since this dict was last recreated
+        # Number of removals from `self.groups` since this dict was last recreated; see `snapshot` for the reason.
+        self._forgotten = 0
 
     def now(self) -> float:
         """Return the time in seconds since the epoch."""
@@ -101,7 +102,7 @@ class Store:
 
         Args:
             delta: the changes since the previous list.
-            first: whether it is the broker's first list, so that the age of all states is unknown.
+            first: whether it is the broker's first list, which does not show how long groups have been in their states.
         """
         moves = ListingMoves()
         now = self._clock()
@@ -114,7 +115,7 @@ class Store:
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
         finally:
-            # If the task is canceled, `self.groups` already has some of the changes, so the index must get them too.
+            # Even if the task is canceled, the index must get the changes that `self.groups` already has.
             self._update_index(moves)
         if delta.state_search is not None:
             self._set_state_times(delta.state_since)
@@ -227,7 +228,7 @@ class Store:
 
         Args:
             at: time of the read, in seconds since the epoch.
-            memberless: whether the group is listed without members, and so was not described.
+            memberless: whether the group was not described, because its listed state shows no members.
         """
         if group not in self.groups:
             return None
@@ -328,8 +329,8 @@ class Store:
         """Store why a group could not be read.
 
         Args:
-            parts: attributes of the store, such as `details`, whose old value for the group is kept together with the
-                fault.
+            parts: names of attributes of the store, such as `details`. The group's old value in each of them is kept,
+                and gets the fault.
         """
         if group not in self.groups:
             return
@@ -365,7 +366,7 @@ class Store:
     def snapshot(self) -> Snapshot:
         """Return a snapshot, which shares unchanged data with the previous snapshot.
 
-        The attributes named in `_LIVE` are read-only views of the store's own data.
+        The attributes named in `_LIVE` are read-only views of the store's own data, which also show later changes.
         """
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _NOT_OBSERVED = ONLY_COUNTED | {Problem.EMPTY, Problem.UNREADABLE}
-"""Problems about which a full read of the group would give no additional information."""
+"""A group with one of these problems is not read in full, because a full read would find nothing new."""
 
 
 class FullReader(Protocol):
@@ -87,7 +87,7 @@ class SuspectTier:
     def _suspects(self) -> list[Collection[str]]:
         """Return the ids of all suspects, one collection per problem, the most severe first.
 
-        The last collection has the groups from `others`.
+        The last collection has groups without a known problem that should be read in full, too.
         """
         store, by_kind = self._store, self._store.screening.by_kind
         others = {group for group in self._others() if group in store.groups and not _has_problem(store, group)}
@@ -96,7 +96,7 @@ class SuspectTier:
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
         """Yield the ids of at most `MonitorOptions.suspects` suspects in the order of reading.
 
-        Within a problem, those that were chosen last time come first; both parts are sorted by id.
+        For each problem, groups that were already chosen last time come before other groups, in the order of ids.
         """
         left = self._most
         for groups in suspects:

@@ -103,8 +103,8 @@ class SweepTier:
             busy, empty = sweep_groups(self._store.by_listing, node)
             if not busy and not empty:
                 break
-            # Groups that commit offsets without having members are read as often as groups with members. To find
-            # them, the second round reads all groups.
+            # Groups that commit offsets without having members are read as often as groups with members. The second
+            # round reads all groups, to find those whose offsets have moved.
             busy += [group for group in empty if rounds == 1 or group in self._committing]
             empty = [group for group in empty if rounds != 1 and group not in self._committing]
             seconds = 0.0
@@ -122,7 +122,7 @@ class SweepTier:
         del self._sweeps[node]
 
     async def _read_round(self, node: int, groups: Sequence[str], *, first: bool, seconds: float) -> None:
-        """Read groups in batches. After the first sweep, add groups whose state has changed to each batch.
+        """Read groups in batches. After the first sweep, a batch also contains groups with a new state.
 
         Args:
             node: the coordinator.
@@ -140,13 +140,13 @@ class SweepTier:
             read += len(listed)
             answered = not listed or await self._read(listed, set(changed))
             now = self._timer.now()
-            # Due times count from the start of the round, so that after a slow batch, the next batches follow sooner.
+            # Due times are counted from the start of the round. After a slow batch, the next batches follow sooner.
             due = round_began + read * len(self._sweeps) / self._rate(first=first)
             if not first:
                 due = max(due, began + (now - began) / options.sweep_load, round_began + seconds * done / len(groups))
             # If the coordinator did not respond, wait until `sweep_pause` seconds after the start of the batch.
             pause = (due if answered else began + options.sweep_pause) - now
-            # `min` limits the pause, which would be far too long if the clock was set back.
+            # Without `min`, the pause would be far too long after the clock was set back.
             await self._timer.pause_for(min(pause, max(seconds, options.sweep_pause)))
 
     def _next_batch(self, groups: Sequence[str], start: int) -> Sequence[str]:

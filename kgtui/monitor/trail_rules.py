@@ -1,6 +1,6 @@
-"""The rules of screening that need only the last reads of a group (its trail).
+"""The rules of screening (the quick check of all groups) that need only the last reads of a group (its trail).
 
-Each rule yields a judgment if the group may have the problem.
+Each rule is about one problem, and yields a judgment if the group may have this problem.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 FLAPPING_SECONDS = 1_200
 """A group is flapping if its last `REBALANCES_KEPT` rebalances began within this many seconds.
 
-For an exact verdict, the limit is 1,800 s. Here it is shorter, because deployments also cause rebalances.
+At the rate of an exact verdict (6 per hour), the limit would be 1,800 s. It is shorter here, because deployments also
+cause rebalances.
 """
 
 CALM_AFTER = 600
@@ -29,16 +30,15 @@ CALM_AFTER = 600
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A group counts as stopped if it has made no progress for this many times `Trail.pace`.
+"""A partition counts as stopped if its position has not moved for this many times `Trail.pace`.
 
-`Trail.pace` is the longest recent time between two reads that found progress, in seconds.
+`Trail.pace` is the longest recent time between two reads that found progress in the group, in seconds.
 """
 
 
 def not_moving(trail: Trail) -> Iterator[Judgment]:
     """Yield a judgment with `Problem.STOP` if a partition has unread records and its position no longer moves."""
-    # For each partition, `Trail.waited` has 1 plus the seconds since the last progress, or 0 if there are no unread
-    # records.
+    # `Trail.waited` is 0 for partitions without unread records. For others, it is 1 + seconds since the position moved.
     longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
     if longest <= limit:
         return
@@ -75,7 +75,7 @@ def flapping(trail: Trail, now: float) -> Iterator[Judgment]:
 
 
 def growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.BEHIND` if the lag grew in all stored reads, and records from before them are still unread."""
+    """Yield `Problem.BEHIND` if the lag grew from read to read, and records from before the first read are unread."""
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
         return

@@ -174,7 +174,7 @@ def _names_text(names: Sequence[str]) -> str:
     return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
 
 
-@lru_cache(maxsize=64)  # A small cache is enough, because kgtui reads thousands of groups at the same time.
+@lru_cache(maxsize=64)  # A small cache is enough, because groups that were read together have the same time.
 def _time(seconds: float) -> str:
     text: str = _module("rfc3339").rfc3339(seconds)
     return text
@@ -369,7 +369,8 @@ class GroupColumns:
     def column(self, field: GroupField, convert: Callable[[Any, str], T]) -> Sequence[T]:
         """Return `convert(value, group)` for each group.
 
-        For a field with `by_listing`, `convert` must ignore the group id, because results are reused.
+        For a field with `by_listing`, `convert` must ignore the group id, because groups with the same `Listing` share
+        one result.
         """
         snapshot, value_of = self._snapshot, field.value
         if field.by_listing and self._shared:

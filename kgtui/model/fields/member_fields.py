@@ -215,7 +215,8 @@ def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberF
 def has_column(field: MemberField, description: GroupDescription) -> bool:
     """Return whether the member tables of a group have a column for a field.
 
-    Only a field with `hide_empty`, and the field `protocol`, can lack a column.
+    A field with `hide_empty` has a column only if some member has a value. The field `protocol` has one only if members
+    use different protocols. All other fields have a column.
     """
     if field is PROTOCOL:
         return has_mixed_protocols(description)

@@ -17,13 +17,13 @@ _TOLERANCE = 0.25
 """A fall of the time lag by less than this fraction of the newest time lag is ignored as noise."""
 
 _LOW, _HIGHER = 0.1, 0.2
-"""Two points on the rise of the time lag, as fractions of the whole rise from the lowest to the newest value."""
+"""Two points on a rise of the time lag, as fractions of the whole rise. Their times show when the rise began."""
 
 
 def rising_since(ages: Ages) -> int:
     """Return when the time lag began to rise to its newest value, in epoch milliseconds.
 
-    The result is never earlier than the oldest pair.
+    The result is never earlier than the first time in `ages`.
 
     Args:
         ages: at least one pair (epoch milliseconds, time lag in seconds), oldest first.
@@ -36,7 +36,7 @@ def rising_since(ages: Ages) -> int:
         lowest = min(lowest, age)
     if lowest >= oldest > newest * _TOLERANCE:
         return ages[0][0]
-    # The start of the rise is extrapolated: the first 10 % of the rise take as long as the next 10 %.
+    # The start of the rise is extrapolated: the first 10 % are assumed to take as long as the next 10 %.
     low, higher = (_last_below(ages, lowest + (newest - lowest) * part) for part in (_LOW, _HIGHER))
     return max(low - (higher - low), ages[0][0])
 
@@ -47,13 +47,13 @@ def behind_since(ages: Ages) -> int:
     Args:
         ages: at least one pair (epoch milliseconds, time lag in seconds), oldest first.
     """
-    # At `caught_up_at`, the group last had nearly no backlog. The backlog began when the time lag began to rise to its
-    # highest value after this time.
+    # `caught_up_at` is the last time at which the group had nearly no backlog. After it, the time lag rose to a peak.
+    # The backlog began when this rise began.
     caught_up_at = _last_below(ages, ages[-1][1] * _LOW)
     _, peak = max((age, at) for at, age in ages if at >= caught_up_at)
     return rising_since([(at, age) for at, age in ages if at <= peak])
 
 
 def _last_below(ages: Ages, height: float) -> int:
-    """Return the time of the last pair whose time lag is at most `height`; if there is none, of the oldest pair."""
+    """Return the last time at which the time lag was at most `height`; the oldest time if it always was higher."""
     return max((at for at, age in ages if age <= height), default=ages[0][0])

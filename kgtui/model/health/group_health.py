@@ -40,10 +40,10 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
     """Return a copy of the health for a group whose offsets may be hidden from the user.
 
-    The lag and the time lag become lower bounds. A worse verdict stays possible, as an undecided ERR.
+    The lag and the time lag become lower bounds. `undecided` gets an ERR, because hidden partitions may have a problem.
 
     Args:
-        none_visible: whether the user sees no offset at all. The lag becomes None.
+        none_visible: whether the user sees no offset at all. In this case, the lag becomes None.
     """
     if health.status is Status.NOT_FOUND:
         return health
@@ -120,7 +120,8 @@ def _retention_to_check(
 ) -> float | None:
     """Return the retention time of a topic in seconds, if a loss must be predicted from it; otherwise None.
 
-    For an OK partition, the result is None unless the first unread record is older than half of the retention time.
+    A loss is predicted for every partition that is not OK, and for an OK partition whose first unread record is known
+    to be older than half of the retention time.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:

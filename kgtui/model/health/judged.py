@@ -31,10 +31,10 @@ _PROBLEMS = {
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
 """Problems that might have begun before kgtui started.
 
-For such a problem, it is only known that it began after the group's last consumed record was written.
+kgtui only knows that such a problem began after the group's last consumed record was written.
 """
 
-_FIRST_READ = 5.0  # Longest time from the first read of a group to the first read of its offsets, in seconds.
+_FIRST_READ = 5.0  # The offsets of a group may be read for the first time this many seconds after the group itself.
 
 
 def judgment_of_verdict(health: GroupHealth) -> Judgment:
@@ -149,8 +149,8 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        # The start was observed if the committed offset moved after kgtui's first read. Offsets are first read up to
-        # `_FIRST_READ` seconds after the group.
+        # If the committed offset moved after kgtui's first read, kgtui observed the start of the problem. `_FIRST_READ`
+        # is added, because the first read of the offsets may be that much later than the first read of the group.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""Minimum age of a log end offset for the lag of a commit, as a fraction of `Options.offset_refresh`.
+"""The lag of a commit is computed from a log end offset at least this old, as a fraction of `Options.offset_refresh`.
 
 It is below 1, because kgtui's reads are not exactly periodic.
 """
@@ -66,7 +66,7 @@ _USUAL = 12
 """Number of newest reads of a partition from which the usual time between two reads is computed."""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
-"""Reasons for an unknown lag (`PartitionLag.reason`) with which a partition is OK."""
+"""A partition is OK if its lag is unknown for one of these reasons (`PartitionLag.reason`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Observed:
     def full_window(self, watching: Watching) -> float:
         """Return how many seconds a full window of `Options.intervals` commits takes.
 
-        The time is estimated from the pace until the window is full.
+        If the window is not full yet, the time is estimated from `pace`, or else from `Watching.commit_interval`.
         """
         commits = self.window.commits
         if len(commits) >= watching.rules.intervals:
@@ -106,8 +106,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # Older changes do not fit into the window. With `min_distance`, all changes are needed, because a change can
-    # replace the previous commit.
+    # Older changes do not fit into the window. But with `min_distance`, one commit can stand for several changes, so
+    # that all changes are needed to fill the window.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -116,7 +116,7 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     changes = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # If the newest log end offset is missing, the window gets none. An older one would make the lag too small.
+    # If the newest read has no log end offset, the window gets none, because an older one would make the lag too small.
     kept = _recent_ends(times, ends, every, options.intervals) if rows and with_end[-1:] == rows[-1:] else ()
     return Observed(Window(ring.window().commits, kept), now, max(changes, 0), pace)
 
@@ -136,9 +136,10 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 
 
 def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, intervals: int) -> tuple[int, ...]:
-    """Return at most `intervals` log end offsets, about one per `every` milliseconds, and also the newest one.
+    """Return at most `intervals` log end offsets at least `every` milliseconds apart, and also the newest one.
 
-    Old log end offsets are left out. Otherwise, a group that stopped hours ago would seem to have just caught up.
+    Log end offsets from long ago are left out. They would make a group that stopped hours ago look as if it had just
+    caught up.
 
     Args:
         times: times of the reads in milliseconds, ascending.
@@ -169,7 +170,7 @@ def judge_observed(
     status, undecided = Status.OK, unknown_lag(row)
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
-    # `commits` is empty if the group was a share group before, and a group of another type has just reused its id.
+    # `commits` is empty if the group id belonged to a share group until now, and a group of another type reuses it.
     if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)
@@ -264,7 +265,7 @@ def _of_lagging_share(
     undecided: tuple[Undecided, ...] = ()
     watched = (known[-1].at - known[0].at) / 1000
     if still >= watched:
-        # The group may have stopped before kgtui first read it, so that STOP or STALL stays undecided.
+        # kgtui has seen no progress yet. The group may have stopped long ago, but this is not certain.
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewind(moves[-watching.rules.intervals :]) is not None:
         return Status.REWIND, undecided
@@ -276,7 +277,10 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return each observed share-partition start offset as a commit, at the time when kgtui first read the offset."""
+    """Return one commit per new share-partition start offset, because share groups have no commits.
+
+    The time of such a commit is when kgtui first read the offset.
+    """
     moves: list[Commit] = []
     for sample in known:
         if sample.position is not None and (not moves or sample.position != moves[-1].offset):
@@ -285,7 +289,7 @@ def _share_moves(known: Sequence[Sample]) -> list[Commit]:
 
 
 def _still(known: Sequence[Sample], allowed_lag: int) -> float:
-    """Return for how many seconds nothing has been acknowledged while the lag was above `allowed_lag`."""
+    """Return for how many seconds a share group has acknowledged nothing, although its lag was above `allowed_lag`."""
     since = known[-1].at
     for before, after in reversed(list(pairwise(known))):
         if before.position != after.position or _lag(after) < _lag(before) or _lag(before) <= allowed_lag:
@@ -297,7 +301,8 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
     """Return whether the lag has grown, and has never fallen, during the last `Watching.window` seconds.
 
-    This is condition 5 (WARN) in the module docstring. If the oldest read is newer than that, all reads are tested.
+    This is condition 5 (WARN) in the module docstring. If kgtui has not watched the group for so long, all reads are
+    tested.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

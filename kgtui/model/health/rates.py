@@ -95,8 +95,8 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
         estimated = time_lag(row.position, samples)
         reason = "" if times is None else times.reason
         return replace(estimated, reason=reason) if estimated is not None and reason else estimated
-    # The committed offset has moved since its record times were searched. The found time of an earlier record makes the
-    # estimate more exact.
+    # The record times were searched for an earlier committed offset. The time of the record at that offset still makes
+    # the estimate more exact.
     return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
 
 
@@ -119,7 +119,7 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
     The log is assumed to grow evenly between two samples. The age of a record before the first sample is a lower bound.
 
     Args:
-        known: an earlier `(epoch milliseconds, log end offset)`, or None.
+        known: time and log end offset before the first sample, `(epoch milliseconds, offset)`; or None.
     """
     ends = [(sample.at, sample.log_end) for sample in samples if sample.log_end is not None]
     if not ends:
@@ -139,7 +139,7 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
 def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
     """Return how much an offset grows per second, from points `(milliseconds, offset)`, oldest first.
 
-    Only the points after the last unknown offset count. If there are fewer than two such points, the result is None.
+    Only the points after the last unknown offset are used; None if these are fewer than two.
     """
     known: list[tuple[int, int]] = []
     for at, value in reversed(points):
@@ -167,8 +167,8 @@ def deletion(samples: Sequence[Sample]) -> float | None:
 def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float | None = None) -> Loss | None:
     """Estimate when retention will delete unread records, if the current speeds continue.
 
-    The earlier of two times is used: the oldest unread record reaches the retention time, or the log start reaches the
-    committed offset. The basis is `size` if only `retention.bytes` can delete the records.
+    A loss is expected when the oldest unread record reaches the retention time, or when the log start reaches the
+    committed offset, whichever is earlier. `Loss.basis` is `size` if only `retention.bytes` can delete the records.
 
     Args:
         row: newest offsets and lag of the partition.
@@ -219,7 +219,7 @@ def _falling_behind(moved: float, grown: float | None) -> float | None:
 
     Args:
         moved: growth of the committed offset, in records per second.
-        grown: growth of the log end, in records per second; None leads to None.
+        grown: growth of the log end, in records per second; if it is None (unknown), the result is None, too.
     """
     if grown is None:
         return None

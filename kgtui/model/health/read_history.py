@@ -87,7 +87,7 @@ class Samples:
             at: epoch milliseconds; later than all earlier samples.
             row: offsets and lag of the partition.
             length: maximum number of kept samples, at least 4.
-            changes: number of last changes of `Sample.position` that must stay in the samples.
+            changes: number of newest samples with a changed `Sample.position` that are not dropped to make room.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
@@ -105,7 +105,7 @@ class Samples:
         half = len(self) // 2
         changed = self._last_changes(changes)
         droppable = [number for number in range(1, half) if number not in changed]
-        # If every sample of the older half must be kept because it shows a change, every second one is dropped anyway.
+        # If every sample of the older half shows a change, there is no better choice than to drop every second one.
         dropped = set(droppable[::2] or range(1, half, 2))
         kept: array[int] = array("q")
         for number in range(half):
@@ -140,8 +140,8 @@ They are: end (epoch seconds), duration (seconds), state changes, started rebala
 class RebalanceLog:
     """Counts rebalances between consecutive reads, in an array of bounded length.
 
-    A rebalance shows as a rebalancing state or a larger group epoch. In groups without epochs, changed members or
-    assignments reveal one that began and ended between two reads.
+    A rebalancing state or a larger group epoch counts as a rebalance. In groups without epochs, so do changed members
+    or assignments, because a rebalance can begin and end between two reads.
     """
 
     __slots__ = ("_epoch", "_has_epoch", "_is_counted", "_members", "_rows", "_state")
@@ -219,17 +219,18 @@ class ReadHistory:
         lag: newest total lag, or None.
         description: newest description, or None.
         state: newest known state, or None.
-        empty_since: None unless Empty; otherwise (epoch seconds of the first Empty read after the last gap, whether the
-            group may have been Empty before).
+        empty_since: `(epoch seconds, at_least)`: the first read since the newest gap that found the group Empty, and
+            whether it may have been Empty before; None if the group is not Empty.
         rebalances: counts changes of state and epoch.
         gone: whether the group no longer exists.
         first_at: epoch seconds of the first successful read, or None.
         read_at: epoch seconds of the newest successful read, or None.
         reads: number of reads that succeeded, at least in part.
         failed: number of reads that failed, at least in part.
-        steady_since: epoch seconds of the first read after the newest gap; None during a gap. Rates begin here.
-        lag_since: epoch seconds of the oldest total lag that can be compared with the newest one, or None. It has no
-            later gap, and the same number of partitions with a known lag.
+        steady_since: epoch seconds of the first read after the newest gap, from which rates are computed; None during a
+            gap.
+        lag_since: epoch seconds of the oldest total lag that can be compared with the newest one, or None. Since then,
+            there was no gap, and the lag was known for the same number of partitions.
     """
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:
@@ -322,8 +323,8 @@ class ReadHistory:
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # `empty_since[1]` says whether the group might have been Empty before this read. It is False only if the
-            # last known state was a different state.
+            # `empty_since[1]` says whether the group may have been Empty before this read. This is excluded if the last
+            # known state was a different one.
             self.empty_since = (at, self.state in (None, EMPTY))
         self.description, self.state, self._described_at = description, state, at
 

@@ -24,8 +24,8 @@ class Watching:
 
     Attributes:
         rules: Burrow's settings.
-        commit_interval: assumed seconds between two commits, until known. The default is Kafka's own
-            (`auto.commit.interval.ms`).
+        commit_interval: assumed seconds between two commits, used until kgtui has observed enough commits. The default
+            is Kafka's own (`auto.commit.interval.ms`).
         gap_after: longest time between two polls in seconds. No rate is computed across a longer one.
     """
 
@@ -162,9 +162,9 @@ class RebalanceRate:
     seconds: float
 
     FLAPPING = 6.0
-    """Minimum rebalances per hour of a flapping group, which must also rebalance `FLAPPING_LEAST` times.
+    """Minimum rebalances per hour of a flapping group. At least `FLAPPING_LEAST` rebalances must have been observed.
 
-    The background read of all groups uses `FLAPPING_SECONDS` in `kgtui.monitor.trail_rules` instead.
+    The background read of all groups uses a different limit: `FLAPPING_SECONDS` in `kgtui.monitor.trail_rules`.
     """
     FLAPPING_LEAST = 3
 
@@ -226,8 +226,8 @@ class PartitionHealth:
 
     Attributes:
         position: committed offset or share-partition start offset, or None.
-        still: seconds since the last change of `position`. In a share group, seconds without acknowledgments during a
-            lag.
+        still: seconds since the last change of `position`. In a share group, seconds without acknowledgments while the
+            lag was above `Options.allowed_lag`.
         commits: number of commits in the window. In a share group, number of different start offsets.
         complete: fraction (0 to 1) of `Options.intervals`: commits, or in a share group polls with a known lag.
         undecided: worse verdicts that cannot be excluded.

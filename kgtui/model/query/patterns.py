@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LARGE_PROGRAM = 5_000
-"""Maximum RE2 `programsize` of regular expressions for which `re2.Set` is used.
+"""`re2.Set` is used only for regular expressions up to this RE2 `programsize`.
 
-A set is faster than a compiled expression, but for a larger expression, RE2 can run out of memory.
+A set is faster than a compiled expression, but a set with a larger expression can run out of memory.
 """
 
 

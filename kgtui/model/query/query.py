@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class FilterCache:
     """Caches the group ids that matched the id terms (such as `pay`) of the last filter.
 
-    The next filter tests only these ids if it has the same terms or longer words, such as `payments`. If groups appear
-    or disappear, a snapshot must contain a new sequence of ids, because sequences are compared by identity.
+    If the next filter has the same terms, or longer words such as `payments`, it tests only these ids. The cache is
+    valid while snapshots contain the same sequence of ids, compared by identity. So a sequence must not be modified.
     """
 
     def __init__(self) -> None:
@@ -47,20 +47,23 @@ class FilterCache:
         """Drop the cached ids that the next filter cannot use.
 
         Args:
-            lists: `Listing` → ids of its groups now. Cached ids are dropped if this is no longer the same sequence.
-            terms: id terms of the next filter, such as `pay`. If there are none, all cached ids are dropped.
+            lists: `Listing` → ids of its groups in the newest snapshot. If the sequence of ids is a new object, the
+                cached ids are dropped.
+            terms: id terms of the next filter, such as `pay`. Without terms, all cached ids are dropped.
         """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
-        """Return `(group ids to test, terms to test)`: the cached ids and only the new terms, if the cache can be used.
+        """Return `(group ids to test, terms to test)`.
+
+        If the cache can be used, these are the cached ids, and the terms that the last filter did not have.
 
         Args:
             ids: ids of all groups with this type, protocol, state and coordinator.
             terms: id terms of the new filter.
         """
         kept = self._kept.get(listing)
-        # The cache can be used if every id that matches the new filter also matched the last filter.
+        # The cache can be used if the new filter has the same or a narrower term for each term of the last filter.
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
             return ids, terms
         return kept[2], tuple(term for term in terms if term not in kept[1])
@@ -141,7 +144,7 @@ class Query:
         return frozenset(need for part in parts for need in part.needs)
 
     def limited(self, known: Collection[Need]) -> Query:
-        """Return a copy of this filter that lacks the sort order, and terms whose data was not read.
+        """Return a copy of this filter without the sort order, and without terms whose data was not read.
 
         A group that does not match the copy cannot match this filter either, so its other data need not be read.
 
@@ -207,7 +210,7 @@ class Query:
         Args:
             marked: ids of the groups that the user has marked.
             size: number of groups per slice.
-            cache: matches of the last filter, which this filter replaces; None for no cache.
+            cache: matches of the last filter. They are replaced with the matches of this filter. None for no cache.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()
@@ -228,8 +231,8 @@ class Query:
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
         """Return `(searched candidates, all candidates)`, as numbers of groups.
 
-        A candidate may match the terms about type, protocol, state, coordinator and id. It counts as searched if the
-        data for all remaining terms was read.
+        A candidate is a group that the terms about id, type, protocol, state and coordinator do not exclude. It counts
+        as searched if the data for all other terms was read.
         """
         return run_at_once(self.search_steps(snapshot))
 

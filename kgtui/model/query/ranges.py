@@ -52,7 +52,7 @@ class Range:
         """Return whether a number is in the range; None if that cannot be decided.
 
         Args:
-            at_least: whether `value` is only a lower bound. The range `unknown` contains every lower bound.
+            at_least: whether the true number may be larger than `value`. The range `unknown` contains each such number.
         """
         if self.unknown:
             return at_least

@@ -30,8 +30,8 @@ class SortKeyEntry(NamedTuple):
         largest_first: whether key `s` sorts the largest value first.
         in_summary: attribute of `Summary`, such as `lag`, that is read instead of calling `value`, because this is
             faster; empty if there is none.
-        newer_in: attribute of `Snapshot`, such as `offsets`. For a group in this mapping, `value` is called, because
-            the mapping is newer than the summary. Empty if `in_summary` is empty.
+        newer_in: attribute of `Snapshot`, such as `offsets`, with newer data than the summaries. For groups in it,
+            `value` is called, and the summary is not used. Empty if `in_summary` is empty.
     """
 
     value: Callable[[Snapshot, str], float | str | None]

@@ -27,7 +27,7 @@ MOST = 3
 _COMPARED = 100
 """Maximum number of names that difflib compares with one text. 100,000 names would take too long.
 
-These names share the most pairs of adjacent characters with the text.
+Only the names that share the most pairs of adjacent characters with the text are compared.
 """
 
 _CUTOFF = 0.7
@@ -116,7 +116,7 @@ def likely_meant(query: Query) -> Query | None:
     text = query.describe()
     meant = _NOT.sub("not:", _AND.sub(" ", _COMPARISON.sub(_term, text)))
     while (joined := _OR.sub(_alternatives, meant)) != meant:
-        # Each pass joins two alternatives with a comma, so `a OR b OR c` needs two passes.
+        # One pass replaces `a OR b` with `a,b`, so `a OR b OR c` needs two passes.
         meant = joined
     if meant == text:
         return None

@@ -72,8 +72,8 @@ class ListingKey(TermKey):
     Attributes:
         of_listing: takes a snapshot and a `Listing`, and returns the texts to compare; None if brokers do not list
             them.
-        of_group: takes a snapshot and a group id, and returns the text or None. It is called if `of_listing` has
-            returned None. None if only `of_listing` can return the text.
+        of_group: fallback if `of_listing` returns None: takes a snapshot and a group id, and returns the text or None.
+            The attribute is None if there is no fallback.
         quoted: whether values that are not in `values` are accepted in quotes.
     """
 
@@ -84,10 +84,10 @@ class ListingKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class NameKey(TermKey):
-    """The catalog entry of a term about names of a group, such as `topic:`. Values can contain wildcards.
+    """The catalog entry of a term about names, such as `topic:` for a group's topics. Values can contain wildcards.
 
     Attributes:
-        names: takes a snapshot and a group id, and returns the names; None if some were not read.
+        names: takes a snapshot and a group id, and returns the group's names; None if they were not all read.
     """
 
     names: Callable[[Snapshot, str], tuple[str, ...] | None] = field(kw_only=True)
@@ -102,10 +102,10 @@ class NumberKey(TermKey):
         number: takes a snapshot and a group id, and returns the number.
         in_summary: attribute of `Summary`, such as `lag`, that is read instead of calling `number`, because this is
             faster; empty if there is none.
-        newer_in: attribute of `Snapshot`, such as `offsets`. For a group in this mapping, `number` is called, because
-            the mapping is newer than the summary. Empty if `in_summary` is empty.
-        searched_without_value: whether `Query.searched` counts groups whose number is unknown. False only for `empty:`,
-            because kgtui may not have seen when a group became Empty.
+        newer_in: attribute of `Snapshot`, such as `offsets`, with newer data than the summaries. For groups in it,
+            `number` is called, and the summary is not used. Empty if `in_summary` is empty.
+        searched_without_value: whether `Query.searched` counts a group as searched if its number is unknown. False only
+            for `empty:`, because kgtui may have missed when the group became Empty.
     """
 
     units: Mapping[str, int] = field(kw_only=True)

@@ -1,7 +1,7 @@
 """The terms of a filter. Each term is evaluated for a group.
 
-The result is None if a needed value is not known. A filter selects a group only if all terms are True. A negated term
-also stays None.
+The result is None if a needed value is not known, even if the term is negated. A filter selects a group only if all
+terms are True.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class ListingTerm:
     def of_listing(self, listing: Listing, snapshot: Snapshot) -> bool | None:
         """Return whether the term is true for groups with this type, protocol, state and coordinator.
 
-        None if the value that the term needs is not one of these.
+        None if `listing` does not contain the value that the term needs. Then call `of_group` for each group.
         """
         texts = self._entry.of_listing(snapshot, listing)
         return None if texts is None else self._holds(texts)
@@ -290,7 +290,7 @@ class NumberTerm:
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the data with the number was read, so that `Query.searched` counts the group as searched."""
+        """Return whether the data with the group's number was read. If so, `Query.searched` counts it as searched."""
         entry = self._entry
         applies, value, _ = entry.number(snapshot, group)
         return applies is False or (applies is True and (entry.searched_without_value or value is not None))

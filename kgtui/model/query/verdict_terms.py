@@ -97,7 +97,7 @@ class VerdictTerm:
         return judgment.kind is not None or judgment.status is not GroupStatus.UNKNOWN
 
     def _is_excluded_by_state(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the term can match only Empty groups, and the group is not Empty."""
+        """Return whether all values of the term are problems of Empty groups, but the group is not Empty."""
         state = snapshot.state_of(group)
         asked = {PROBLEMS.get(one.name) for one in self.any_of}
         return state is not None and state != EMPTY and asked <= _MEMBERLESS
