@@ -40,7 +40,7 @@ T = TypeVar("T", bound=_Offset)
 
 
 class UserAccess:
-    """Reads the user's permissions, and finds groups whose offsets are incomplete because of them.
+    """Reads the user's permissions, and finds groups whose offsets are incomplete because a permission is missing.
 
     Attributes:
         refusals: groups and partitions for which brokers refused requests.
@@ -65,9 +65,9 @@ class UserAccess:
     async def with_hidden(
         self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
     ) -> Answer[dict[str, tuple[T, ...]]]:
-        """Wait for an answer with offsets, and fill in `Answer.hidden`: groups that may have more offsets.
+        """Wait for an answer with offsets, and add the groups that may have more offsets, as `Answer.hidden`.
 
-        If the user lacks DESCRIBE on some topics, these are all groups.
+        If the user may not describe some topics, every group may have offsets in them, so all groups are added.
 
         Args:
             asked: name of the request in messages, such as `read offsets`.
@@ -111,8 +111,8 @@ class UserAccess:
             return dict.fromkeys(missing, ())
         denied = access.denied_topics or frozenset()
         for group, topics in missing.items():
-            # From now on, do not expect topics that are missing for a reason other than ACLs, such as expired offsets
-            # or a deleted topic.
+            # Some topics are missing for other reasons than ACLs, such as expired offsets. Forget these topics, so that
+            # their absence from later answers causes no permission check.
             now = frozenset(row.topic for row in rows[group]) | (topics & denied)
             self._topics[group] = self._shared.setdefault(now, now)
         return {group: tuple(sorted(topics & denied)) for group, topics in missing.items() if topics & denied}
@@ -130,7 +130,7 @@ class Refusals:
     """Groups and partitions for which brokers refused requests because of missing permissions.
 
     Attributes:
-        changes: counter of signs that the permissions have changed, such as a new refusal.
+        changes: counter that increases when the permissions may have changed, for example after a new refusal.
     """
 
     def __init__(self) -> None:
@@ -212,10 +212,10 @@ _DENY, _ALLOW = 2, 3
 """Codes of permission types in Kafka's enum `AclPermissionType`."""
 
 _DENIES = frozenset({_ALL, _DESCRIBE})
-"""Codes of the ACL operations that include DESCRIBE when they are denied on a topic."""
+"""Codes of operations. An ACL that denies one of them on a topic also denies DESCRIBE."""
 
 _ALLOWS = _DENIES | {_READ, _WRITE, _DELETE, _ALTER}
-"""Codes of the ACL operations that include DESCRIBE when they are allowed on a topic."""
+"""Codes of operations. An ACL that allows one of them on a topic also allows DESCRIBE."""
 
 
 class AccessReader:
@@ -269,7 +269,7 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
     names = (name, *suspects[:_MAX_TOPICS])
     operations, rows = await read_operations(pool, node, deadline, topics=names, lane=lane)
     codes = {row["Name"]: row["ErrorCode"] for row in rows}
-    # Only the error code UNKNOWN_TOPIC_OR_PARTITION proves that the user has DESCRIBE on topics in general.
+    # Brokers report that the random topic does not exist only to users who may describe topics in general.
     if codes.get(name) != UNKNOWN_TOPIC_OR_PARTITION:
         return Access(operations, any_topic=False)
     refused = frozenset(topic for topic in suspects if codes.get(topic) == TOPIC_AUTHORIZATION_FAILED)
@@ -288,8 +288,8 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
     patterns = await _denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
-    # Some of these ACLs are for other users. To find out which, request one topic per ACL. The broker refuses this
-    # topic only if the ACL is for this user.
+    # Some of these ACLs are for other users. Therefore, request the metadata of one topic per ACL. The broker refuses
+    # to describe this topic only if the ACL is for this user.
     topics = {f"{name}{uuid4().hex}{_SUFFIX}" if prefixed else name: (name, prefixed) for name, prefixed in patterns}
     _, rows = await read_operations(pool, node, deadline, topics=topics, lane=lane)
     refused = (topics.get(row["Name"]) for row in rows if row["ErrorCode"] == TOPIC_AUTHORIZATION_FAILED)
@@ -305,7 +305,8 @@ async def read_operations(
         topics: topics whose metadata are requested too.
 
     Returns:
-        `(operations, rows)`: names such as `DESCRIBE`, or None if not reported; and one row per topic.
+        `(operations, rows)`: names of the allowed operations, such as `DESCRIBE` (None if not reported), and one row
+        per topic.
     """
     version = min(await pool.version(node, METADATA, timeout=deadline.left(), lane=lane), _LAST_WITH_OPERATIONS)
     with_operations = version >= _FIRST_WITH_OPERATIONS
@@ -323,8 +324,8 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
     """Return the names and prefixes of topics on which ACLs deny DESCRIBE to any user. Raises `ClientError`.
 
     Returns:
-        `("payments", False)` for a topic and `("pay", True)` for a prefix. None if the ACLs cannot be read, or if no
-        ACL allows the topic `*`.
+        `("payments", False)` for a topic and `("pay", True)` for a prefix. None if the ACLs cannot be read or do not
+        show all denied topics.
     """
     try:
         denied, allowed = await asyncio.gather(
@@ -333,8 +334,8 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
         )
     except UnsupportedError:
         return None
-    # If no ACL allows `*`, access can come from `allow.everyone.if.no.acl.found`. This setting ignores topics with any
-    # ACL, so that the denying ACLs do not show all denied topics.
+    # If no ACL allows `*`, access can come from `allow.everyone.if.no.acl.found`. This setting does not apply to topics
+    # with ACLs. So a topic can be denied without an ACL that denies it, and the result would be incomplete.
     if denied is None or allowed is None or not any(_has(row, _ALLOWS) for row in allowed):
         return None
     return frozenset((row["ResourceName"], row["PatternType"] == _PREFIXED) for row in denied if _has(row, _DENIES))

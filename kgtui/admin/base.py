@@ -37,7 +37,7 @@ class ListingDelta:
         updated: group id → type, protocol, state and coordinator, for new and changed groups.
         removed: ids of groups that the broker no longer lists.
         total: number of groups that the broker lists now.
-        took_ms: duration of the poll with decoding, in milliseconds.
+        took_ms: duration of the poll in milliseconds, including the time to decode the response.
         states_listed: whether the response contains states (since ListGroups v4, Kafka 2.6).
         throttle_ms: how long the broker throttles kgtui because of a quota, in milliseconds.
         state_since: in a recording, group id → when its current state began, in seconds since the epoch, or None. Empty

@@ -33,7 +33,7 @@ REMOTE_STORAGE = "remote.storage.enable"
 OFFSETS_MINUTES = "offsets.retention.minutes"
 
 _UNLIMITED_MS = 1_000 * 365 * 86_400_000
-"""A `retention.ms` of at least 1,000 years counts as unlimited, in milliseconds.
+"""Lowest `retention.ms` that counts as unlimited: 1,000 years, in milliseconds.
 
 Kafka's value is -1, but some users set the largest 64-bit integer instead.
 """
@@ -207,8 +207,8 @@ def _topic_rules(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> T
     """Return how a topic keeps records.
 
     Args:
-        values: config name → value, for integer configs.
-        configs: all configs in the DescribeConfigs response.
+        values: config name → value, for all configs with an integer value.
+        configs: the topic's configs in the DescribeConfigs response, with values of all types.
     """
     texts = {row["Name"]: str(row["Value"]) for row in configs}
     policy = texts.get(CLEANUP_POLICY, "delete")

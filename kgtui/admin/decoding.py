@@ -46,7 +46,7 @@ def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
 
 
 def classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
-    """Decode a member in a DescribeGroups response. Unknown metadata go into `Member.undecoded`.
+    """Decode a member in a DescribeGroups response. Metadata of an unknown format is kept in `Member.undecoded`.
 
     Args:
         protocol: protocol type of the group, such as `consumer` or `connect`.
@@ -205,7 +205,7 @@ def classic_group(row: Row, node: int, source: str) -> GroupDescription:
 
 
 def _newer_member(row: Row, protocol: str | None) -> dict[str, Any]:
-    """Return the arguments for `Member` that are the same for consumer, share and streams groups."""
+    """Return arguments for `Member` from fields that members of consumer, share and streams groups have in common."""
     return {
         "member_id": row["MemberId"],
         "client_id": row["ClientId"],
@@ -330,5 +330,5 @@ DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
 }
 """Group type → function that decodes one group of the describe response.
 
-Arguments: the group's row, the id of the broker, and the RPC with version, such as `ShareGroupDescribe v1`.
+The function gets the group's row, the id of the broker, and the RPC with its version, such as `ShareGroupDescribe v1`.
 """

@@ -2,8 +2,8 @@
 
 - The type in the newest ListGroups response is tried first.
 - After error 69 (GROUP_ID_NOT_FOUND) or 35 (UNSUPPORTED_VERSION), the next type is tried, as in Kafka's admin client.
-- Before v6, DescribeGroups returns the state `Dead` for groups of all other types. Therefore, `Dead` does not prove
-  that the group is gone.
+- Before v6, DescribeGroups returns the state `Dead` for all groups that are not classic. Therefore, `Dead` does not
+  prove that the group is gone.
 - If no RPC finds the group, ListGroups is asked.
 
 Error 29 (TOPIC_AUTHORIZATION_FAILED) means that the user lacks DESCRIBE on one of the group's topics. The response then
@@ -67,7 +67,7 @@ class _Search:
 
     @property
     def proven_missing(self) -> bool:
-        """Whether the group certainly does not exist, if none of the describe RPCs has found it."""
+        """Whether the group certainly does not exist. Read this only after no describe RPC has found the group."""
         return not self.disabled and not self.inconclusive
 
 
@@ -109,7 +109,7 @@ class Describer:
 
     @staticmethod
     def _next_round(searches: Mapping[str, _Search]) -> dict[str, list[str]]:
-        """Remove the first type from `types_left` of each search. Return type → groups to describe with its RPC."""
+        """Remove the first type from each `types_left`. Return a dict: type → groups to describe with its RPC."""
         asked: dict[str, list[str]] = {}
         for group, search in searches.items():
             if search.types_left:
@@ -156,7 +156,7 @@ class Describer:
                 if code == UNSUPPORTED_VERSION:
                     searches[group].disabled.add(group_type)
             elif code == 0 and api is DESCRIBE_GROUPS and reply.version < 6 and row["GroupState"] == DEAD:
-                # Before v6, DescribeGroups returns `Dead` for every group that is not classic. The group might exist.
+                # Before v6, DescribeGroups returns `Dead` for every group that is not classic, even if it exists.
                 searches[group].inconclusive = True
             else:
                 del searches[group]
@@ -187,8 +187,9 @@ class Describer:
     ) -> None:
         """Look in ListGroups for groups that no describe RPC found, and add a result for each to `batch`.
 
-        A listed group gets a description with its listed data, or a fault if its type cannot be described. All other
-        groups get the error GROUP_ID_NOT_FOUND.
+        - If the group is not listed: the error GROUP_ID_NOT_FOUND.
+        - If the broker cannot describe groups of the listed type: a fault.
+        - Otherwise: a description with only the listed data.
         """
         undecided = [group for group, search in searches.items() if not search.proven_missing]
         listed = await self._lister.find(node, undecided, deadline, lane) if undecided else {}

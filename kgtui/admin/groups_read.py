@@ -31,8 +31,8 @@ For each error, recordings store the name of the step in which it occurred.
 class GroupsRead:
     """The data that was read about some groups.
 
-    A group whose offsets could not be read is missing in `committed`; `faults` says why. The same holds for all other
-    data.
+    If a group or partition is missing in a dict, its data could not be read or was not requested. `faults` contains
+    the errors.
 
     Attributes:
         descriptions: group id → description.
@@ -40,7 +40,8 @@ class GroupsRead:
         share: group id → share-partition start offsets.
         configs: group id → configs.
         bounds: partition → log start and log end offset.
-        hidden: group id → topics that brokers left out without DESCRIBE; an empty tuple if their names are unknown.
+        hidden: group id → topics whose offsets are missing, because the user may not describe the topics; an empty
+            tuple if the names of these topics are unknown.
         faults: pairs `(step, fault)`. `fault.group` is None if a whole broker or the cluster could not be read.
     """
 
@@ -151,7 +152,7 @@ class GroupsRead:
     def partitions(self) -> set[TopicPartition]:
         """Return the partitions whose log bounds must be read.
 
-        They have an offset, are owned by a member, or are in `permission_checks`.
+        Each partition has an offset, is owned by a member, or is needed for a permission check.
         """
         rows = {(row.topic, row.partition) for offsets in self.committed.values() for row in offsets}
         rows |= {(row.topic, row.partition) for offsets in self.share.values() for row in offsets}
@@ -160,14 +161,15 @@ class GroupsRead:
     def permission_checks(self) -> set[TopicPartition]:
         """Return partition 0 of each topic that members read, but in which the group has no offset.
 
-        If the broker refuses its log bounds, the user lacks DESCRIBE, and offsets in the topic may be hidden.
+        Reading its log bounds is a permission check: if the broker refuses, the user may not describe the topic, and
+        the group may have hidden offsets in it.
         """
         return {(topic, 0) for group in self.committed for topic in self._without_offsets(group)}
 
     def note_members(self, group: str) -> None:
-        """Cache which partitions and topics the members of a group read.
+        """Find out which partitions and topics the members of a group read, and cache them.
 
-        Call it for one group after the other, with pauses for the event loop. Afterwards, `partitions` is fast.
+        Without the cached values, `partitions` would block the event loop, because it examines all groups at once.
         """
         if group in self.committed:
             self._owned(group)
@@ -196,7 +198,7 @@ class GroupsRead:
         return {tp: self.bounds[tp] for tp in partitions if tp in self.bounds}
 
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
-        """Add the answer of one step.
+        """Add the rows and faults that were read in one of the four steps.
 
         Args:
             step: name of the step, such as `OFFSETS`.

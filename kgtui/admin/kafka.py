@@ -46,9 +46,9 @@ UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
 """Names of the errors after which kgtui does not know whether the broker has executed the request."""
 
 REMEMBERED_TYPES = 10_000
-"""Maximum number of deleted groups whose type stays cached.
+"""Maximum number of groups whose type stays cached after they have disappeared from the broker's list.
 
-If such a group is described again, the cached type is tried first.
+If such a group is described, the RPC for this type is tried first.
 """
 
 INTERACTIVE_GROUPS = 20
@@ -328,7 +328,7 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
     reply: Reply[dict[str, Any]] = await pool.call(
         node, DELETE_GROUPS, {"GroupsNames": list(names)}, timeout=deadline.left(), lane=Lane.UI
     )
-    for row in reply.value["Results"]:  # The order of the groups in the response can differ from the request.
+    for row in reply.value["Results"]:  # Rows are matched by group id, because brokers can change their order.
         if row["ErrorCode"]:
             batch.codes[row["GroupId"]] = (row["ErrorCode"], row["ErrorMessage"])
         else:

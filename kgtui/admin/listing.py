@@ -99,15 +99,16 @@ class Lister:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.comparing = asyncio.Lock()
-        """Lock, so that only one poll at a time compares its new list with the last one.
+        """Lock that lets only one poll at a time compare its new list with the last one.
 
-        A comparison pauses often to let key presses through. Several at a time would take turns and block the keys.
+        A comparison pauses often, so that key presses are handled. Without the lock, other comparisons would use these
+        pauses, and key presses would have to wait.
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
         """Return an `Interner` for a broker.
 
-        Without ConsumerGroupDescribe (KIP-848), all groups of the broker are classic.
+        If the broker does not support ConsumerGroupDescribe (KIP-848), all its groups count as classic.
         """
         try:
             await self._pool.version(node, CONSUMER_GROUP_DESCRIBE, timeout=deadline.left(), lane=lane)
@@ -188,8 +189,8 @@ def _listings(reply: Reply[tuple[int, int, list[GroupRow]]], node: int, intern: 
 class KafkaListingFeed:
     """Lists the groups of one broker repeatedly, and decodes only the rows that have changed.
 
-    Brokers rarely change the order of their groups. So most bytes of a response are as in the last one, and are
-    skipped.
+    Brokers rarely change the order of their groups. Therefore, most rows of a response have the same bytes as in the
+    last response, and are skipped.
 
     Args:
         node: node id of the broker.
@@ -247,7 +248,7 @@ class KafkaListingFeed:
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # The row is unchanged, but at a different place in the broker's list.
+                if comparable and raw in gone:  # The row is unchanged, and has only moved in the broker's list.
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -279,7 +280,7 @@ async def _skip_known(
     now: list[_Chunk] = []
     new: list[bytes] = []
     missing: list[_Chunk] = []
-    start = 0  # The chunks in `known[:start]` were found in the new list, or added to `missing`.
+    start = 0  # Index of the first chunk in `known` that is neither found in the new list nor added to `missing`.
     for index, (data, number) in enumerate(known):
         if index % _CHUNKS_PER_SLICE == 0 and index:
             await asyncio.sleep(PAUSE)

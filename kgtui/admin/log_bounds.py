@@ -50,7 +50,7 @@ class BoundsReader:
         If a leader does not answer, its partitions are missing, and a fault names the broker.
 
         Args:
-            starts: whether log start offsets are read too, with twice as many requests.
+            starts: whether log start offsets are read too, which doubles the number of requests.
         """
         timestamps = (EARLIEST, LATEST) if starts else (LATEST,)
         todo = list(dict.fromkeys(partitions))
@@ -137,7 +137,7 @@ class BoundsReader:
     async def _ask(
         self, node: int, rows: Sequence[TopicPartition], timestamps: Sequence[int], deadline: Deadline, lane: Lane
     ) -> dict[int, _Offsets] | KgtuiError:
-        """Ask a leader for offsets. Return timestamp → offsets, or the error.
+        """Ask a leader for offsets. Return a dict: timestamp → offsets, or the error if the request failed.
 
         Each timestamp needs its own request, because a request can contain a partition only once.
         """

@@ -96,11 +96,11 @@ class OffsetReader:
         """Read the offsets of several groups with one request, and add them to `batch`.
 
         After a timeout, each half of the groups is requested separately. To leave time for that, a request gets half of
-        the remaining time.
+        the remaining time. The last request for a single group gets all of it.
 
         Args:
             version: version of OffsetFetch.
-            last: whether the caller reads no more groups from this broker.
+            last: whether no request follows that needs some of the remaining time.
         """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
         timeout = deadline.left() if last and len(groups) == 1 else deadline.left() / 2

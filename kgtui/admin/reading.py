@@ -35,7 +35,7 @@ T = TypeVar("T")
 _Rows = Answer[Mapping[str, T]]
 
 _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
-"""Names of the errors after which kgtui sends a coordinator no further requests, because it would not answer them."""
+"""Names of errors after which kgtui sends a coordinator no further requests, because the coordinator is silent."""
 
 _GROUPS_PER_SLICE = 50
 """Number of groups whose members are examined before the event loop can run other tasks."""
@@ -45,13 +45,13 @@ _CONCURRENT_SEARCHES = 8
 
 
 class Logs(Enum):
-    """Tells `read_groups` for which partitions to read the log end offsets, and whether to read log start offsets."""
+    """The log offsets that `read_groups` reads."""
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"
-    """Log end offsets of partitions with a committed offset, and of `GroupsRead.permission_checks`.
+    """Log end offsets of all partitions with a committed offset, and of partitions for permission checks.
 
-    They suffice for the total lag of every group, because brokers report the lag of share groups.
+    This is enough for the total lag of every group. Share groups need no log offsets, because brokers report their lag.
     """
     ENDS = "ends"
     """Log end offsets of every partition that has an offset or is owned by a member."""
@@ -88,7 +88,7 @@ async def read_groups(
     """Read descriptions, offsets and configs at the same time, and then the log bounds of their partitions.
 
     Args:
-        deadline: time limit with two steps: one for log bounds, one for everything else.
+        deadline: time limit. Log bounds are one step, and everything else is another step.
         describe: ids of the groups to describe.
         offsets: group id → newest `Listing`, for the groups whose offsets are read.
         configs: ids of the groups whose configs are read.
@@ -100,7 +100,8 @@ async def read_groups(
         on_described: called with the new descriptions as soon as they arrive.
 
     Raises:
-        UnreachableError: no broker was reachable, except for log bounds.
+        UnreachableError: no broker was reachable. If this happens only while log bounds are read, a fault is added
+            instead.
     """
     read = GroupsRead(dict(described or {}))
     committed, share = _by_kind_of_offsets(offsets or {}, every_offset=every_offset)
@@ -126,7 +127,7 @@ async def read_groups(
 
 
 def _by_kind_of_offsets(listings: Mapping[str, Listing], *, every_offset: bool) -> tuple[list[str], list[str]]:
-    """Return (groups to read committed offsets of, groups to read share offsets of)."""
+    """Return two lists of group ids: for reading committed offsets, and for reading share-partition start offsets."""
     share = [group for group, row in listings.items() if row.type in SHARE_OFFSET_TYPES]
     committed = [
         group
@@ -236,9 +237,10 @@ async def read_record_times(
 def _without_repetition(
     groups: Iterable[Mapping[TopicPartition, LogPosition]],
 ) -> list[dict[TopicPartition, LogPosition]]:
-    """Distribute the positions over as few mappings as possible. No position is in two of them.
+    """Distribute the positions of all groups over as few calls of `GroupAdmin.record_times` as possible.
 
-    One call of `record_times` can search one mapping, because a mapping has one position per partition.
+    Each dict is for one call and contains at most one position per partition. If several groups have the same position,
+    it is searched only once.
     """
     searches: list[dict[TopicPartition, LogPosition]] = []
     by_partition: dict[TopicPartition, set[LogPosition]] = {}
@@ -297,8 +299,8 @@ async def read_by_coordinator(
             tasks.create_task(_read_coordinator(admin, deadline, read, node, batches, listings, describe))
     # Sort the partitions in a thread, so that the event loop is not blocked.
     chunks = await asyncio.to_thread(_partitions_by_topic, read, owned, log_batch)
-    # Read the log bounds of all lists of partitions at the same time, so that a leader that does not answer delays only
-    # the lists that contain its partitions.
+    # Read the log bounds of all chunks of partitions at the same time. A leader that does not answer then delays only
+    # the chunks with its partitions.
     async with asyncio.TaskGroup() as tasks:
         for chunk in chunks:
             tasks.create_task(_read_logs(admin, read, chunk, timeout=max(deadline.left(), 1.0)))
@@ -345,7 +347,7 @@ async def _read_logs(
 
     Args:
         starts: whether log start offsets are read too.
-        harmless: errors of this class become faults.
+        harmless: an error of this class is added to `read.faults`. Other errors are raised.
     """
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)
@@ -356,9 +358,9 @@ async def _read_logs(
 
 
 def _partitions_by_topic(read: GroupsRead, owned: Iterable[TopicPartition], size: int) -> list[list[TopicPartition]]:
-    """Return the partitions in `owned` and those with an offset in `read`, in lists of at most `size` partitions.
+    """Return the partitions in `owned` and all partitions with an offset in `read`.
 
-    The partitions of one topic follow each other.
+    They are grouped by topic, and split into lists of at most `size` partitions.
     """
     topics: dict[str, dict[TopicPartition, None]] = {}
     for tp in owned:

@@ -1,8 +1,8 @@
 """Find out by interpolation when the last consumed and the first unread record of a partition were written.
 
-ListOffsets returns the first record at or after a timestamp. If its offset is lower than the searched offset, the
-searched record is later; if it is higher, the record is earlier. `RecordSearch` computes the next timestamp, and its
-caller sends the request.
+ListOffsets returns the first record at or after a timestamp. If this record has a lower offset than the searched
+record, the next timestamp must be later. If it has a higher offset, the next timestamp must be earlier. `RecordSearch`
+computes the next timestamp, and its caller sends the request.
 
 The search assumes that timestamps never decrease within a partition. If compaction has removed the record, the result
 is between the times of the records around it.
@@ -22,10 +22,9 @@ ROUNDS = 20
 """Maximum number of requests for one search. After them, the search ends with the time range that it has found."""
 
 _AHEAD_MS = 3_600_000
-"""Longest time by which a record's timestamp can be in the future, in milliseconds.
+"""The search fails if the timestamp of a record is further in the future than this, in milliseconds.
 
-If a record has a later timestamp, the search fails. Since Kafka 4.0, brokers refuse such records
-(`message.timestamp.after.max.ms`).
+Since Kafka 4.0, brokers refuse such records (`message.timestamp.after.max.ms`).
 """
 
 WIDTH_MS = 1000
@@ -47,8 +46,8 @@ class _Bracket(NamedTuple):
     Attributes:
         low: offset and timestamp of an earlier record.
         high: offset and timestamp of a later record, or log end offset and latest possible time.
-        below: the searched record is older than this.
-        proven: whether `below` follows from an answer; False if it is the current time.
+        below: a time before which the searched record was written.
+        proven: whether an answer has shown `below`. If False, `below` is only the current time.
     """
 
     low: tuple[int, int]
@@ -170,7 +169,7 @@ class RecordSearch:
         Args:
             asked: the requested timestamp, in milliseconds.
             offset: first record at or after `asked`; -1 if there is none.
-            timestamp: its timestamp, in milliseconds; -1 if there is none.
+            timestamp: timestamp of this record, in milliseconds; -1 if there is none.
         """
         self.rounds += 1
         if (asked == 0 and offset < 0) or (offset >= 0 and timestamp < 0):
@@ -217,7 +216,7 @@ class RecordSearch:
         return bracket.width < max(WIDTH_MS, self._precision * (self._now - bracket.below + 1))
 
     def _guess(self, bracket: _Bracket, target: int) -> int:
-        """Return the next timestamp to request, in milliseconds. ListOffsets will probably find `target` with it."""
+        """Return the next timestamp to request, in milliseconds: when the record at `target` was probably written."""
         (low_offset, low_time), (high_offset, high_time) = bracket.low, bracket.high
         if len(self._widths) > _GUARD_ROUNDS and (self._widths[-1] > self._widths[-1 - _GUARD_ROUNDS] / _GUARD_FACTOR):
             guess = (low_time + bracket.below) / 2
@@ -228,8 +227,8 @@ class RecordSearch:
                 to_high *= weight
             else:
                 from_low *= weight
-            # ListOffsets finds a record with every timestamp between the previous record and this one, so aim at the
-            # middle.
+            # Aim at the offset `target - 0.5`, because ListOffsets finds the record at `target` with every timestamp
+            # between the previous record and this record.
             guess = low_time + (max(high_time, bracket.below) - low_time) * from_low / (from_low + to_high)
         return min(max(ceil(guess), low_time + 1), bracket.below - 1)
 
@@ -239,7 +238,7 @@ class RecordSearch:
         bracket = self._bracket(target)
         if bracket is None:
             return None
-        # If no answer has given an upper limit, the timestamp can be in the future, because the producer's clock can
-        # be ahead of this machine's clock.
+        # If no answer gives an upper limit, the current time is the limit. The earlier record can be even later than
+        # that, because the producer's clock can be ahead of this machine's clock.
         latest = bracket.below - 1 if bracket.proven else max(self._now, bracket.low[1])
         return TimeRange(bracket.low[1] / 1000, latest / 1000)

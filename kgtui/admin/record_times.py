@@ -78,7 +78,7 @@ async def list_offsets(
         "ReplicaId": -1,
         "IsolationLevel": 0,
         "Topics": [{"Name": name, "Partitions": parts} for name, parts in topics.items()],
-        "TimeoutMs": int(timeout * 1000),  # how long the broker searches in remote storage (tiered storage)
+        "TimeoutMs": int(timeout * 1000),  # time limit for the broker's search in remote storage (tiered storage)
     }
     reply: Reply[ListOffsetsResponse] = await pool.call(
         node, LIST_OFFSETS, request, timeout=timeout, lane=lane, decode=decode_list_offsets
@@ -91,10 +91,10 @@ async def list_offsets(
 
 
 _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
-"""First version of ListOffsets with tiered storage (Kafka 3.4), and first version in Kafka 4.0.
+"""Versions of ListOffsets: the first one that supports tiered storage (Kafka 3.4), and the first one of Kafka 4.0.
 
-With the versions between these two, a search in a tiered topic blocks a request handler thread, which delays all
-clients. Therefore, kgtui does not search tiered topics with them.
+Before Kafka 4.0, a search in a tiered topic blocks a request handler thread of the broker, which delays all clients.
+Therefore, kgtui does not search tiered topics there.
 """
 
 _SLICE_SECONDS = 0.003
@@ -232,7 +232,7 @@ class _Call:
                 self.searches[tp].answer(at, result.offset, result.timestamp)
 
     async def _skip_tiered(self, node: int, partitions: Iterable[TopicPartition]) -> None:
-        """End the searches in topics with tiered storage if the leader is older than Kafka 4.0."""
+        """End the searches in tiered topics if they would block request handlers of the leader (see `_TIERED_FROM`)."""
         fresh = list(partitions)
         self._checked.update(fresh)
         if not fresh:
@@ -242,7 +242,8 @@ class _Call:
             return
         known = {tp: rules for tp in fresh if (rules := self._rules.get(tp[0])) is not None and not rules.fault}
         tiered = {tp for tp, rules in known.items() if rules.tiered}
-        # Without configs, a partition counts as tiered if its oldest records are not on the leader's disk.
+        # If the topic's configs are unknown, a partition counts as tiered if its oldest records are not on the leader's
+        # disk.
         if unknown := [tp for tp in fresh if tp not in known]:
             found = await self._list_offsets(node, dict.fromkeys(unknown, EARLIEST_LOCAL))
             tiered |= {tp for tp, one in found.items() if one.offset > self.searches[tp].log_start}
@@ -253,7 +254,7 @@ class _Call:
         return await list_offsets(self._pool, node, rows, timeout=self._deadline.left(), lane=self._lane)
 
     def _failed(self, tp: TopicPartition, code: int) -> None:
-        """Handle an error code for a partition: look up its leader again if that can help, or end its search."""
+        """Handle an error code: forget the partition's leader, so that it is looked up again, or end the search."""
         reaction = lookup(code).reaction
         if reaction in (Reaction.REFRESH_LEADER, Reaction.RETRY) and self._lookups < _LEADER_LOOKUPS:
             self._leaders.pop(tp, None)

@@ -75,7 +75,7 @@ def _advice(code: int | None, operation: str) -> str:
 
 
 def not_supported(message: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
-    """Return a `Fault` for a request that a broker does not support, so that users see unknown, not 0."""
+    """Return a `Fault` for a request that a broker does not support. The values that it asks for count as unknown."""
     return Fault("NOT_SUPPORTED", message, None, broker, group, advice)
 
 
@@ -256,8 +256,11 @@ class Router:
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
         """Decide for each group in a failed request whether to request it again.
 
-        A group is requested again at most `RECONNECTS` times, if the connection could not be opened or was lost. If
-        `repeat` is false, a lost connection is a failure, because the broker may have executed the request.
+        If the connection could not be opened or was lost, a group is requested again, at most `RECONNECTS` times.
+
+        Args:
+            repeat: if False, a group is not requested again after a lost connection, because the broker may have
+                executed the request.
         """
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:

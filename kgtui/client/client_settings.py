@@ -118,7 +118,7 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     Properties without effect on an admin client are ignored.
 
     Args:
-        properties: name → value. If the object has an attribute `warnings`, it is copied to the result.
+        properties: name → value. Its optional attribute `warnings` is copied to the result.
 
     Raises:
         ConfigError: a value is invalid or not supported. The message names the property and contains no secret.

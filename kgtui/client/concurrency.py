@@ -32,7 +32,7 @@ class DaemonThread:
         self._is_running = False
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run `work` in the thread, and return its result.
+        """Run `work` in the daemon thread, and return its result.
 
         If the call is canceled before `work` has started, `work` does not run.
         """

@@ -191,7 +191,7 @@ def explain_rejection(address: Address, reason: str, settings: ClientSettings) -
 def explain_login_required(address: Address, settings: ClientSettings) -> str:
     """Return a message for a broker that answers ApiVersions and then closes the connection.
 
-    A port that requires a login does this to a client that does not log in.
+    The cause is probably that the port requires a login.
     """
     protocol = "SASL_SSL" if settings.tls is not None else "SASL_PLAINTEXT"
     return (
@@ -263,16 +263,16 @@ class Peer(Enum):
 
 
 async def explain_with_probe(error: ConnectError, address: Address, settings: ClientSettings) -> ConnectError:
-    """Find out what listens at an address, and return a ConnectError that says it.
+    """Find out what kind of server listens at an address, and return a ConnectError that names it.
 
-    Returns `error` if its cause is clear, or if nothing better is found.
+    Return `error` itself if its cause is clear, or if the probe does not explain it.
     """
     if not _ambiguous(error.__cause__):
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
     if isinstance(error.__cause__, ResponseTooLargeError) and peer not in {Peer.FOREIGN, Peer.TLS}:
-        # Bytes of TLS or of a protocol other than Kafka's, read as a size, explain why the announced size was too
-        # large. Other results of the probe do not explain it.
+        # The announced size was too large. The probe explains this only if the server uses TLS or another foreign
+        # protocol, whose first bytes were read as a size.
         return error
     message = _explain_peer(peer, protocol, address, settings)
     if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):
@@ -309,8 +309,8 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
                 if await _answers_in_tls(address):
                     peer = Peer.TLS
         except TimeoutError:
-            # If the server has closed the connection in plain text, it may use TLS although the TLS handshake has timed
-            # out, because a busy server can exceed the time limit.
+            # A server that closes plain connections may use TLS even if the TLS handshake has timed out, because the
+            # server may be busy.
             if peer is Peer.HANGS_UP:
                 peer = Peer.UNKNOWN
     return peer, protocol

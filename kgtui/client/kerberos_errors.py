@@ -150,8 +150,8 @@ def _advice(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def _unknown_server(failure: Failure, server: str) -> str:
-    # If the KDC does not know the broker's principal, the Kerberos library guesses a realm from the domain name. Its
-    # message names this realm.
+    # If the KDC does not know the broker's principal, the Kerberos library guesses a realm from the domain name, and
+    # its error names this realm. The user needs the name to correct a wrong guess.
     parts = (
         "the first part of the principal is sasl.kerberos.service.name, and the second part is the host name in "
         "bootstrap.servers or in the advertised.listeners of the broker"

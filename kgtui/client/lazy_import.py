@@ -23,8 +23,8 @@ class _LazyPackage(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         spec = self.__spec__
-        # Change the class first. Otherwise, `__getattr__` would run `__init__.py` again for each missing attribute that
-        # `__init__.py` reads.
+        # Change the class before `__init__.py` runs. If `__init__.py` reads a missing attribute, it must not call this
+        # method again.
         self.__class__ = ModuleType  # type: ignore[assignment]
         if spec is not None and spec.loader is not None:
             self.__path__ = spec.submodule_search_locations or []
@@ -49,8 +49,8 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # From now on, an import must run `__init__`. Python looks for `__path__` first, which is missing, and so
-            # calls `_LazyPackage.__getattr__`.
+            # From now on, an import must run `__init__`. Imports read `__path__` first. Without this attribute, Python
+            # calls `_LazyPackage.__getattr__`, which runs `__init__`.
             del module.__path__
 
 

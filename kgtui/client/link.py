@@ -126,7 +126,7 @@ class Link:
         """Return the open connection, or connect first. Concurrent callers share one attempt.
 
         Raises:
-            ConnectError: connecting failed, or failed a moment ago and may not be tried yet.
+            ConnectError: connecting failed, or the pause after the last failure has not ended.
         """
         if self._session is not None and not self._closed:
             if self._session.connection.connected:
@@ -138,8 +138,8 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # The last attempt to connect has failed, so the running attempt will probably fail too. Therefore, wait only
-        # briefly, and raise the last error.
+        # If the previous attempt has failed, the running attempt will probably fail too. Therefore, wait only briefly
+        # for it, and raise the previous error.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -157,7 +157,7 @@ class Link:
 
         Args:
             fields: fields of the request, or a function from API version to fields.
-            timeout: time limit with connecting, in seconds.
+            timeout: time limit in seconds, including the time to connect.
             version: API version; by default the negotiated one.
 
         Raises:
@@ -229,7 +229,7 @@ class Link:
         try:
             return await asyncio.shield(connecting)
         except (ConnectError, ConfigError) as error:
-            # Connecting raises ConfigError if a file with a key or certificate is missing or damaged.
+            # Convert ConfigError too, because files with keys or certificates can be missing or damaged.
             raise ConnectError(str(error), broker=self.node, address=str(self.address)) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -313,9 +313,9 @@ class Links:
         return link
 
     def adopt(self, entry: FirstServer, transport: Transport) -> None:
-        """Keep the connection to a bootstrap server as the bulk connection to the broker with this address.
+        """Use the connection to a bootstrap server as the bulk connection to the broker with the same address.
 
-        If no broker has the address, close the connection.
+        If no broker has this address, close the connection.
         """
         for broker in entry.view.brokers.values():
             if Address(broker.host, broker.port) == entry.seed:
@@ -337,10 +337,10 @@ class Links:
         return Lane.UI if link is not None and link.live else Lane.BULK
 
     def ranked(self, nodes: Iterable[int]) -> list[int]:
-        """Sort brokers by how soon they will probably respond. Equal brokers are in random order.
+        """Sort brokers by how soon they will probably respond.
 
         Connected brokers come first, sorted by their number of unfinished requests. Brokers that could not be reached a
-        moment ago come last.
+        moment ago come last. Otherwise, the order is random.
         """
         shuffled = list(nodes)
         random.shuffle(shuffled)

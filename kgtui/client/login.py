@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 RENEW_AFTER = (0.85, 0.95)
-"""Range of the fraction of a SASL session after which the login is repeated, as in Kafka's clients.
+"""The login is repeated after a random fraction of the SASL session, in this range, as in Kafka's clients.
 
-The random choice keeps connections from repeating the login at the same time.
+The fraction is random, so that connections do not repeat the login at the same time.
 """
 
 RENEWAL_TIMEOUT = 10.0
 """Time limit for repeating a login on an open connection, in seconds."""
 
 RETRY_PAUSE = 5.0
-"""Pause after a failed attempt to get the token or ticket for repeating the login on an open connection, in seconds."""
+"""Pause before kgtui tries again to get a token or ticket for repeating a login, in seconds."""
 
 _UNSUPPORTED_SASL_MECHANISM = 33
 _ILLEGAL_SASL_STATE = 34
@@ -107,7 +107,7 @@ class Login:
 
 
 class LoginSession:
-    """The login on one connection. Before it expires, the next request repeats it.
+    """The login on one connection. Near the end of the SASL session, the next request repeats the login.
 
     Attributes:
         failure: why repeating the login failed, which closes the connection; or empty.

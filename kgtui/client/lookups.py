@@ -38,13 +38,13 @@ _NOT_MENTIONED = (-1, -1)
 """`(node id, error code)` that is used for a group that a FindCoordinator response does not contain."""
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""First pause after `LeaderCache.failed` has removed topics of a broker from the cache, in seconds.
+"""First pause in which `LeaderCache.failed` removes nothing for a broker, in seconds.
 
-During the pause, further failures of the broker remove nothing. After each removal, the next pause is twice as long.
+The pause begins when `failed` has removed the broker's topics from the cache. It is twice as long after each removal.
 """
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause after `LeaderCache.failed` has removed the topics of a broker from the cache, in seconds."""
+"""Longest pause in which `LeaderCache.failed` removes nothing for a broker, in seconds."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
 """FindCoordinator is requested again if its error code has one of these reactions."""
@@ -200,7 +200,7 @@ class CoordinatorCache:
                 pause = min(pause * 2, self._requests.options.retry_pause_max)
 
     async def _look_up_once(self, pending: Sequence[str], timeout: float, found: Coordinators) -> dict[str, int]:
-        """Look up coordinators once, and add them to `found`. Return group id → error code for each failed lookup."""
+        """Look up coordinators once, and add them to `found`. Return a dict of failures: group id → error code."""
         if timeout <= 0:
             raise DeadlineError("the time limit was over before the coordinator was looked up")
         rows = await self._requests.ask_any(partial(self._ask, pending, timeout), timeout=timeout)
@@ -214,7 +214,7 @@ class CoordinatorCache:
         return codes
 
     async def _ask(self, groups: Sequence[str], timeout: float, node: int) -> dict[str, tuple[int, int]]:
-        """Ask one broker for the coordinators of groups. Return group id → `(coordinator's node id, error code)`."""
+        """Ask one broker for the coordinators of groups. Return a dict: group id → `(node id, error code)`."""
         requests = self._requests
         lane = requests.live_lane(node)
         version = await requests.version(node, FIND_COORDINATOR, timeout=timeout, lane=lane)
@@ -277,10 +277,11 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Remove the topics that this broker leads from the cache, because it did not respond.
+        """Remove topics with a partition led by this broker from the cache, because the broker did not respond.
 
         Returns:
-            False if nothing was removed, because the last removal for this broker was a moment ago.
+            False if nothing was removed, because the pause after the last removal has not ended
+            (`FIRST_LOOKUP_PAUSE`).
         """
         backoff = self._silent.setdefault(node, Backoff(FIRST_LOOKUP_PAUSE, LONGEST_LOOKUP_PAUSE))
         if backoff.remaining():
@@ -291,7 +292,7 @@ class LeaderCache:
         return True
 
     def answered(self, node: int) -> None:
-        """End the pause after a removal by `failed`. Call this when the broker has responded."""
+        """Let `failed` remove topics again without a pause. Call this when the broker has responded."""
         self._silent.pop(node, None)
 
     async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:

@@ -143,7 +143,9 @@ class Mechanism(ABC):
 
     @abstractmethod
     def refused(self, message: str, address: Address) -> str:
-        """Return a message that says why the broker refused the login. A refused token will be replaced.
+        """Return a message that says why the broker refused the login.
+
+        If the login used a token, mark it as refused, so that it is replaced for a later login.
 
         Args:
             message: the broker's error message, or empty.

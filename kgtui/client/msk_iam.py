@@ -58,7 +58,7 @@ _SSO_OPERATION = "CreateToken"
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
 _MOST_PROFILES = 10
-"""Maximum number of profiles to follow through `source_profile`, because they could form a circle."""
+"""Maximum number of profiles to follow through `source_profile`, because they can refer to each other in a cycle."""
 
 
 def explain_error(error: Exception, session: Any, profile: str) -> str:
@@ -183,7 +183,7 @@ class SignedToken:
 
     Attributes:
         lifetime: remaining lifetime, in seconds.
-        identity: ARN that signed the token; empty if unknown or without `MskIam.show_identity`.
+        identity: ARN whose credentials signed the token; empty if unknown, or if `MskIam.show_identity` is False.
     """
 
     text: Secret

@@ -147,7 +147,7 @@ def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
 def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str]) -> dict[str, Any]:
     """Return the arguments for `OAuth` with a client secret, or with an assertion instead of the secret.
 
-    As in Kafka 4.3, a property for the assertion's file or issuer selects the assertion.
+    As in Kafka 4.3, an assertion is used if the property for its file or for its issuer is set.
     """
     client_id = properties.get(_ID_KEY, "") or options.get("clientId", "")
     scope = properties.get(_SCOPE_KEY, "") or options.get("scope", "")

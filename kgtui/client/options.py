@@ -24,7 +24,7 @@ class PoolOptions:
     """Settings of a pool. Times are in seconds.
 
     Attributes:
-        connect_timeout: time limit for one attempt to connect, with TLS handshake and login.
+        connect_timeout: time limit for one attempt to connect, including the TLS handshake and the login.
         second_wait: after a failure, how long a call waits for the next attempt before it fails.
         backoff, backoff_max: first and longest pause between attempts to connect.
         bulk_in_flight, ui_in_flight: maximum number of concurrent requests on each lane.

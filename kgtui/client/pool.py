@@ -54,7 +54,7 @@ class Pool:
 
     Args:
         seeds: addresses of bootstrap servers, such as `broker-1:9092`.
-        settings: login, TLS settings, timeouts and limits. They override the other arguments.
+        settings: login, TLS settings, timeouts and limits. Values set here override `client_id` and `options`.
         client_id: client id in requests.
         options: timeouts and limits.
 
@@ -197,7 +197,8 @@ class Pool:
 
         Args:
             value: fields of the request, or a function from version to fields.
-            timeout: time limit with connecting, waiting and throttling, in seconds.
+            timeout: time limit in seconds, including the time to connect, to wait for other requests, and for
+                throttling.
             version: API version; by default the highest common one.
             decode: replaces `api.response.decode`.
 
@@ -212,7 +213,7 @@ class Pool:
         raw = await link.exchange(api, value, timeout=remaining, version=version)
         read = decode or api.response.decode
         compiled = decode is not None or api.response.decoder_compiled(raw.version)
-        # The decoder of an API version is compiled at its first use, which is slow.
+        # Use a thread if the decoder of this version is not compiled yet, because compiling it is slow.
         if len(raw.body) > self.options.thread_bytes or not compiled:
             decoded = await self._in_thread(partial(read, raw.version, raw.body))
         else:
@@ -255,15 +256,15 @@ class Pool:
         return await self._leaders.find(topics, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """Remove the topics that this broker leads from the cache, because it did not respond.
+        """Remove topics with a partition led by this broker from the cache, because the broker did not respond.
 
         Returns:
-            False if nothing was removed, because the last removal for this broker was a moment ago.
+            False if nothing was removed, because the pause after the last removal has not ended.
         """
         return self._leaders.failed(node)
 
     def leader_answered(self, node: int) -> None:
-        """End the pause after a removal by `leader_failed`, because the broker has responded."""
+        """Let `leader_failed` remove topics again without a pause, because the broker has responded."""
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:
@@ -345,7 +346,7 @@ class Pool:
         return self._links.at(broker, lane, transport)
 
     async def login_steps(self, *, timeout: float) -> dict[str, tuple[Step, ...]]:
-        """Connect to each bootstrap server step by step. Return address of each server → steps with their results."""
+        """Connect to each bootstrap server step by step. Return a dict: address → steps with their results."""
         from kgtui.client.login_steps import try_steps
 
         transport = await self._open_transport()

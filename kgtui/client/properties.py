@@ -179,7 +179,7 @@ _OTHER_NAMES = frozenset(
         "value.serializer",
     }
 )
-"""Frequently used properties that kgtui ignores. It suggests them for misspelled names."""
+"""Frequently used properties that kgtui ignores. Warnings about misspelled properties suggest these names too."""
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
@@ -272,7 +272,7 @@ class LoginModule:
 
     Attributes:
         name: Java class, with its package.
-        options: name → value, masked because it can be a password.
+        options: name → value. All values are masked, because they can be passwords.
     """
 
     name: str
@@ -327,7 +327,7 @@ def parse_jaas(text: str) -> LoginModule:
 def _known(option: str) -> str:
     """Return the name of an option for a message, or "an option".
 
-    An unknown name is not shown, because it can be part of a password with wrong quotes.
+    An unknown name is not shown. If a password is quoted wrongly, a part of it looks like the name of an option.
     """
     return option if option in {"username", "password", "tokenauth"} else "an option"
 

@@ -116,8 +116,8 @@ async def _negotiate(connection: Connection) -> Negotiated:
         code = int.from_bytes(data[:2], "big", signed=True)
         if code != UNSUPPORTED_VERSION:
             break
-        # An error response has the format of version 0, and lists the supported versions. If it lists none, try version
-        # 0.
+        # An ApiVersions response with this error has the format of version 0, and lists the supported versions. If it
+        # lists none, try version 0.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
             raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")

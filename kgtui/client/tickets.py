@@ -38,8 +38,8 @@ The Kerberos library itself would wait about 30 s for a KDC.
 RENEW_AFTER = 0.8
 """Fraction of a ticket's remaining lifetime after which kgtui tries to renew it, as in Kafka's clients.
 
-After a failure, kgtui waits for the same fraction of the rest. If the ticket is valid for 10 h, it tries after 8 h, and
-1.6 h later.
+After a failure, kgtui tries again after the same fraction of the time that is left. For a ticket with 10 h left, it
+tries after 8 h. Then 2 h are left, so it tries again after 1.6 h.
 """
 
 SHORTEST_PAUSE = 0.5
@@ -49,14 +49,14 @@ KINIT_TIMEOUT = 30.0
 """Time limit for `kinit`, in seconds."""
 
 _NO_LAYER = b"\x01\x00\x00\x00"
-"""Begins the client's last message in a login: no security layer, maximum message size 0 (RFC 4752, section 3.1)."""
+"""Start of the client's last message in a login: no security layer, maximum message size 0 (RFC 4752, section 3.1)."""
 
 _numbers = itertools.count(1)
 _log = logging.getLogger(__name__)
 
 
 class TicketRenewal:
-    """Renews the ticket in a ticket cache until it expires or `close` is called.
+    """Renews the ticket in a ticket cache, until the ticket expires or `close` is called.
 
     Args:
         lifetime: returns the remaining lifetime in seconds; 0 if there is no valid ticket.
@@ -86,7 +86,7 @@ class TicketRenewal:
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # If more time is left than expected, somebody has put a new ticket into the cache, so do not renew it yet.
+            # If more time is left than expected, somebody has put a new ticket into the cache. Do not renew it yet.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()
@@ -103,7 +103,7 @@ class TicketRenewal:
         except BaseException as error:
             with suppress(ProcessLookupError):
                 process.kill()
-            await process.communicate()  # Close the pipe of stderr before the event loop ends.
+            await process.communicate()  # Close the pipe of stderr, because this needs the event loop.
             if isinstance(error, TimeoutError):
                 _log.info("the Kerberos ticket cannot be renewed: kinit did not end within %g s", KINIT_TIMEOUT)
                 return
@@ -266,7 +266,7 @@ class Tickets:
 def _host_name(host: str) -> str:
     """Return the host name of an IP address, because principals contain host names: `10.0.0.1` → `broker-1`.
 
-    Return `host` itself if it is already a name, or if it has none.
+    Return `host` itself if it is already a host name, or if no host name is found.
     """
     try:
         ip_address(host)

@@ -162,7 +162,7 @@ class Tls:
 
     Attributes:
         trust_file, trust_pem: trusted certificates as file or text; empty for the operating system's.
-        trust_type, key_type: `PEM`, or `PKCS12` or `JKS`, which mean the same: the content decides.
+        trust_type, key_type: `PEM`, `PKCS12` or `JKS`. With `JKS`, too, the file must be a PKCS#12 store.
         trust_password: password of the store with trusted certificates.
         store_password: password of the store with the private key.
         key_file: file with private key and certificate chain.
@@ -310,7 +310,8 @@ def _store_type(properties: Mapping[str, str], store: str, sources: tuple[str, .
 
     Args:
         store: `truststore` or `keystore`.
-        sources: properties with the content, such as `location` for `ssl.keystore.location`.
+        sources: ends of the names of properties that can define the store, such as `location` for
+            `ssl.keystore.location`.
     """
     given = [f"ssl.{store}.{source}" for source in sources if properties.get(f"ssl.{store}.{source}")]
     if not given:

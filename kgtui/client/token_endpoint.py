@@ -39,7 +39,7 @@ class HttpDeadline:
     """Shuts down the connections of an HTTP request at its time limit, so that a blocked read ends.
 
     Attributes:
-        is_over: whether that has happened. Errors and incomplete data have this cause.
+        is_over: whether the time limit has passed. If so, it is the cause of all later errors and of incomplete data.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class HttpDeadline:
         return Http(), Https()
 
     def _watched(self, base: type[HTTPConnection]) -> type[HTTPConnection]:
-        """Return a subclass of `base` that registers its connections, so that this object can shut them down."""
+        """Return a subclass of `base` that adds each connection to this object, which can then shut it down."""
         deadline = self
 
         class Watched(base):  # type: ignore[valid-type,misc]  # mypy does not accept a variable as a base class

@@ -28,15 +28,12 @@ if TYPE_CHECKING:
     from kgtui.client.oauth import OAuth
 
 REFRESH_AFTER = (0.80, 0.85)
-"""Range of the fraction of a token's lifetime after which the token is refreshed, as in Kafka's clients.
-
-The fraction is chosen at random in this range.
-"""
+"""A token is refreshed after a random fraction of its lifetime, in this range, as in Kafka's clients."""
 
 RETRY_PAUSE = 10.0
 """Pause after a failed attempt to refresh a token, in seconds. A valid old token stays in use.
 
-A refused token is replaced at the earliest this many seconds after it was received.
+A token that a broker has refused is replaced at the earliest this many seconds after kgtui received it.
 """
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
@@ -59,7 +56,7 @@ class Token:
 
 
 class Tokens:
-    """Gets tokens from the source in `OAuth`, and caches the current token. Concurrent callers wait for one request."""
+    """Gets tokens from the source in `OAuth`, and caches the current token. Concurrent callers share one request."""
 
     def __init__(self, oauth: OAuth) -> None:
         self._oauth = oauth

@@ -1,7 +1,7 @@
 """Connect to brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
 
-kgtui uses only `aiokafka.conn.create_conn`, and `send`, `connected` and `close` of its result. Responses stay bytes, so
-that damaged ones cannot break the connection.
+kgtui uses only `aiokafka.conn.create_conn`, and `send`, `connected` and `close` of its result. aiokafka does not decode
+the responses, so that a damaged response cannot break the connection.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 AIOKAFKA_TIMEOUT_MS = 10**18
 """Time limit for a response that is passed to aiokafka, in milliseconds.
 
-Callers set their own time limits. This one is as long as the longest possible `--timeout`, so that aiokafka does
-not end a request before its caller does.
+Callers set their own time limits. This one is so long that aiokafka never ends a request before its caller does.
 """
 
 HEAD_START = 0.25
@@ -89,7 +88,7 @@ class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has n
         setattr(reader, "readexactly", read_limited)  # noqa: B010 - mypy forbids a plain assignment to a method
 
 
-# aiokafka's `create_conn` looks up its protocol class by this name, so it uses `LimitedProtocol` from now on.
+# Replace the class of the same name in aiokafka, so that `create_conn` uses `LimitedProtocol` instead.
 aiokafka.conn.AIOKafkaProtocol = LimitedProtocol
 
 
@@ -98,7 +97,8 @@ class Connection:
 
     Attributes:
         last_answer: time of the last response, or of the login, on the clock `time.monotonic`.
-        used: whether a response has arrived since the API versions were negotiated.
+        used: whether a response has arrived since the API versions were negotiated. Only then is a request repeated
+            after the connection has broken.
     """
 
     def __init__(self, raw: Any, address: Address, login: LoginSession | None = None) -> None:
@@ -222,7 +222,7 @@ class Transport:
             await asyncio.wait(list(self._closing), timeout=CLOSING_TIMEOUT)
 
     async def _login_options(self, address: Address) -> dict[str, Any]:
-        """Get the token or ticket for the login if it needs one. Return keyword arguments for `create_conn`."""
+        """Return keyword arguments for `create_conn`. Before that, get the token or ticket for the login, if needed."""
         name = address.host
         options: dict[str, Any] = {}
         if self.settings.tls is not None:
@@ -269,7 +269,7 @@ def _cause(error: BaseException) -> BaseException:
 
 def _cut(raw: Any) -> None:
     """Abort a TLS connection that the broker does not close, because asyncio would wait 30 s for it."""
-    # aiokafka keeps the transport only in private attributes, which other versions may not have.
+    # aiokafka keeps the transport only in private attributes. If another version lacks them, do nothing.
     transport = getattr(getattr(raw, "_protocol", None), "_transport", None)
     if transport is not None:
         transport.abort()

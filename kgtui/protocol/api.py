@@ -62,8 +62,8 @@ class Message:
     def encode(self, version: int, value: Mapping[str, Any]) -> bytes:
         """Encode a mapping from field names, as in Kafka's schemas, to values.
 
-        Missing fields get their defaults. Fields that the version lacks are dropped if they are ignorable or have their
-        default.
+        Missing fields get their defaults. A field that does not exist in this version is dropped if it is ignorable or
+        has its default value.
 
         Raises:
             EncodeError: unknown field or version, value of the wrong type, or a field that must not be dropped.
@@ -149,6 +149,7 @@ class Api:
     def response_header(self, version: int) -> int:
         """Return the version of the response header: 1 if `version` of the API has tagged fields, otherwise 0.
 
-        For ApiVersions always 0, because nothing is negotiated yet (KIP-511).
+        For ApiVersions, it is always 0, because the client does not know yet which versions the broker supports
+        (KIP-511).
         """
         return 1 if version >= self.flexible and self.key != API_VERSIONS_KEY else 0

@@ -1,7 +1,7 @@
 """Generate and compile the decoder of one version of a message from its table.
 
-The decoder is one Python function. It checks that an array fits into the frame before it reads it, because lengths can
-be forged.
+The decoder is one Python function. Before it reads an array, it checks that the array fits into the frame, because
+lengths can be forged.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class _Decoder:
     def fixed(self, run: list[Field], values: dict[str, str]) -> None:
         """Generate one call of Python's `struct` module that reads the fields of fixed size in `run`.
 
-        Adds field name → Python expression for the value to `values`.
+        Stores the Python expression for the value of each field in `values`, under the name of the field.
         """
         if not run:
             return
@@ -178,10 +178,10 @@ class _Decoder:
     def length(self, *, wide: bool) -> str:
         """Generate the code that reads the length of a string, bytes or an array.
 
-        Returns the variable with the length, which is negative for null.
+        Return the name of the variable that holds the length. The length is negative for null.
 
         Args:
-            wide: whether the length has 32 bits instead of 16. Versions with compact lengths ignore this.
+            wide: whether the length has 32 bits instead of 16. Has no effect in versions with compact lengths.
         """
         out, name = self.out, self.out.name("n")
         if self.flexible:
@@ -252,7 +252,8 @@ class _Decoder:
     def tags(self, struct: Struct, values: dict[str, str]) -> str:
         """Generate the loop that reads the tagged fields (KIP-482).
 
-        Returns the variable for unknown tagged fields (None if there are none), or empty if not strict.
+        Return the name of the variable that will hold unknown tagged fields, as a dict or None. Return an empty string
+        if the decoder is not strict, because such a decoder drops unknown fields.
         """
         out = self.out
         unknown = out.name("u") if self.strict else ""

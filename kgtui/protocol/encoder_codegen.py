@@ -91,7 +91,10 @@ class _Encoder:
             self.tags(struct, value)
 
     def reject_absent(self, struct: Struct, value: str) -> None:
-        """Generate a check that fields which this version lacks are ignorable or have their default."""
+        """Generate code that raises EncodeError if a value would be lost, because this version lacks its field.
+
+        Default values and the values of ignorable fields may be lost.
+        """
         for field in struct.absent(self.version):
             if field.ignorable:
                 continue

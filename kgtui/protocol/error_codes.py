@@ -1,7 +1,7 @@
 """Kafka's error codes, each with its name, its message, the reaction of a client, and advice for the user.
 
-As in Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`). Packages that may not import `kgtui.protocol` use
-`kgtui.model.error_numbers`.
+The codes, names and messages are those of Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`). Packages that may
+not import `kgtui.protocol` use `kgtui.model.error_numbers`.
 """
 
 # Ruff's check of the line length (E501) is disabled in this file, so that each error code fits on one line.
@@ -44,8 +44,8 @@ class ErrorCode:
     """What the user can do about the error; an empty string if there is no advice."""
 
 
-# Reaction → error codes; all others are FINAL. For all of these except 0 and 129, Kafka's Java client raises a
-# RetriableException.
+# Reaction → error codes. Codes that are not listed here have the reaction FINAL. Kafka's Java client raises a
+# RetriableException for the listed codes, except for 0 (no error) and 129 (REBOOTSTRAP_REQUIRED).
 _REACTIONS = {
     Reaction.NONE: (0,),
     Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),
@@ -251,7 +251,7 @@ CODES = _build()
 
 
 def lookup(code: int) -> ErrorCode:
-    """Return the entry for a code. An unknown code gets the name `UNKNOWN_<code>` and the reaction `FINAL`."""
+    """Return the entry for a code. An unknown code gets the name `UNKNOWN_<code>`, and no retry (`FINAL`)."""
     entry = CODES.get(code)
     if entry is not None:
         return entry

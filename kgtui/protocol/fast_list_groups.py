@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
-# First byte of a compact string → size with this byte. For null and for more than 126 bytes, the size is huge. The next
-# access raises IndexError, and the row is read field by field.
+# First byte of a compact string → size of the string in bytes, including this byte. For null and strings longer than
+# 126 bytes, the size is so large that the next access raises IndexError. Such rows are then read field by field.
 _STRING_SIZES = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-# Number of bytes in which `skip_known` searches for the beginning of rows of an earlier response.
+# `skip_known` finds rows only if they begin within this number of bytes.
 _SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]
@@ -44,13 +44,13 @@ class ListGroupsFrame(NamedTuple):
     throttle_ms: int
     error_code: int
     rows: list[bytes]
-    """The encoded bytes of each row. The function that `row_decoder` returns can decode them."""
+    """The encoded bytes of each row, which `row_decoder` can decode."""
 
 
 def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame:
     """Split the body of a response into its rows without decoding them. Raises DecodeError.
 
-    Equal bytes mean that the group has not changed since an earlier response.
+    If the bytes of a row are the same as in an earlier response, the group has not changed.
     """
     message = LIST_GROUPS.response.label(version)
     data = as_bytes(body)
@@ -67,7 +67,7 @@ def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame
 
 
 class ListGroupsRows:
-    """Splits a ListGroups response in several steps, and skips rows of an earlier response.
+    """Splits a ListGroups response into rows, step by step. It can skip rows that an earlier response contained.
 
     The constructor and all methods raise DecodeError if the response is truncated or malformed.
 
@@ -117,7 +117,7 @@ class ListGroupsRows:
             start, left = self._pos, self.left
             before = self._take(left - number, at)
             if self._pos != at:
-                # The bytes were found in the middle of a row, for example in a group id. They are not the known rows.
+                # The bytes of `known` begin in the middle of a row, for example in a group id. This is not a match.
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)
@@ -182,8 +182,8 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# Version → bytes of a row after the group id → decoded values (the tail). Equal tails share one tuple in
-# `_SHARED_TAILS`. Both are limited, because a broker could send any number of states.
+# Version → bytes after the group id → the values decoded from them (protocol type, state and group type). Equal values
+# are stored once, in `_SHARED_TAILS`. Both dicts have a maximum size, because a broker could send many states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 

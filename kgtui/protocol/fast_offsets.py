@@ -139,8 +139,8 @@ def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tupl
         return [], pos
     length = data[pos + _LENGTH_AT]
     if length < 128:
-        # Rows of the same size without tagged fields are decoded with one call. To check this, take slices whose step
-        # is the size of a row: one with all metadata lengths, one with all numbers of tagged fields.
+        # If all rows have the size of the first row and no tagged fields, one call decodes them all. Two slices check
+        # this: the lengths of all metadata, and the numbers of tagged fields. Their step is the size of a row.
         width = max(length - 1, 0)
         size = _LEAST + width
         stop = pos + number * size

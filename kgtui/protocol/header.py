@@ -45,7 +45,7 @@ def encode_request_header(api: Api, version: int, correlation_id: int, client_id
 def decode_request_header(data: bytes | memoryview) -> RequestHeader:
     """Decode the header of a request, even if kgtui does not support the API.
 
-    For an unknown API, `size` does not include tagged fields.
+    If the API is unknown, kgtui cannot tell whether the header has tagged fields. `size` does not include them then.
 
     Raises:
         DecodeError: the frame ends inside the header.

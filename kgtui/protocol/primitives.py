@@ -1,6 +1,6 @@
 """Decode and encode the primitive types of Kafka's protocol, and build the errors for malformed data.
 
-The arguments `message` and `field` are names for the texts of errors.
+The arguments `message` and `field` are names to show in error messages.
 """
 
 from __future__ import annotations
@@ -92,8 +92,11 @@ def string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -
 def array_length(message: str, field: str, data: bytes, pos: int, least: int, *, flexible: bool) -> tuple[int, int]:
     """Read the length of the array at `pos`. Return it and the position of the first element.
 
+    Args:
+        least: minimum size of one encoded element, in bytes.
+
     Raises:
-        DecodeError: the array is null, or the frame is too short for elements of at least `least` bytes.
+        DecodeError: the array is null, or the rest of the frame is too short for its elements.
     """
     if flexible:
         number, pos = uvarint(data, pos)

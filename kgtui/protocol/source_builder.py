@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class SourceBuilder:
     """Builds the source of one function, with the constants that the function uses.
 
-    Compiling it is safe, because it comes only from kgtui's own tables, never from a broker.
+    Compiling the source is safe, because it is generated only from kgtui's own tables, never from data of a broker.
     """
 
     def __init__(self, names: Mapping[str, object]) -> None:

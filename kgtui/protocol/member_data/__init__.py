@@ -35,8 +35,8 @@ def version_bytes(version: int) -> bytes:
 def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, Any] | None:
     """Decode `data` into a dict. Return None if `data` matches no version of `message`.
 
-    Some clients omit the last fields of their version. Such data is decoded as an older version, but only if its end
-    fits exactly. Otherwise, damaged data could look like a member without partitions.
+    Some clients omit the last fields of their version. Such data is decoded as an older version, but only if encoding
+    the result gives the same bytes. Otherwise, damaged data could look like a member without partitions.
 
     Args:
         version: version at the start of `data`. Versions above `message.high` are decoded as `message.high`.

@@ -1,7 +1,7 @@
 """Member metadata and assignments of protocol type `consumer`, also for Kafka Streams in classic groups.
 
-The messages are Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, versions 0 to 3. The user data of
-Kafka Streams in them is not decoded.
+The messages are Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, versions 0 to 3. The user data
+that Kafka Streams adds to these messages is not decoded.
 """
 
 from __future__ import annotations

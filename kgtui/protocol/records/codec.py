@@ -114,7 +114,7 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 def value_message(record_type: RecordType, version: int) -> Message:
     """Return the `Message` that encodes and decodes the value of a record of this type and version.
 
-    Brokers before Kafka 4 could write type 0 with values since version 1. These have the format of type 1.
+    Before Kafka 4, records of type 0 could have values of version 1 or higher. Their format is that of type 1.
     """
     if record_type is RecordType.LEGACY_OFFSET_COMMIT and version != 0:
         record_type = RecordType.OFFSET_COMMIT

@@ -93,7 +93,7 @@ TARGET_ASSIGNMENT_METADATA: Rows = (
     ("AssignmentEpoch", "int32", "0+"),
     ("AssignmentTimestamp", "int64", "0+", "tag 0, ignorable"),
 )
-"""Table of the values with the epoch of a group's target assignment and, since Kafka 4.3, its time (KIP-1263)."""
+"""Table of the value of `*_TARGET_ASSIGNMENT_METADATA` records. Their timestamp exists since Kafka 4.3 (KIP-1263)."""
 
 # Tables of the records with committed offsets of classic, consumer and streams groups.
 
