@@ -164,7 +164,7 @@ async def check(
 
 
 async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention: Retention, timeout: float) -> None:
-    """Add the write times of the last consumed and first unread records to `watch`, for unhealthy groups with a lag."""
+    """Add to `watch` when the last read and the first unread records of unhealthy groups were written."""
     from kgtui.admin.reading import read_record_times
     from kgtui.model.health import health_of
 
@@ -198,7 +198,7 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
-    """Add the user's permissions to `selection`, and tell `watch` of which groups the broker may hide offsets."""
+    """Add the user's permissions to `selection`, and mark the groups in `watch` whose offsets the broker may hide."""
     access = await access_of(admin, timeout=timeout)
     watch.mark_hidden(access)
     return replace(selection, snapshot=replace(selection.snapshot, access=access))

@@ -110,6 +110,6 @@ async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run the coroutine of a command, and return its result.
 
-    Ctrl-C cancels it, so that it closes its connections, and raises `KeyboardInterrupt`.
+    Ctrl-C cancels the coroutine, which then closes its connections, and raises `KeyboardInterrupt`.
     """
     return asyncio.run(work)

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
     """Plan the deletion, ask for confirmation, delete, and return the exit code."""
-    # One `admin` for all steps: each new one would print the warnings about client properties again.
+    # Use the same `admin` for all steps. A second one would print the warnings about client properties again.
     async with connected(args) as admin:
         deletion, matching, missing = await _plan(args, admin, query, folder)
         if args.dry_run:
@@ -151,7 +151,7 @@ def _read_line(prompt: str) -> str:
 def _query(args: argparse.Namespace) -> Query | None:
     """Return the filter, or None if `--group` is given.
 
-    Raises `UsageError` if both are missing, or if the words could be a filter or group ids.
+    Raises `UsageError` if neither is given, or if it is unclear whether the words are a filter or group ids.
     """
     query = query_of(args)
     if len(args.expr) > 1 and len(words := query.words) > 1:
@@ -177,7 +177,7 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of selected groups, and whether a missing group makes the exit code 1."""
+    """Return the plan, the number of selected groups, and whether the exit code is 1 because a group was not found."""
     timeout, missing = timeout_of(args), False
     await _check_unfinished(admin, folder, timeout)
     selection = await _matching(admin, query, args.group, timeout)

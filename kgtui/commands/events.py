@@ -144,7 +144,7 @@ class _Printer:
     def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:
         """Print the events that match the filter and the options.
 
-        The group's data in `snapshot` is used if an event lacks data for the filter.
+        If an event lacks data that the filter needs, the group's data in `snapshot` is used.
         """
         found = [event for event in events if self._matches(event, snapshot)]
         self.printed = self.printed or bool(found)
@@ -230,7 +230,7 @@ async def _print_new(
 
 def _notify_if_missing(args: argparse.Namespace, query: Query, snapshot: Snapshot, groups: Sequence[str]) -> None:
     """If no group matches yet, print similar ids, and say that the command waits."""
-    # A filter that needs more than the list of groups cannot be judged yet.
+    # If the filter needs more than the list of groups, print nothing, because the other data has not been read yet.
     if not query.needs and notify_missing(args, query, _as_selection(snapshot, groups)):
         notify("waiting for groups that match; press Ctrl-C to end")
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 _OVERTIME = 1.0
-"""Seconds to wait for the last read after its timeout, so that the read can end with its own timeout error."""
+"""Additional seconds to wait for the last read after its timeout, so that the read itself reports the timeout."""
 
 
 class Clock:
@@ -86,7 +86,9 @@ class _Watch:
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
-        """Fill `hidden` after the last read, and add a fault for each group that has hidden topics or no offsets.
+        """Fill `hidden`, and add faults for those of its groups that have hidden topics or no visible offsets.
+
+        Call this after the last read.
 
         Args:
             access: the user's permissions, read after the groups.
@@ -281,12 +283,12 @@ class RecordedWatch(_Watch):
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
     """Return the recorded polls of the last `seconds` seconds before the displayed poll `admin.poll`, oldest first.
 
-    The first one is the last poll before this time, so that the polls cover the whole time.
+    The newest poll before this time is included too, so that the polls cover the whole time.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)
     before = admin.recording.step(polls[0], -1)
-    # A poll before a gap in the recording does not help to cover the time.
+    # Leave out the earlier poll if a gap follows it, because the polls would not cover the whole time even with it.
     if before is not None and not polls[0].gap and polls[0].at > end.at - seconds:
         polls.insert(0, before)
     return polls

@@ -142,7 +142,7 @@ async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[st
     """List the groups of all brokers.
 
     Returns:
-        The cluster, (group id, listing) sorted by id, and a fault for each broker that failed.
+        The cluster, pairs (group id, listing) sorted by id, and a fault for each broker that failed.
 
     Raises:
         UnreachableError: no broker can be reached.

@@ -1,8 +1,10 @@
-"""Parses the options of a Kafka script, and formats its table of options, with the messages and exit codes of 4.3.1.
+"""Parses the options of a Kafka script, and formats its table of options.
+
+All rules are those of Kafka 4.3.1, also for messages and exit codes. For example:
 
 - Names cannot be abbreviated. `--name value`, `--name=value` and `-name value` work.
 - The word after an option with an argument is the argument, even if it begins with a dash.
-- Words that are not options are ignored, and also `=text` after a flag.
+- Words that are not options are ignored. In `--list=text`, where `--list` is a flag, `=text` is ignored.
 """
 
 from __future__ import annotations

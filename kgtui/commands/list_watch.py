@@ -39,7 +39,8 @@ class ListWatch:
         select: takes a timeout in seconds, and returns the selected groups.
         interval: seconds between two reads.
         timeout: largest timeout for `select`.
-        missing: ids of groups that no broker lists, although they may exist.
+        missing: ids of groups that no broker lists at present, although they may exist, for example while they move to
+            a different coordinator.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
 
 
 class RepeatedScreening:
-    """Looks for problems after each read of the groups, by comparing it with earlier reads.
+    """Looks for problems after each read of the groups, by comparing the read with earlier reads.
 
     Args:
         admin: reads more data, such as log start offsets.
@@ -128,7 +129,8 @@ class RepeatedScreening:
         interval: seconds between two reads of the list of groups.
 
     Attributes:
-        missing: groups that no broker lists, although they may exist.
+        missing: groups that no broker lists at present, although they may exist, for example while they move to a
+            different coordinator.
     """
 
     def __init__(self, admin: GroupAdmin, timeout: float, interval: float) -> None:

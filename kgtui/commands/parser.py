@@ -92,7 +92,7 @@ class CommandParser(argparse.ArgumentParser):
         return module
 
     def format_help(self) -> str:
-        """Return argparse's help text, followed by the result of the command's `epilog`."""
+        """Return argparse's help text. It ends with the text that the command's function `epilog` returns."""
         if self._epilog is not None:
             self.epilog = self._epilog()
         # Set the formatter only here. Otherwise, argparse would use it for every option that is added, and import the
@@ -136,7 +136,7 @@ def _not_empty(text: str) -> str:
 
 
 class _Duration(argparse.Action):
-    """Converts the value of an option, such as `90`, `90s` or `2m`, to seconds. Raises `UsageError` if it is wrong."""
+    """Converts the value of an option, such as `90`, `90s` or `2m`, to seconds. Raises `UsageError` otherwise."""
 
     def __call__(self, parser: object, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
         from kgtui.commands.time_options import parse_duration
@@ -157,8 +157,8 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
     """Add the options that may be written before or after the name of any command.
 
     Args:
-        again: True for the options after a command's name. They have no defaults, which would replace the values before
-            the name.
+        again: True for the options after the command's name. They get no defaults, because a default would overwrite a
+            value that is given before the name.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -217,7 +217,8 @@ def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> N
     """Add the options of the terminal UI, which may be written before or after the name of the command.
 
     Args:
-        again: True for the parser of a command; see `add_cluster_options`.
+        again: True for the options after the command's name. They get no defaults, because a default would overwrite a
+            value that is given before the name.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False

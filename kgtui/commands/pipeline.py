@@ -197,7 +197,7 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
     """Recompute the gold tables for all days with new rows, and return these days.
 
-    Later days than tomorrow come from a wrong clock, and are left out.
+    Days after tomorrow are left out, because their rows come from a broker with a wrong clock.
     """
     from kgtui.lake.arrow import escape_surrogates
     from kgtui.lake.folder import load_retention

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        # Remove the temporary folder, because the user could not find it: its path was not printed yet.
+        # Remove the temporary folder. The user does not know its path, which is printed only after the recording.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise

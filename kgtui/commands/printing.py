@@ -53,7 +53,7 @@ def print_bytes(data: bytes) -> None:
 
 
 def stdout_is_closed() -> bool:
-    """Return whether the program that reads stdout has exited, or the terminal is closed. Nothing is written."""
+    """Return whether the program that reads stdout has exited, or the terminal is closed, without writing anything."""
     from select import poll
 
     watcher = poll()
@@ -180,7 +180,7 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show a sentence in place of the previous one, unless the previous one is very new."""
+        """Show a new sentence. Ignore it if the last update was less than `_REDRAW` (or `_REPEAT`) seconds ago."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

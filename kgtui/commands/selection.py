@@ -37,8 +37,8 @@ class Selection:
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: number of groups whose data for the filter could be read, and of groups that need it. If the filter
-            needs the lag, and 3 of 5 lags could be read: (3, 5).
+        searched: pair (number of groups whose data could be read, number of groups whose data the filter needs). If the
+            filter needs 5 lags, and 3 of them could be read: (3, 5).
         listed: group id → type, state and coordinator, for all groups of the cluster.
     """
 
@@ -189,7 +189,7 @@ async def select_groups(
         members: whether to read the members of the selected groups.
         lag: whether to read offsets and log end offsets of the selected groups.
         access_max_age: seconds after which known permissions are read again.
-        on_read: called after the lag was read; returns the snapshot for the filter.
+        on_read: called after the lag was read; returns the snapshot to which the filter is applied.
         timeout: maximum total duration in seconds. Each read gets an equal part of the time that is left.
 
     Raises:
@@ -270,7 +270,7 @@ async def _enrich(
     Returns the snapshot with this data, errors of whole brokers or of the cluster, and everything that was read.
 
     Args:
-        deadline: time limit with one step for the members, and two steps for the lag.
+        deadline: time limit of all reads. Reading members takes one of its steps, and reading the lag takes two.
     """
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.admin.reading import Logs, read_groups
@@ -318,7 +318,7 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
 
 
 def undecided_text(searched: int, every: int) -> str:
-    """Return a phrase that says for how many groups data that the filter needs is missing.
+    """Return a phrase that says to how many groups the filter could not be applied, because their data is missing.
 
     Args:
         searched, every: the two numbers of `Selection.searched`.

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 3.0
 """Seconds after which an attempt to connect to a cluster has failed if no broker has answered."""
 _MAX_CALLS_PER_POLL = 8
-"""Largest number of `LakeReplayPosition.advance` calls that show the same poll.
+"""Maximum number of `LakeReplayPosition.advance` calls during which playback shows the same poll.
 
-If more calls than this would show the same poll, playback moves to the next poll at once.
+If the next poll is further away than this, the first call already shows it, so that playback does not seem to hang.
 """
 
 
@@ -39,7 +39,7 @@ class SessionOpener:
 
     Args:
         args: the parsed command line.
-        stack: closes everything that was opened.
+        stack: exit stack that closes everything that this object has opened.
     """
 
     def __init__(self, args: argparse.Namespace, stack: AsyncExitStack) -> None:
@@ -73,7 +73,7 @@ class SessionOpener:
     async def connect(self, address: str) -> Session:
         """Open a session on a cluster at an address such as `host:9092`.
 
-        Raises `ConfigError` if it is not valid, and `UnreachableError` if no broker answers.
+        Raises `ConfigError` if the address is not valid, and `UnreachableError` if no broker answers.
         """
         seeds = parse_bootstrap(address, "address")
         # If a cluster with this address is configured, its credentials and read-only flag are used, as they are with
@@ -90,7 +90,8 @@ class SessionOpener:
 
         Raises `ConfigError` if the configuration of the cluster is not valid.
         """
-        # Use the same settings again. `--command-config` belongs only to the first cluster.
+        # A cluster that was opened before keeps its settings. The option `--command-config` applies only to the first
+        # cluster.
         if name in self._opened:
             target, command_config = self._opened[name]
         else:
@@ -239,7 +240,7 @@ class LakeReplayPosition:
     """Selects which poll of a recording the terminal UI shows.
 
     Attributes:
-        playing: multiple of real time, such as 10.0; None while playback is stopped.
+        playing: speed as a multiple of real time, such as 10.0; None while playback is stopped.
     """
 
     def __init__(self, admin: ReplayAdmin) -> None:

@@ -92,7 +92,7 @@ async def read_details(
     read = await read_groups(admin, deadline, describe=groups)
     found = read.descriptions
     listed = {group: listing_of(row) for group, row in found.items()}
-    # Offsets and configs depend on the group's type, so the descriptions are read first.
+    # Descriptions are read first, because they contain the group's type, which determines how offsets are read.
     configured = [group for group in found if may_have_configs(found[group].type)]
     positions = await read_groups(
         admin, deadline, offsets=listed, configs=configured, logs=Logs.BOUNDS, described=found

@@ -13,7 +13,7 @@ _EXPECTED = "a time such as 2026-11-21T10:04:23Z or 10:04, or a duration before 
 def parse_duration(option: str, text: str) -> float:
     """Convert a duration such as `10s`, `2m`, `1h`, `30d` or `90` to seconds.
 
-    Raises `UsageError`, with the name of the option, if it is not a duration above 0.
+    Raises `UsageError`, with the name of the option, if the text is not a duration above 0.
     """
     from kgtui.model.query.ranges import TIME_UNITS, RangeSyntaxError, read_range
 

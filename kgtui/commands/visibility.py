@@ -40,7 +40,7 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
         return
     from kgtui.model.query import Need
 
-    # Groups that have no visible offsets are not counted, because an error is printed for each of them.
+    # Do not count groups without visible offsets, because an error is printed for each of them.
     count = sum(
         1 for group in groups if facts.may_hide_topics(snapshot, group) and not facts.has_no_offsets(snapshot, group)
     )
@@ -57,7 +57,7 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
 def notify_no_visible_group(args: argparse.Namespace, snapshot: Snapshot, listed: Collection[str]) -> bool:
     """Print a message if no group is listed, and the user may not see every group.
 
-    Returns whether it was printed and `--allow-empty` is not given, so that the exit code must be 1.
+    Returns whether the exit code must be 1: the message was printed, and `--allow-empty` is not given.
     """
     access = snapshot.access
     if listed or snapshot.answering < len(snapshot.brokers) or access is None or access.lists_every_group:

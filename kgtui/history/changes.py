@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FaultKey = tuple[str, int | None, str | None, str]
 """Key of a fault (error): what could not be read (such as `offsets`), broker id, group id and error name.
 
-The broker id is None if no single broker is concerned; the group id is None if no single group is concerned.
+The broker id is None if the fault does not concern a single broker. The same applies to the group id.
 """
 
 
@@ -36,7 +36,7 @@ class PollResult:
     """The values that one poll read from the cluster.
 
     Attributes:
-        listings: group → type, protocol, state and coordinator, for all groups, also of brokers that did not respond.
+        listings: group → type, protocol, state and coordinator. Groups of brokers that did not respond are included.
         descriptions: group → description, for the groups that this poll described.
         committed: group → committed offsets, except share groups.
         share: share group → share-partition start offsets.

@@ -62,8 +62,8 @@ class Flusher:
         self._now, self._elapsed = now, elapsed
         self._lock = recorder_lock(folder.lock)
         self._writer = LakeWriter(folder)
-        # A thread writes to the lake, so that the event loop never waits for the disk. It is only one thread, so that
-        # the order of the writes is kept.
+        # A thread writes to the lake, so that the event loop never waits for the disk. With several threads, the order
+        # of the writes could change.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lake")
         self._flushing: asyncio.Task[None] | None = None
         self._oldest: float | None = None

@@ -66,7 +66,7 @@ def _may_lack_topics(groups: Mapping[int, list[dict[str, Any]]], since: float) -
 
 
 def faults_of(faults: pa.Table, group: str) -> pa.Table:
-    """Return the errors because of which a poll may not have read a group's offsets.
+    """Return the errors that can explain why a poll did not read a group's offsets.
 
     These are the errors of this group, of any broker, and of the whole cluster.
 
@@ -238,8 +238,8 @@ class PollChange(NamedTuple):
 
     Attributes:
         lag: change of the lag, in records.
-        known_lags, known_ends, known_positions: change of the number of partitions whose lag, log end offset or
-            position is known.
+        known_lags: change of the number of partitions whose lag is known.
+        known_ends, known_positions: the same for log end offsets and for positions.
         written, read: how far log end offsets and positions moved forward, in records.
         rewound: how far positions moved backward, in records.
         reassigned: number of partitions that got a different owner.
@@ -285,7 +285,8 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     """Return for each name in `SUMS` the difference between each row and the previous row of the same partition.
 
-    At a keyframe (a poll with all rows), it is the value itself. Rows must be sorted by topic, partition and poll.
+    At a keyframe (a poll with all rows), the result is the value itself. Rows must be sorted by topic, partition and
+    poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -306,7 +307,7 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     """Return how far the offsets of each row moved since the previous row of the same partition, in records.
 
     - `written`: how far the log end offset moved forward
-    - `read`: how far the position (committed offset) moved forward
+    - `read`: how far the position (committed offset or share-partition start offset) moved forward
     - `rewound`: how far the position moved backward
 
     Unknown or negative values are null. Rows must be sorted by topic, partition and poll.

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Arrow rows are converted to Python one group at a time for at most 16 groups, or 2 % of the loaded groups.
+"""The first groups that are requested are converted from Arrow to Python one at a time.
 
-When more groups are requested, all loaded rows are converted in one step, which is faster.
+After 16 groups, or 2 % of the loaded groups if that is more, all loaded rows are converted together, which is faster.
 """
 
 
@@ -97,7 +97,7 @@ class KeyframeTable:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return an object with the rows of a block, and of all other blocks that were read in the same step."""
+        """Return an object with the rows of a block, and of other blocks that were read together with it."""
         self.load([index])
         return self._blocks[index]
 
@@ -115,7 +115,10 @@ class KeyframeTable:
 
 
 class _KeyframeRows:
-    """Rows of one table for a keyframe and the polls until the next keyframe, sorted by key and poll."""
+    """Rows of one table for a keyframe (a poll with all rows) and the polls until the next one.
+
+    They are sorted by key and poll.
+    """
 
     def __init__(self, rows: pa.Table, key: Sequence[str]) -> None:
         self._rows = rows.combine_chunks()

@@ -123,7 +123,7 @@ class PointInTime:
         return None
 
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
-        """Return a dict: partition → values of its row in table `partitions`, from column `kind` on."""
+        """Return a dict: partition → its values in table `partitions`, of which the first is that of column `kind`."""
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:

@@ -1,4 +1,4 @@
-"""Index of all polls of a recording: the time of each poll, its keyframe, and the reason for a gap before it."""
+"""Index of all polls of a recording: time of the poll, time of the last poll with all rows, reason for a gap before."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RecordedPoll:
 
     Attributes:
         ms: time of the poll, in milliseconds since the epoch.
-        keyframe: time of the last poll with all rows, in milliseconds since the epoch; `ms` if it is this poll.
+        keyframe: time of the last poll with all rows, in milliseconds since the epoch; `ms` if this poll has all rows.
         gap: why polls are missing directly before this poll; empty if none are missing.
     """
 
@@ -84,7 +84,7 @@ class PollIndex:
         return self[position] if 0 <= position < len(self._polls) else None
 
     def of_keyframe(self, keyframe: int) -> list[int]:
-        """Return the times of a keyframe and of the polls before the next keyframe, in milliseconds since the epoch."""
+        """Return the times of a keyframe (a poll with all rows) and of all polls before the next one, in epoch ms."""
         start = bisect_left(self._polls, keyframe)
         found = []
         for position in range(start, len(self._polls)):
@@ -94,7 +94,7 @@ class PollIndex:
         return found
 
     def keyframes(self, until: int) -> list[int]:
-        """Return the times of all keyframes up to the time `until`, oldest first, in milliseconds since the epoch."""
+        """Return the times of all keyframes (polls with all rows) up to `until`, oldest first, in epoch ms."""
         return sorted(set(self._keyframes[: bisect_right(self._polls, until)]))
 
     def days(self) -> list[date]:
@@ -111,7 +111,7 @@ class PollIndex:
     def of_day(self, day: date) -> list[tuple[int, int]]:
         """Return a pair (time of the poll, time of its keyframe) for each poll of a UTC day, in ms since the epoch.
 
-        The first poll of a day is always a keyframe.
+        A keyframe is a poll with all rows. The first poll of a day is always a keyframe.
         """
         start = datetime.combine(day, datetime.min.time(), UTC).timestamp()
         first, end = bisect_left(self._polls, _ms(start)), bisect_left(self._polls, _ms(start + 86_400))

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Values of the column `scope` in table `faults`.
+"""Values of the column `scope` in table `faults` for which a fault can concern several groups.
 
-If such a fault has no group id, it concerns all groups of its broker. If it has no broker id either, it concerns all
-groups of the cluster.
+Without a group id, the fault concerns all groups of its broker. Without a broker id too, it concerns all groups of the
+cluster.
 """
 
 
@@ -69,7 +69,7 @@ def read_polls(
     Raises:
         LakeError: rows cannot be read.
     """
-    # To save memory, only the polls of one keyframe (a poll with all rows) are loaded at a time.
+    # To save memory, load one keyframe (a poll with all rows) at a time, with the polls until the next keyframe.
     for keyframe, polls_ in groupby(polls, lambda poll: poll.keyframe):
         polls_of_keyframe = list(polls_)
         states = _GroupStates(recording, groups, keyframe, polls_of_keyframe[-1].ms)
@@ -150,8 +150,7 @@ class _GroupStates:
     def read_at(self, poll: RecordedPoll) -> PollRead:
         """Return the description and offsets of each group at the current poll.
 
-        They are None while they cannot be read. Afterwards, the last known values are returned, unless new ones were
-        recorded.
+        A value that could not be read at this poll is None. Other values are the newest that were recorded.
         """
         reads = dict(self._reads)
         for scope, fault in self._faults.values():

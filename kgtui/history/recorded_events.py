@@ -39,7 +39,8 @@ Positions = dict["TopicPartition", int]
 PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
 """Time of a poll, in milliseconds since the epoch → group id → pair (positions before, positions after the poll).
 
-A position is a committed offset or a share-partition start offset. Only changes that can be events are included.
+A position is a committed offset or a share-partition start offset. Only decreases and, in groups that were Empty at
+some time, increases are included, because only these can be events.
 """
 
 _POSITION_COLUMNS = ("poll", "group", "topic", "partition", "gone", "committed", "spso", "owner")
@@ -53,7 +54,7 @@ def recorded_events(
 ) -> Iterator[Event]:
     """Yield the events of a recording, oldest first. Events of the same poll are sorted by group.
 
-    The events of a poll do not depend on `since`.
+    A poll has the same events, whatever the value of `since` is.
 
     Args:
         since, until: seconds since the epoch; events after `since` and up to `until`. None for no limit.
@@ -133,8 +134,8 @@ class _RecordedState:
         """Apply the changes of a poll to all groups, and return their events.
 
         Args:
-            moved: group id → pair (offsets before, offsets after the poll), if the change can be an event.
-            whole: whether all rows are stored for this poll.
+            moved: group id → pair (offsets before, offsets after the poll), only for changes that can be events.
+            whole: whether the poll is a keyframe, for which all rows are stored.
         """
         listed_before, members_before = self._advance(poll, tables, whole=whole)
         events: list[Event] = []
@@ -162,7 +163,8 @@ class _RecordedState:
         """Apply the changes of a poll to groups and members.
 
         Returns:
-            Earlier rows of changed groups and members: group id → row or None, and group id → member id → row.
+            Two dicts with the rows before this poll: changed group → its row, or None for a new group; and group with
+            changed members → member id → row.
         """
         listed, members = ({}, defaultdict(dict)) if whole else (self._listed, self._members)
         listed_before: dict[str, RowValues | None] = {}
@@ -266,13 +268,14 @@ class _RecordedState:
 def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> pa.Table:
     """Return the changes of committed offsets and share-partition start offsets that can be events.
 
-    The result has columns `poll`, `group`, `topic`, `partition`, `before` and `after`.
+    These are decreases and, in `memberless` groups, increases in partitions without an owner. The result has columns
+    `poll`, `group`, `topic`, `partition`, `before` and `after`.
 
     Args:
         table: rows of table `partitions` in one chunk, sorted by key and poll.
         keyframe: time of the first poll to report, in milliseconds since the epoch.
-        memberless: groups that were Empty at some time. Somebody may have changed their offsets by hand, so an increase
-            can be an event, too.
+        memberless: groups that were Empty at some time. Their increases count, because a user may have reset the
+            offsets.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -67,8 +67,8 @@ class Recorder:
         notify: called with a message for the user when a problem begins or ends.
         elapsed: returns seconds of a monotonic clock.
         wait: replaces the sleep between polls in a simulation. It is called with the number of seconds.
-        alone: whether no terminal UI runs on this event loop. If so, garbage collection is paused during polls, and
-            blocks the event loop after each poll instead.
+        alone: whether no terminal UI runs on this event loop. If so, garbage is collected only after each poll, because
+            then nobody notices that this blocks the event loop.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Recorder:
             return
         at = max(int(self._now() * 1000), self._last + 1)
         try:
-            # Pause the garbage collector. It is not needed, because `_record` frees all objects of the poll itself.
+            # Pause the garbage collector, which is not needed because `_record` frees all objects of the poll.
             with self._gc.paused() if self._gc is not None else nullcontext():
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: the error is reported, and the next poll is a keyframe
@@ -201,8 +201,8 @@ class Recorder:
             snapshot, self._changes.owned(), access=access, now=self._elapsed(), timeout=timeout
         )
         rows, keyframe = await self._compare(result, at)
-        # If the rows of earlier polls were dropped during this poll, do not store this poll either, because it
-        # contains only the changes since a dropped poll.
+        # If rows of earlier polls were dropped during this poll, drop this poll too. It contains only the changes since
+        # a dropped poll, so it would be useless without that poll.
         if not self._lake.lost:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
@@ -227,7 +227,7 @@ class Recorder:
         return rows, old
 
     def _poll_row(self, snapshot: Snapshot, result: PollResult, rows: RowsByTable, at: int, took: int) -> RowValues:
-        """Return the poll's row of table `polls`, from column `taken_at` on.
+        """Return the poll's row of table `polls`, without the columns `day`, `keyframe` and `poll`.
 
         Args:
             at: time of the poll, in milliseconds since the epoch.
@@ -290,7 +290,7 @@ class RetentionRefresher:
         self._asked: float | None = None
 
     def due(self, now: float) -> bool:
-        """Return whether no read of the retention began in the last `RETENTION_MAX_AGE` seconds.
+        """Return whether `refresh` last read at least `RETENTION_MAX_AGE` seconds ago, or has never read.
 
         Args:
             now: seconds, by the same clock as for `refresh`.
@@ -317,8 +317,8 @@ class Poller:
     A coordinator that does not respond delays only its own groups.
 
     Args:
-        describe_every: maximum seconds between two descriptions of a group. The list of groups does not show that
-            members have changed.
+        describe_every: maximum time between two descriptions of a group, in seconds. It is needed because the list
+            of groups does not show changes of members.
     """
 
     def __init__(self, admin: GroupAdmin, *, describe_every: float) -> None:
@@ -338,7 +338,7 @@ class Poller:
         """Read the descriptions and offsets of all groups in a snapshot.
 
         Args:
-            owned: partitions whose log start and log end offsets are always read.
+            owned: partitions that members own. Their log start and log end offsets are read too.
             access: permissions of kgtui's user; None if unknown.
             now: seconds, by the same clock for all calls.
             timeout: maximum seconds for all reads together.
@@ -366,7 +366,7 @@ class Poller:
         )  # fmt: skip
 
     def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
-        """Return a pair: ids of the groups to describe, and a dict: broker id → ids of the groups it coordinates."""
+        """Return the ids of the groups to describe, and a dict: broker id → ids of the groups that it coordinates."""
         brokers: dict[int, list[str]] = defaultdict(list)
         for group, listing in listings.items():
             brokers[listing.coordinator].append(group)

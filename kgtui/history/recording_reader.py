@@ -151,7 +151,7 @@ class RecordingReader:
         return filter_polls(rows, [poll for poll in self._polls.of_keyframe(keyframe) if poll <= until])
 
     def keyframes(self, until: RecordedPoll) -> list[int]:
-        """Return the times of all keyframes up to a poll, oldest first, in milliseconds since the epoch."""
+        """Return the times of all keyframes (polls with all rows) up to a poll, oldest first, in ms since the epoch."""
         return self._polls.keyframes(until.ms)
 
     def rows_since(self, table: Table, columns: Sequence[str], keyframe: int, poll: RecordedPoll) -> pa.Table:
@@ -194,7 +194,7 @@ class RecordingReader:
             try:
                 return table.read_keyframe(day, keyframe)
             except FileNotFoundError:
-                # A compaction of the table has replaced a file of this version. Open the newest version of the table.
+                # Compaction has replaced a file of the version that is open. Open the newest version of the table.
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 
@@ -218,15 +218,15 @@ class RecordingReader:
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
-        # The group can also change between the last poll of a day and the first poll of the next day. `adjacent` is
-        # the group's state on the other side of this midnight, from the day that was searched before.
+        # The group can also change between the last poll of one day and the first poll of the next day. To notice this,
+        # `adjacent` keeps the group's state at the nearest poll of the day that the loop has just searched.
         adjacent: GroupState | None = None
-        first_poll = 0  # if `back` is true: time of the first poll of the day that was searched before
+        first_poll = 0  # if `back` is true: time of the first poll of the day that the loop has just searched
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            # `midnight_poll` is the first poll after the midnight between this day and the day that was searched
-            # before.
+            # `midnight_poll` is the first poll after the midnight between `day` and the day that the loop has just
+            # searched.
             midnight_poll = first_poll if back else polls[0][0]
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
@@ -338,7 +338,8 @@ def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[in
 
     Args:
         groups, members: the group's rows of this day in these tables.
-        polls: pairs (poll, last poll with all rows) of times in milliseconds, oldest first.
+        polls: pairs (time of a poll, time of the last poll with all rows up to this poll), oldest first, in
+            milliseconds since the epoch.
     """
     group_rows, member_rows = _by_poll(groups), _by_poll(members)
     group_row: object = None

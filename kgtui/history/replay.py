@@ -111,7 +111,7 @@ class ReplayAdmin:
         return await self._go(lambda: self.recording.next_change(group, self.poll, back=back))
 
     async def state_times(self) -> StateTimes:
-        """Return the times at which the groups entered the states that they have at the poll that is shown.
+        """Return since when each group has been in its state at the poll that is shown.
 
         Raises:
             LakeError: rows cannot be read.
@@ -213,17 +213,17 @@ class ReplayAdmin:
         return Answer(Retention(found, stored.offsets))
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the permissions of the recorder's user that were stored last.
+        """Return the newest permissions of the recorder's user that are stored in the lake.
 
-        Only the permission to see topics (DESCRIBE) is taken from the shown poll, if the recording contains it.
+        Whether the user had DESCRIBE on all topics is taken from the shown poll instead, if it was recorded.
         """
         return await asyncio.to_thread(self._access)
 
     def _access(self) -> Access:
         state, stored = self._point_in_time, load_access(LakeFolder.of(self.recording.path))
-        if not state.hidden:  # recorded by an older kgtui
+        if not state.hidden:  # an older kgtui did not record `hidden`
             return stored
-        # The user could not see topics at this poll if the offsets of every group may be incomplete.
+        # If the offsets of every group may be incomplete, the user lacked DESCRIBE on some topics at this poll.
         hides = all(state.hidden.values())
         if hides is stored.hides_topics:
             return stored

@@ -1,4 +1,4 @@
-"""Find in a recording the times at which groups entered the states that they have at a given poll."""
+"""Find in a recording since when each group has been in its state at a given poll."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.history.recording_reader import RecordingReader
 
 MOST_ROWS = 1_000_000
-"""About this many rows of table `groups` are read to find the times.
+"""Approximate maximum number of rows of table `groups` that are read to find since when groups are in their states.
 
 Each poll with all rows has one row per group, so for 100,000 groups only the last ten of these polls are searched.
 """
@@ -27,7 +27,7 @@ COLUMNS = ("poll", "keyframe", "group", "gone", "state")
 
 
 class StateTimes(NamedTuple):
-    """The times at which groups entered the states that they have at one recorded poll.
+    """Tells since when each group has been in its state at one recorded poll.
 
     Attributes:
         since: group id → seconds since the epoch. Groups without a change in the searched time are left out.
@@ -39,7 +39,7 @@ class StateTimes(NamedTuple):
 
 
 class StateChanges:
-    """Finds when groups entered their states. The constructor reads the times from disk.
+    """Finds since when each group has been in its state at a poll. The constructor reads the rows from disk.
 
     Args:
         poll: the search ends at the last poll before the next keyframe (a poll with all rows).
@@ -59,8 +59,8 @@ class StateChanges:
     def covers(self, poll: RecordedPoll) -> bool:
         """Return whether `at` can be called for a poll.
 
-        The poll must be between the last searched keyframe (a poll with all rows) and the next keyframe. It must have
-        been recorded before the search.
+        The poll must have the same keyframe (last poll with all rows) as the poll for which this object was created,
+        and must have been recorded before then.
         """
         return poll.keyframe == self._keyframes[-1] and poll.ms <= self._recorded.ms
 

@@ -131,7 +131,7 @@ def to_rows(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def to_milliseconds(time: datetime | int) -> int:
-    """Convert a timestamp to milliseconds since the epoch, rounded down. Numbers are milliseconds already."""
+    """Convert a datetime to milliseconds since the epoch, rounded down. Return an integer unchanged."""
     if isinstance(time, int):
         return time
     time = time if time.tzinfo else time.replace(tzinfo=UTC)
@@ -172,7 +172,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
             try:
                 column = column.unify_dictionaries()
             except pa.ArrowInvalid:
-                # Arrow cannot unify the dictionary of a chunk in which all values are null, because its type is null.
+                # If all values in a chunk are null, its dictionary has type null, which Arrow cannot unify with others.
                 column = column.cast(pa.string()).dictionary_encode()
         columns.append(column)
     fields = [field.with_type(column.type) for field, column in zip(rows.schema, columns, strict=True)]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COMPACTION = "kgtui.compaction"
 """Key in the metadata of a Delta commit that only rewrote files.
 
-It is needed because the operation of such a commit is WRITE, so that the commit seems to have added rows.
+Without this key, such a commit could not be distinguished from one that added rows, because both have operation WRITE.
 """
 
 _GROUP = "group"
@@ -38,8 +38,8 @@ _FILE_SIZE = 128 * 1024 * 1024
 def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> tuple[int, int]:
     """Merge the small files of each day. Rows of gold tables are sorted by group, so that reading one group is fast.
 
-    Streams do not read the merged rows again, because the Delta commits have `dataChange` false. Tables with a
-    `file_span` are an exception, but no stream reads them.
+    Streams do not read the merged rows again, because the Delta commits have `dataChange` false. They would do so in
+    tables with a `file_span`, but no stream reads these tables.
 
     Args:
         path: folder of the table.
@@ -127,7 +127,9 @@ def _merge_span(
 
 
 def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, str, str]] | None]:
-    """Return one partition filter for each day with INT96 timestamps; `[None]` means a whole table without days.
+    """Return one partition filter for each day whose files contain INT96 timestamps.
+
+    A table that is not partitioned by day has the filter None, which selects all of its files.
 
     Args:
         path: folder of the table.

@@ -240,7 +240,7 @@ class RecordedTable:
 
         files = [file for file in self.files(day) if file["min.keyframe"] <= keyframe <= file["max.keyframe"]]
         if len(files) == 1 and is_compacted(files[0]) and files[0]["min.keyframe"] == files[0]["max.keyframe"]:
-            return CompactedFile(self.path / files[0]["path"], self.table)  # read on demand
+            return CompactedFile(self.path / files[0]["path"], self.table)  # reads rows when they are needed
         names = [name for name in self.table.names if name not in (PARTITION, "keyframe")]
         return RowsInMemory(
             sort_by_key(to_one_chunk(self._read(files, names, ds.field("keyframe") == keyframe)), self.table)
@@ -331,7 +331,8 @@ class RecordedTable:
         """Write a data file, and return the Delta action that adds it to the table.
 
         Args:
-            compact: whether the rows were in the table before, so that `dataChange` is false.
+            compact: whether the table already contained the rows. If so, `dataChange` is false, and streams do not read
+                the rows again.
         """
         from deltalake.transaction import AddAction
 

@@ -95,7 +95,7 @@ class LakeFolder:
         """Raise `LakeError` if deltalake cannot use the path of the folder, which need not exist."""
         if isinstance(self.path, StorePath):
             return
-        # deltalake resolves symbolic links, so a link to such a folder does not help.
+        # Resolve symbolic links before the check, because deltalake resolves them too.
         found = _UNUSABLE.search(os.path.realpath(self.path))
         if found is not None:
             given = found[0] in str(self.path)
@@ -211,12 +211,12 @@ class LakeFolder:
         write_json(self.path / MARKER, content)
 
     def _foreign_files(self) -> list[str]:
-        """Return the names of all files in the folder except lock files and temporary files of the marker."""
+        """Return the names of all files in the folder except lock files and temporary files of `lake.json`."""
         return [name for name in _names(self.path) if not name.startswith((LOCK, f".{MARKER}."))]
 
     @contextmanager
     def _explained(self, action: str) -> Iterator[None]:
-        """Convert an `OSError` in the `with` block to `LakeError`, if the lake is in a store.
+        """Convert an `OSError` in the `with` block to `LakeError`, except if the lake is on a local disk.
 
         Args:
             action: `read` or `written`, for the message.
@@ -295,11 +295,11 @@ def load_retention(folder: LakeFolder) -> Retention:
 
 
 def update_retention(folder: LakeFolder, answer: Retention, requested: Container[str]) -> None:
-    """Update the retention file of the lake. Other topics keep their stored retention.
+    """Update the retention file of the lake. Topics that were not requested keep their stored retention.
 
     Args:
-        answer: retention that the cluster returned.
-        requested: topics to remove if `answer` lacks them.
+        answer: retention that the cluster returned. If it is empty, the file stays unchanged.
+        requested: topics that are removed from the file if `answer` lacks them.
 
     Raises:
         OSError: the file cannot be written.

@@ -283,7 +283,7 @@ def _literal(value: str | datetime | date) -> str:
 def _first_day(moment: datetime | date) -> date:
     """Return the earliest day whose partition can have rows with the given time.
 
-    A datetime gives the previous day, because a row belongs to the day on which its period starts.
+    For a datetime, this is the previous day, because a row belongs to the day on which its period starts.
     """
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 

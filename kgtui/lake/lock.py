@@ -30,7 +30,7 @@ _LONGEST = 4_096
 
 
 class RecorderLock(LakeLock):
-    """The lock of a lake on a local disk, which always enforces it."""
+    """The lock of a lake on a local disk. Only one process at a time can hold it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -85,7 +85,7 @@ class RecorderLock(LakeLock):
 
     def _refuse_living(self, file: int, before: Holder | None) -> None:
         """Raise `RefusedError` if `before` is on another machine and renewed the lock in the last `STALE` seconds."""
-        # The kernel's file lock does not always work between machines.
+        # The kernel's file lock does not always work between machines, so check the age of the lock file too.
         foreign = before is not None and not before.is_local
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:
             raise RefusedError(held_by(self._path, before))
@@ -153,7 +153,7 @@ def current_holder(path: LakePath) -> Holder | None:
 
 
 def recorder_lock(path: LakePath) -> LakeLock:
-    """Return the lock whose lock file has this path. It is not taken yet."""
+    """Return the lock whose lock file has this path. The caller must still take the lock."""
     if isinstance(path, StorePath):
         from kgtui.lake.store_lock import StoreLock
 

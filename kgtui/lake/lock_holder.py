@@ -1,4 +1,4 @@
-"""The contract of the locks of a lake, and the process that a lock file names: a recorder, or a run of the pipeline."""
+"""The interface of the locks of a lake, and the process that a lock file names (a recorder or pipeline run)."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Holder:
         """Return whether the process is running.
 
         Args:
-            age: seconds since the last renewal of the lock. A process on another machine is alive if it is below
-                `STALE`.
+            age: seconds since the last renewal of the lock. If this is less than `STALE`, a process on another machine
+                counts as running.
         """
         return is_running(self.pid) if self.is_local else age < STALE
 
@@ -104,7 +104,7 @@ class LakeLock(Protocol):
 
 
 def this_process() -> Holder:
-    """Return this process as the holder of a lock that it takes now."""
+    """Return a `Holder` for this process. Its time `since` is now."""
     return Holder(socket.gethostname(), os.getpid(), round(time.time(), 3))
 
 

@@ -192,8 +192,8 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # `newest + 1` compacts all files. This is safe, because no recorder adds polls while this process holds
-            # the lock.
+            # Pass `newest + 1` to compact all files. This is safe, because no recorder adds polls while this process
+            # holds the lock.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:

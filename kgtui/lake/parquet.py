@@ -50,7 +50,7 @@ class RowBlocks(Protocol):
         ...
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the block that can have rows of a group; None if no block can have them.
+        """Return the index of the only block that can contain rows of a group; None if there is no such block.
 
         Args:
             group: group id with escaped surrogates.
@@ -139,8 +139,8 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
     for row_group in range(metadata.num_row_groups):
         statistics = metadata.row_group(row_group).column(column).statistics
         if statistics is None or not statistics.has_min_max:
-            # The Parquet writer omits the statistics of group ids longer than 4,096 bytes. Because of the result None,
-            # the caller then reads the whole file.
+            # The Parquet writer omits the statistics of group ids longer than 4,096 bytes. Return None, so that the
+            # caller reads the whole file.
             return None
         if blocks and blocks[-1].last >= statistics.min:
             blocks[-1] = _Block(blocks[-1].first, statistics.max, range(blocks[-1].row_groups.start, row_group + 1))

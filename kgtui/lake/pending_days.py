@@ -44,9 +44,9 @@ class PendingDays:
 
     Attributes:
         days: days to recompute, in order.
-        since: rows before this time stay valid, in milliseconds since the epoch. It is on the first of `days`.
-        sources: table → `version`, `newest` (newest time of a row) and `modified` (newest time of a file). Times are in
-            milliseconds since the epoch; None if there are none.
+        since: time on the first of `days` from which rows must be recomputed, in milliseconds since the epoch.
+        sources: table → dict with `version`, `newest` (newest time of a row) and `modified` (newest time of a file).
+            Times are in milliseconds since the epoch; None if there are none.
         last: tomorrow (UTC). Later rows are ignored, because they come from a broker with a wrong clock.
         future: later days that have rows.
     """
@@ -60,7 +60,7 @@ class PendingDays:
 
     def mark_done(self) -> None:
         """Store the versions of the tables in the lake, so that `days` are no longer pending."""
-        # The ids of the gold tables show whether a table was created again before the next run.
+        # Store the ids of the gold tables too. If an id differs at the next run, the table was created again.
         path, state = _state_file(self.folder), {"sources": self.sources, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):
             path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -108,7 +108,7 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
     """Return the time from which rows must be recomputed, in milliseconds since the epoch; None if no rows are new.
 
     Args:
-        before: what the earlier run stored about the table (see `PendingDays.sources`); None if nothing.
+        before: what the previous run stored about the table (see `PendingDays.sources`); None if it stored nothing.
     """
     before = before or {}
     version, newest = before.get("version"), before.get("newest")
@@ -117,19 +117,19 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
         changed = _changed_without_log(table, newest, before.get("modified"))
     if changed is None or newest is None or table.title not in (POLLS.title, COMMITS.title):
         return changed
-    # The earlier run computed its last gold rows from an incomplete time slot, so recompute them too.
+    # The previous run computed the gold rows of its last minute and hour from incomplete data, so recompute them.
     return min(changed, newest)
 
 
 def _changed_without_log(table: StoredTable, newest: int | None, modified: int | None) -> int | None:
-    """Do the same as `_changed_since`, but do not read the Delta log, because its files are deleted after a day.
+    """Do the same as `_changed_since`, if the needed part of the Delta log was deleted, which happens after a day.
 
     Args:
         newest: newest time of a row in the earlier run, in milliseconds since the epoch; None if unknown.
         modified: newest time of a file in the earlier run, in milliseconds since the epoch; None if unknown.
     """
     if table.title == POLLS.title and newest is not None:
-        # Polls after `newest` are the only changes, because the recorder only appends polls.
+        # The recorder only appends polls, so all changed rows are newer than `newest`.
         return newest
     return UNKNOWN if modified is None else table.earliest(_TIMES[table.title], modified)
 
@@ -137,7 +137,7 @@ def _changed_without_log(table: StoredTable, newest: int | None, modified: int |
 def _table_ids(folder: LakeFolder) -> dict[str, str]:
     """Return a dict: name of a gold table → id of its Delta table, which changes when the table is created again.
 
-    Tables that lack columns are left out, so that these columns are computed for all days.
+    A table that lacks columns is left out. It then counts as missing, so that all of its days are recomputed.
     """
     columns = {table.name: table.names for table in (*GOLD, *GOLD_STATE)}
     found = {table.name: table.identity(columns[table.name]) for table in _existing_tables(folder, *GOLD, *GOLD_STATE)}
@@ -150,9 +150,9 @@ def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
 
 
 def _load_state(folder: LakeFolder) -> dict[str, Any]:
-    """Return what the last complete run stored: `sources` (see `PendingDays`) and `tables` (see `_table_ids`).
+    """Return the dict that `PendingDays.mark_done` stored after the last complete run of the pipeline.
 
-    The result is empty if there was no complete run.
+    It contains `sources` (see `PendingDays`) and `tables` (see `_table_ids`), or nothing if there was no complete run.
     """
     try:
         state = json.loads(_state_file(folder).read_text(encoding="utf-8"))

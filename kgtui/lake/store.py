@@ -34,7 +34,7 @@ A program waits at most about 40 s for a store that does not respond, instead of
 """
 
 configured_options: Callable[[], Mapping[str, Mapping[str, str]]] = dict
-"""Returns a dict: beginning of a URI → storage options. The command line sets it to `[storage]` of `config.toml`."""
+"""Returns a dict: beginning of a URI → storage options. kgtui replaces it to read `[storage]` of `config.toml`."""
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):(/?)")
 _OTHER_SCHEMES = ("adl", "dbfs", "gcs", "http", "https", "oss", "s3n", "viewfs", "wasb", "wasbs", "webhdfs")
@@ -122,7 +122,7 @@ class StorePath:
 
     def write_bytes(self, data: bytes) -> None:
         """Write a file, completely or not at all. An existing file is replaced."""
-        # Write half a buffer at a time, because deltalake accepts only data that is smaller than the buffer.
+        # Write the data in parts, because deltalake accepts only parts that are smaller than the write buffer.
         with self.file_system().open_output_stream(self.key, buffer_size=_WRITE_BUFFER) as file:
             for start in range(0, len(data), _WRITE_BUFFER // 2):
                 file.write(data[start : start + _WRITE_BUFFER // 2])

@@ -40,7 +40,7 @@ _OF_DELTALAKE = re.compile(r"unsafe_rename|locking_provider|dynamo|max_concurren
 
 
 class StoreLock(LakeLock):
-    """The lock of a lake in a store. It is enforced if the store has conditional writes."""
+    """The lock of a lake in a store. Without conditional writes in the store, two processes can hold it at once."""
 
     def __init__(self, path: StorePath) -> None:
         self._path = path
@@ -140,7 +140,7 @@ class LockFile(NamedTuple):
     Attributes:
         renewed: time of the last renewal by the store's clock, in seconds since the epoch.
         tag: the ETag, which changes with every write.
-        is_own: whether the reading `ConditionalFile` also wrote it.
+        is_own: whether the `ConditionalFile` object that read the file was also the last to write it.
     """
 
     holder: Holder
@@ -188,17 +188,20 @@ class ConditionalFile:
         )
 
     def write(self, holder: Holder, tag: str | None) -> str | None:
-        """Write the lock file if its tag is `tag`, or if this object wrote it. Return the new tag; None if refused.
+        """Write the lock file, unless a different object has written it since it had the tag `tag`.
 
         Args:
             holder: the process that the lock file will name.
             tag: expected tag; None if the file must not exist.
+
+        Returns:
+            The new tag; None if the file was not written.
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError, NotFoundError, PreconditionError
 
         for _ in range(_ATTEMPTS):
-            # A random number makes every content different, because S3 derives the tag from the content.
+            # S3 derives the tag from the content. A random number in the content gives each write a new tag.
             content = asdict(holder) | {"token": self._token, "number": uuid.uuid4().hex}
             mode: Any = "create" if tag is None else {"e_tag": tag}
             try:
@@ -216,7 +219,7 @@ class ConditionalFile:
         import obstore
         from obstore.exceptions import AlreadyExistsError, GenericError, NotSupportedError, PreconditionError
 
-        # Write a test file twice, on condition that it does not exist. The second write must fail.
+        # Create a test file twice. If the store enforces conditional writes, the second attempt fails.
         key = f"{self._path.key}.test-{uuid.uuid4().hex}"
         try:
             obstore.put(self._store, key, b"", mode="create")

@@ -26,7 +26,7 @@ It is the time 0, because rows of any time may have changed.
 CHANGED_FROM = "kgtui.changedFrom"
 """Key in the metadata of a Delta commit: earliest time of the changed rows, in milliseconds since the epoch.
 
-It is needed because rewritten files also contain older rows that did not change.
+The statistics of rewritten files do not show this time, because the files also contain older rows that did not change.
 """
 
 
@@ -36,7 +36,7 @@ def newest_version(path: LakePath) -> int | None:
 
 
 def earliest_change(path: LakePath, after: int, column: str) -> int | None:
-    """Return the earliest time of the rows that a table's versions after `after` have added or changed.
+    """Return the earliest time of the rows that were added or changed after version `after` of a table.
 
     Deletions and compactions do not count.
 

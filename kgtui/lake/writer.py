@@ -125,7 +125,7 @@ class LakeWriter:
         """
         polls = rows = 0
         with owner_only():
-            # Copy the list, because the event loop can seal and add a further batch during this loop.
+            # Iterate over a copy, because batches are removed from the list here, and the event loop may add one to it.
             for batch in list(self._sealed):
                 for table in TABLES:
                     if table.name not in batch.done and batch.has(table.name):
@@ -138,7 +138,7 @@ class LakeWriter:
 
     def discard(self) -> list[Batch]:
         """Drop all batches that were not completely written, and return them."""
-        # Rows that are already in the lake do no harm, because readers ignore rows whose poll is not in table `polls`.
+        # Dropped rows may already be in the lake. Readers ignore them, because their poll is not in table `polls`.
         self.seal()
         dropped, self._sealed = self._sealed, []
         for table in self._tables.values():
@@ -189,7 +189,7 @@ class LakeWriter:
         """Merge the files of table `polls` into one file per day, because all of them are read when a lake is opened.
 
         Args:
-            keyframe: files with polls from this time on are left out, in milliseconds since the epoch.
+            keyframe: time in milliseconds since the epoch. Files with polls from this time on are left out.
         """
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}

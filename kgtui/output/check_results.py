@@ -40,7 +40,7 @@ class CheckResults:
     Attributes:
         ids: ids of the groups to print, in this order.
         counts: verdict → number of groups, including groups that are not printed.
-        failed: whether a group has a verdict of at least `fail_on`, or loses records.
+        failed: whether a group has the verdict `fail_on` or a worse one, or loses records.
         fail_on: the mildest verdict that counts as a failure (`--fail-on`).
         seconds: how long the groups were watched.
         interval: time between two reads, in seconds.

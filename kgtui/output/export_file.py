@@ -26,7 +26,7 @@ class Export(NamedTuple):
     """A format of the incident export.
 
     Attributes:
-        key: key that chooses the format in the Export dialog.
+        key: key on the keyboard that chooses this format in the Export dialog.
         suffix: suffix of the file name, without the dot.
         encode: converts the result of `incident.incident` to the contents of the file.
     """

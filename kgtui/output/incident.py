@@ -71,7 +71,7 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot that lists the group. The type and state of a deleted group come from its last description."""
+    """Return a snapshot that lists the group. If the group was deleted, its last description gives type and state."""
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot
@@ -136,7 +136,7 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
     """Return the other groups on the same topics; None if the group's topics are unknown.
 
-    At most `MAX_NEIGHBORS` groups are listed. `count` is the number of all of them.
+    At most `MAX_NEIGHBORS` groups are listed. In the result, `count` also includes the groups that are not listed.
     """
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics or () if summary is not None else ())

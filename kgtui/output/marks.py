@@ -18,7 +18,7 @@ FORBIDDEN = UNICODE.forbidden
 
 
 def unknown(fault: Fault | None) -> str:
-    """Return the symbol for a missing value: `x` if access was denied, `?` after any other error, `–` for None."""
+    """Return the symbol for a missing value: `x` for denied access, `?` for any other error, `–` without an error."""
     if fault is None:
         return NONE
     return FORBIDDEN if fault.code in error_numbers.FORBIDDEN else NO_ANSWER
@@ -72,8 +72,8 @@ def or_mark(text: str, missing: Missing, unread: str) -> str:
     """Return `text`; if it is empty or `?`, return the symbol for a missing value.
 
     Args:
-        missing: why the field can have no value.
-        unread: the mark for a value that could not be read.
+        missing: what it means if the field has no value.
+        unread: the symbol for a value that could not be read.
     """
     if text and text != NO_ANSWER:
         return text

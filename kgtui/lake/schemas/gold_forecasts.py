@@ -37,13 +37,13 @@ FORECAST = table(
     Column(
         "drain_min_seconds",
         "double",
-        "lower end of the range around `drain_seconds`, in seconds: two standard errors of the trend, extended to the "
-        "time that follows from the trend of the lag; null if drain_seconds is null",
+        "lower limit of `drain_seconds`, in seconds, computed with a trend that falls faster by two standard errors, "
+        "or the estimate from the trend of the lag, if that is less; null if drain_seconds is null",
     ),
     Column(
         "drain_max_seconds",
         "double",
-        "upper end of the range around `drain_seconds`, in seconds; null if drain_seconds is null",
+        "upper limit of `drain_seconds`, in seconds, computed like drain_min_seconds; null if drain_seconds is null",
     ),
     Column(
         "drained_at",
@@ -80,9 +80,9 @@ FORECAST = table(
     Column(
         "behind_since",
         "timestamp",
-        "when the current backlog (unread records) of the group began, within the last 24 hours. Null without a "
-        "forecast, if the oldest unread record is less than a minute old, in rows about a partition, and before the "
-        "last two hours of a day (slow to compute)",
+        "when the current backlog (unread records) of the group began, within the last 24 hours. This is slow to "
+        "compute, so it is null except in the last two hours of a day. It is also null in rows about a partition, "
+        "without a forecast, and if the oldest unread record is less than a minute old",
     ),
     Column(
         "behind_since_at_least",
