@@ -68,7 +68,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
     """After each module, call `gc.freeze` again if a test of the module has called `gc.unfreeze`."""
-    yield  # The fixtures are torn down here. Some of them check the number of frozen objects.
+    yield  # First tear down the fixtures, because some of them check how many objects `gc.freeze` has frozen.
     if nextitem is not None and nextitem.path != item.path and gc.get_freeze_count() == 0:
         gc.collect()
         gc.freeze()

@@ -64,8 +64,8 @@ def tools_version(version: str) -> str:
 def clients_version(version: str) -> str:
     """Return the version of the Java clients for a broker of Kafka `version`.
 
-    If `version` is not in `BROKER_VERSIONS`, it is the newest version in `BROKER_VERSIONS`, because only the folders of
-    these versions contain the jars for Connect and Streams.
+    Only the folders of `BROKER_VERSIONS` contain the jars for Connect and Streams. For any other broker, the newest of
+    these versions is returned.
     """
     return version if version in BROKER_VERSIONS else BROKER_VERSIONS[0]
 

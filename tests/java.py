@@ -36,8 +36,8 @@ def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[s
         options: options of the JVM, in addition to `FAST_START`.
     """
     if any(option.startswith(_WRITE_ARCHIVE) for option in options):
-        # The class path must contain only the jars that all programs use, because it determines the archive. Therefore,
-        # Java compiles the program in memory.
+        # Keep the jar of this program out of the class path, so that all programs can use the archive that is written.
+        # Without this jar, Java compiles the source file in memory.
         return ["java", *FAST_START, *options, "-cp", classpath, str(source)]
     start = ["java", *FAST_START, *_use_archive(classpath), *options]
     return [*start, "-cp", f"{classpath}:{compiled(classpath, source)}", source.stem]
@@ -107,7 +107,7 @@ def _use_archive(classpath: str) -> list[str]:
     version = Path(classpath).parent.name.removeprefix("kafka-")
     if version not in jars.BROKER_VERSIONS or classpath != jars.classpath(version) or not archive(version).is_file():
         return []
-    # A JVM prints warnings about archives on standard output, which tests parse, so these warnings are turned off.
+    # Turn off warnings about class archives, because a JVM prints them on standard output, which tests parse.
     return [f"-XX:SharedArchiveFile={archive(version)}", "-Xlog:disable"]
 
 

@@ -102,7 +102,7 @@ async def _picture(scene: Scene, admin: KafkaGroupAdmin, cluster: Simulator) -> 
             for _ in range(READS - 1):
                 cluster.advance(BETWEEN_READS)
                 await pilot.pause(1.0)
-            await pilot.pause(2.5)  # The cluster page is recomputed about once per second.
+            await pilot.pause(2.5)  # Wait for the cluster page, which is recomputed about once per second.
             for key in scene.keys:
                 await _wait_until_drawn(pilot)
                 await pilot.press(key)

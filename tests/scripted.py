@@ -48,10 +48,11 @@ class ScriptedAdmin:
         shares: id of a share group → start offsets.
         bounds: (topic, partition) → log start and log end offset.
         configs: group id → configs.
-        times: (topic, partition) → result of `record_times` for requests with the same offset.
+        times: (topic, partition) → result of `record_times`, if the offset in the request is the offset in the result.
         topic_retention: result of `retention`.
         user_access: result of `access`.
-        hidden: group id → topics in `Answer.hidden`. The offsets in these topics are returned, too.
+        hidden: group id → topics in `Answer.hidden`. Unlike a broker, this class also returns
+            the offsets in these topics.
         brokers: node id → broker.
         broken: node id or group id → `Fault` in every result. A `ClientError` becomes the fault NO_ANSWER; only
             `ScriptedFeed.poll` raises it.
@@ -187,7 +188,7 @@ class ScriptedAdmin:
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """Return `Answer.hidden`: group id → topics with hidden offsets; an empty tuple if the topics are not known.
 
-        All `groups` are included if the user lacks DESCRIBE on some topics.
+        If the user lacks DESCRIBE on some topics, all `groups` are included, because each could have hidden offsets.
         """
         hides = self.user_access.hides_topics
         return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}

@@ -27,11 +27,14 @@ UNUSED = {
     "producer.sasl.jaas.config": ("password of a producer", 'a.B required password="{}";'),
     "our.own.password": ("unknown property", "{}"),
 }
-"""Name of a client property → (kind of the secret in it, value with `{}` in place of the secret)."""
+"""Client properties with secrets that most logins do not need.
+
+Name of the property → (kind of secret, value with `{}` in place of the secret).
+"""
 
 
 def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
-    """Add the properties in `UNUSED` that do not change the login, and add their secrets to `secrets`.
+    """Add those properties in `UNUSED` that have no effect on the login, and add their secrets to `secrets`.
 
     Args:
         properties: client properties with a login.
@@ -63,7 +66,7 @@ def encodings(secret: str | bytes) -> Iterator[bytes]:
         yield quote(secret, safe="").encode()
         yield quote_plus(secret).encode()
         yield secret.encode("utf-16-le")
-    # Leave out the base64 characters that also depend on neighboring bytes.
+    # Leave out base64 characters at both ends, if they also depend on the bytes before or after the secret.
     for before in range(3):
         end = (before + len(plain)) // 3 * 4
         for encode in (base64.b64encode, base64.urlsafe_b64encode):

@@ -17,7 +17,7 @@ from tests.bench.instruments import Callbacks, listen
 class Lines(ScrollView, can_focus=True):
     """A scrollable widget with a thousand lines. The first line shows the number of pressed keys.
 
-    The down arrow redraws the first line, page down all lines.
+    The down arrow key redraws the first line. The page down key redraws all lines.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

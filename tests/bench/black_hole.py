@@ -36,7 +36,7 @@ CALLS_PER_TURN = 50
 ROUNDS = 4
 GROUPS = 200
 TARGET = 1.2
-"""Target of the benchmark: the ratio of the two 99th percentiles must not be higher."""
+"""Maximum ratio of the two 99th percentiles, the target of the benchmark."""
 
 
 async def _serve(pipe: Connection) -> None:
@@ -85,7 +85,7 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
     """Return the durations of calls to the healthy and to the faulty cluster, in milliseconds.
 
     Args:
-        seeds: bootstrap addresses of both clusters, in the same order.
+        seeds: bootstrap addresses of the healthy cluster, and of the faulty cluster.
         calls: minimum number of measured calls per cluster.
     """
     milliseconds: tuple[list[float], list[float]] = ([], [])

@@ -46,7 +46,7 @@ class Size:
     """Parameters of the benchmark.
 
     Attributes:
-        topics: number of topics with 10 partitions; each group has offsets in one.
+        topics: number of topics with 10 partitions; each group has offsets in one of these topics.
         rounds: runs of `kgtui ls` and of Kafka's `GroupsCommand`, which take turns.
         lag_rounds: runs of `kgtui ls --lag`.
     """
@@ -144,7 +144,7 @@ def make_groups(broker: Cluster, size: Size) -> None:
             missing = _commit_all(connection, missing)
             if not missing:
                 return
-            # Wait longer before each attempt, because a coordinator rejects commits until it has loaded its groups.
+            # The coordinator rejects commits until it has loaded its groups, so try again. Wait longer each time.
             time.sleep(0.1 + attempt / 10)
     finally:
         connection.close()

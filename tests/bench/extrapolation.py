@@ -63,7 +63,8 @@ def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any
 
     Args:
         cores: number of cores in both runs.
-        smaller, larger: results: `records` (a number), and by layer `seconds` and table size in `bytes`.
+        smaller, larger: results of the runs: number of `records`, and for each layer the duration in `seconds` and the
+            size of the tables in `bytes`.
     """
     records = larger["records"] - smaller["records"]
     return [

@@ -121,10 +121,10 @@ async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
 
 
 class SyntheticLake:
-    """A lake with a recording that is written at full speed.
+    """A lake with a long recording, which is written in a short time.
 
-    A keyframe is a complete copy of the state. Only the first keyframe and the changes after it are computed. All other
-    rows are copies of these rows with later times.
+    A keyframe is a complete copy of the state. Only the first keyframe and the changes after it are computed. The rest
+    of the recording consists of copies of these rows with later times.
 
     Attributes:
         keyframe_cpu: CPU seconds for writing a keyframe and compacting the changes before it.
@@ -221,7 +221,7 @@ def _copy(table: RecordedTable, path: str, later: int) -> None:
 
 
 def replay_figures(size: Size) -> Iterator[Figure]:
-    """Yield the times for loading 40 random groups at a recorded poll, and for loading the history of one group."""
+    """Yield the times for opening a recording, loading 40 groups at a past time, and loading the history of a group."""
     with tempfile.TemporaryDirectory() as folder:
         path = SyntheticLake(Path(folder), size).path
         started = time.perf_counter()

@@ -1,6 +1,7 @@
 """Measure `kgtui insights` on all gold tables except `lag`, with rows for 100,000 groups and 30 days.
 
-Earlier days only link to the files of the newest day, because kgtui must not open files of earlier days.
+The files of earlier days are hard links to the newest day's files. Their contents do not matter, because kgtui must not
+open them.
 """
 
 from __future__ import annotations
@@ -97,9 +98,9 @@ def write_gold(path: Path, groups: int, days: int) -> Path:
 
 
 def _columns(names: list[str], numbers: np.ndarray[Any, Any]) -> Iterator[tuple[Table, dict[str, Any]]]:
-    """Yield each gold table and its columns, for the groups `names[i]` with `i` in `numbers`.
+    """Yield each gold table and its columns: name → array, or one value for all rows.
 
-    A value is an array, or one value for all rows.
+    The rows are about the groups `names[i]` for each `i` in `numbers`.
     """
     some = pa.array([names[number] for number in numbers])
 
@@ -174,7 +175,10 @@ def _not_null(kind: str) -> Any:
 
 
 def _add_earlier_days(table: Path, days: int) -> None:
-    """For each earlier day, add links to the newest day's files to the table, with earlier times in the statistics."""
+    """Add earlier days to a Delta table that contains one day.
+
+    The added files are hard links to the existing files. Only the times in their statistics are earlier.
+    """
     deltalake = load_deltalake()
     from deltalake.transaction import AddAction
 

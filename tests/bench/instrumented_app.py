@@ -155,7 +155,7 @@ class Instruments:
             self.callbacks.reset()
             self.snapshots = 0
         elif request == "largest":
-            # Find the largest node without child nodes. Nodes with child nodes have empty `parts`, so their key is 0.
+            # Find the largest node without child nodes. In all other nodes, `parts` is empty, so `max` compares 0.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}

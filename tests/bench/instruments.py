@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONG_MS = 20.0
-"""A callback counts as long if its CPU time exceeds this value, in milliseconds. Users can notice longer delays."""
+"""Callbacks with more CPU time than this, in milliseconds, are long. Users can notice such delays."""
 
 
 class Callbacks:

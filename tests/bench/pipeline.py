@@ -2,8 +2,9 @@
 
 First, decoding is compared with reading the same files. Then complete runs of several sizes are measured.
 
-`python -m tests.bench.pipeline CORES DECODE SIZE…` runs once per number of cores, which a Spark session cannot change.
-DECODE is the number of records to decode. Each SIZE is a run.
+The benchmark starts `python -m tests.bench.pipeline CORES DECODE SIZE…` once per number of cores, because a Spark
+session cannot change this number. DECODE is the number of records to decode. Each SIZE is the number of records in a
+complete run.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ _WARM_UP, _ROUNDS = 5, 12
 """Number of rounds in which decoding warms up the JVM's compiler, and number of rounds that are measured."""
 
 _WARM_UP_FROM = 100_000
-"""Minimum number of records of the smallest run for which this run is executed twice.
+"""If the smallest run has at least this number of records, it is executed twice.
 
-The result of the first execution is discarded, because it only warms up the JVM.
+The first execution only warms up the JVM. Its result is discarded.
 """
 
 
@@ -115,7 +116,7 @@ def main(cores: int, decode: int, *runs: int) -> None:
 
 
 def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
-    """Return the CPU seconds for reading the files, and for reading and decoding, in the fastest of several rounds.
+    """Return the CPU seconds of the fastest round: `read` only reads the files, `decode` reads and decodes them.
 
     The CPU time includes the JVM and all Python workers. The decoded rows are discarded.
     """

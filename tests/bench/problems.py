@@ -53,7 +53,7 @@ COMMIT_EVERY = 5.0
 """Time between two commits of a group, in seconds."""
 
 SAMPLES_WINDOW = 90.0
-"""Seconds in which the monitor reads a group often enough to see that the group's lag grows from read to read."""
+"""Seconds after which the monitor has read a group often enough to see that the group's lag grows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +171,8 @@ class _Workload:
 
     Attributes:
         ends: log end offset of every partition of `t-0`, `t-1`, …
-        began_at: start of the misbehavior, or None.
-        frozen: value of `ends` at this time.
+        began_at: time at which the misbehavior began; None before.
+        frozen: value of `ends` at `began_at`.
     """
 
     broker: Cluster
@@ -193,7 +193,7 @@ class _Workload:
         self.broker.produce("deleted", BACKLOG)
         self._write(BACKLOG)
         self._connections.append(Connection(find_coordinator(self.broker.bootstrap, "good-0", 60)))
-        for _ in range(60):  # The coordinator rejects commits until it has loaded its groups.
+        for _ in range(60):  # The coordinator rejects commits until it has loaded its groups, so try again.
             if self._commit_all() == 0:
                 break
             time.sleep(1.0)
@@ -351,7 +351,7 @@ async def _find(broker: Cluster, size: Size) -> list[Figure]:
 def _figures_of(
     expected: Mapping[str, _Misbehavior], found: Mapping[str, float], others: set[str], began: float, size: Size
 ) -> Iterator[Figure]:
-    """Yield the time to find all groups of each kind, and the numbers of missed and wrongly suspected groups."""
+    """Yield the time to find all groups with each problem, and the numbers of missed and wrongly suspected groups."""
     for each in MISBEHAVIORS:
         times = [at - began for group, at in found.items() if expected[group] is each]
         if len(times) == each.groups:

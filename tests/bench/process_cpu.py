@@ -15,7 +15,7 @@ def cpu_seconds(process: int) -> float:
     ticks: dict[int, int] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
-            # It can happen that a process exits before its file is read.
+            # A process can exit before its file in `/proc` is read.
             with suppress(OSError):
                 # Skip the process's name, which is in parentheses and can contain spaces. After it, field 1 is the
                 # parent's id, and fields 11 to 14 are CPU times of the process and of exited children.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Kind = Literal["commits", "commits with topic ids", "commits and 1 % other records"]
 
 MIXED: Kind = "commits and 1 % other records"
-"""Kind of records in which one of 100 records is not an offset commit, but has another type of `__consumer_offsets`."""
+"""Kind in which 99 % of the records are offset commits, and 1 % have other record types of `__consumer_offsets`."""
 
 PARTITIONS = 16
 """Number of partitions of `__consumer_offsets`. `write_records` writes one file per partition."""
@@ -27,9 +27,9 @@ _GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
 _START_MS, _STEP_MS = 1_790_000_000_000, 50
 _COMMITS_PER_OTHER = 100
 _OTHER_KEYS = b"\x00\x02"
-"""Keys of offset commits are smaller than this value when they are compared as bytes.
+"""Keys that are at least this value, compared as bytes, do not belong to offset commits.
 
-The keys of all other record types are not smaller.
+A key begins with its version. Only versions 0 and 1 are offset commits.
 """
 
 _COMMIT = [("version", ">i2"), ("offset", ">i8"), ("epoch", ">i4"), ("metadata", "u1"), ("time", ">i8"), ("tags", "u1")]

@@ -26,7 +26,7 @@ NEXT_MATCH = b"n"
 INTERVAL = 2.0
 """Time between two polls, in seconds."""
 FIRST_SWEEP_CPU, LATER_CPU = 500, 250
-"""Maximum CPU milliseconds per poll, during the first read of all groups and after it.
+"""Maximum CPU milliseconds per poll: during the first read of all groups, and after this read.
 
 The first maximum is higher, because kgtui reads more groups per second at first.
 """
@@ -41,7 +41,7 @@ class Size:
         keys: number of presses of each key.
         seconds: duration of a measurement without keys.
         soak_seconds: duration of the memory measurement.
-        screened_groups: number of groups in the measurement of the memory that the search for problems needs.
+        screened_groups: number of groups for measuring how much memory the search for problems needs.
     """
 
     groups: int = 100_000
@@ -96,7 +96,7 @@ def _polls(size: Size, ui: Terminal, when: str, target: float) -> Iterator[Figur
     """Measure CPU time, long callbacks and output to the terminal while no key is pressed.
 
     Args:
-        when: addition to the names of the results.
+        when: text in the names of the results, such as `after the first read of all groups`.
         target: maximum CPU milliseconds per poll.
     """
     ui.ask("reset")
@@ -135,7 +135,7 @@ def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard, when: str = ""
 
     Args:
         bare_keys: keyboard of the minimal app, the reference.
-        when: addition to the names of the results.
+        when: text that is added to the names of the results.
     """
     keys.expand_largest_node()
     for name, key in (("Down", DOWN), ("page down", PAGE_DOWN)):

@@ -20,7 +20,10 @@ READS, INTERVAL = 12, 120
 
 
 def figure(groups: int) -> Figure:
-    """Return the bytes per group that the search for problems adds to the group's summary, for 10 partitions."""
+    """Measure how many bytes per group the search for problems needs in addition to the group's summary.
+
+    Each group has 10 partitions.
+    """
     added = (_memory(groups, screened=True) - _memory(groups, screened=False)) / groups
     return Figure(f"memory that screening adds per group of {PARTITIONS} partitions", added, "B", target=300)
 

@@ -68,7 +68,7 @@ async def _serve(activity: str, groups: int) -> None:
         if activity == "active":
             _stop_most_topics(cluster)
         print(cluster.bootstrap, flush=True)  # noqa: T201
-        await asyncio.to_thread(sys.stdin.read)  # This call returns when the parent process closes the pipe or exits.
+        await asyncio.to_thread(sys.stdin.read)  # Wait until the parent process closes the pipe or exits.
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ class Size:
 
     Attributes:
         groups: number of groups in the cluster.
-        seconds: duration, after every group has been read once.
+        seconds: duration of the measurement after every group has been read once.
         sweep_pause: value of `MonitorOptions.sweep_pause` in seconds.
     """
 

@@ -126,7 +126,7 @@ class Terminal:
                 self._arrived.wait(left)
 
     def _marks_until(self, position: int) -> list[tuple[int, float]]:
-        """Return the chunks of output, from the newest back to the chunk with the byte at `position`.
+        """Return the chunks of output that end at or after byte `position`, newest first.
 
         A chunk is `(length of the output at its end, time of arrival)`.
         """

@@ -31,7 +31,8 @@ class Cluster:
     """A cluster of brokers of one Kafka version, which runs from `start` to `stop`.
 
     Args:
-        protocols: listener name → security protocol, the first without login; None for one plaintext listener.
+        protocols: listener name → security protocol; None for one plaintext listener. The first listener must not
+            require a login.
         extra: additional properties of all brokers.
         format_arguments: additional arguments of `kafka-storage.sh format`.
         jvm: additional JVM options.
@@ -71,7 +72,7 @@ class Cluster:
     def start(self) -> None:
         """Format the log directories, start the brokers, and wait until they respond.
 
-        Raises `JavaFailedError` if one does not.
+        Raises `JavaFailedError` if a broker does not respond.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         try:

@@ -25,8 +25,8 @@ CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
 
 FAST_GROUPS = {
     "group.initial.rebalance.delay.ms": "0",
-    # These two minimums let tests set a short heartbeat interval and session timeout for some groups. All other groups
-    # have Kafka's defaults, which some tests check.
+    # With these low minimums, tests can set a short heartbeat interval and session timeout for a group. Groups without
+    # such settings have Kafka's defaults, which some tests check.
     "group.consumer.min.heartbeat.interval.ms": "200",
     "group.consumer.min.session.timeout.ms": "1000",
 }
@@ -124,7 +124,8 @@ def server_properties(
 
 
 def _of_release_3() -> dict[str, str]:
-    # Kafka 3.9 disables KIP-848 groups by default. It has no group configs, so the interval is set for the broker.
+    # Kafka 3.9 disables KIP-848 groups by default. It has no group configs, so the heartbeat interval is set for all
+    # groups of the broker.
     return {
         "group.coordinator.rebalance.protocols": "classic,consumer",
         "group.consumer.heartbeat.interval.ms": "500",

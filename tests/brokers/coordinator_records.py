@@ -1,4 +1,4 @@
-"""Let a broker write records of every type to `__consumer_offsets`, once per broker and test run."""
+"""Make a broker write records of every type to `__consumer_offsets`, once per broker and test run."""
 
 from __future__ import annotations
 

@@ -61,11 +61,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
         if requested_by(item):
             item.add_marker(pytest.mark.broker)
             if not item.get_closest_marker("xdist_group"):
-                # Only one worker starts a JVM with Spark.
+                # Run all tests that use Spark in the same xdist worker, so that only one JVM with Spark is started.
                 uses_spark = "spark" in getattr(item, "fixturenames", ())
                 item.add_marker(pytest.mark.xdist_group("spark" if uses_spark else "broker"))
     yield
-    # Tests with FULL_BROKER_VERSIONS run last, by version, because only one of these versions runs at a time.
+    # Tests with FULL_BROKER_VERSIONS run last, sorted by version, because `Brokers` runs only one of these versions at
+    # a time.
     order = ("", *FULL_BROKER_VERSIONS)
     items.sort(key=lambda item: max(order.index(_FULL_VERSION.get(name, "")) for name in requested_by(item) or {""}))
 
@@ -111,7 +112,7 @@ class Brokers:
 
     def get(self, name: str) -> Any:
         """Wait until the broker or the set of live groups `name` is ready, and return it."""
-        # Only one of FULL_BROKER_VERSIONS runs at a time.
+        # Stop all other FULL_BROKER_VERSIONS, because only one of these versions runs at a time.
         if name in _FULL_VERSION:
             self._stop_others(_FULL_VERSION[name])
         return self.start(name).result()

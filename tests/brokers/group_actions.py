@@ -35,7 +35,7 @@ TIMEOUT = 60.0
 
 
 def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: int, aborted: int) -> None:
-    """Send `committed` in a committed and `aborted` in an aborted transaction, as offsets of partition 0 of `topic`."""
+    """Commit offset `committed` in partition 0 in a transaction, and offset `aborted` in an aborted transaction."""
     consumer = Consumer(cluster.client_config(**{"group.id": group}))
     producer = Producer(cluster.client_config(**{"transactional.id": f"{group}-producer"}))
     metadata = consumer.consumer_group_metadata()
@@ -67,7 +67,7 @@ def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> I
 
 
 def commit_with_retention(cluster: Cluster, group: str, topic: str, offset: int, retention: timedelta) -> None:
-    """Commit `offset` in partition 0 of `topic`, for the time `retention`, like a client before Kafka 2.1."""
+    """Commit `offset` in partition 0 of `topic` with a retention time, as only clients before Kafka 2.1 do."""
     partition = OffsetCommitRequestPartition(
         partition_index=i32(0), committed_offset=i64(offset), committed_metadata="expires"
     )

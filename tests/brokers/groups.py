@@ -75,7 +75,8 @@ class LiveGroup:
 
 def group_types(version: str) -> set[str]:
     """Return the group types, including previews, that brokers and clients of Kafka `version` support."""
-    # Share groups of Kafka 4.0 and streams groups of 4.1 are omitted: only clients of the same release can join.
+    # Share groups of Kafka 4.0 and streams groups of Kafka 4.1 are omitted, because only clients of the same release as
+    # the broker can join them.
     since = {"classic": (0, 0), "consumer": (3, 8), "share": (4, 1), "streams": (4, 2)}
     release = numbers(version)[:2]
     return {group_type for group_type, first in since.items() if release >= first}

@@ -1,9 +1,9 @@
 """Principals with which tests check the README's table of permissions, on a broker with an authorizer.
 
-For each line of the table, there is a principal with only these permissions. For each permission, there is a principal
-with all others, except broader ones that include it.
+For each line of the table, one principal has only the permissions in this line. For each permission, one principal
+lacks this permission and the broader permissions that include it, but has all other permissions.
 
-Permissions for one group are for `GROUP` (DELETE: `DELETED_GROUP`), and permissions for one topic are for `TOPIC`.
+Permissions on a single group are on `GROUP` (DELETE: `DELETED_GROUP`), and permissions on a single topic on `TOPIC`.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ A principal that lacks the permission must lack the broader permissions, too.
 
 
 def only(line: str) -> str:
-    """Return the name of the principal that has only the permissions in the table's line `line`."""
+    """Return the name of the principal that has only the permissions in line `line` of the README's table."""
     return f"only-{list(LINES).index(line)}"
 
 
 def without(permission: Permission) -> str:
-    """Return the name of the principal that lacks `permission`, and has the other permissions in the table."""
+    """Return the name of the principal that lacks `permission`, but has the other permissions in the README's table."""
     return f"without-{permission.operation}-{permission.resource}-{'any' if permission.name == '*' else 'one'}"
 
 

@@ -16,7 +16,7 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # A day, because `Members` stops polling when a consumer has its partitions, and it must not leave the group.
+    # One day, because `Members` stops polling the consumers when they have partitions, but they must not leave.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }

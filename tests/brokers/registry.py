@@ -98,7 +98,7 @@ class Registry:
 
 
 def join_registries(address: str, group: str, hosts: list[tuple[str, int]], timeout: float) -> list[Registry]:
-    """Let a simulated schema registry per (host, port) join a group, and return these members.
+    """Create one simulated schema registry per (host, port); return them when they have joined the group.
 
     As with real registries, the group's leader becomes the master.
 
@@ -126,7 +126,7 @@ def join_registries(address: str, group: str, hosts: list[tuple[str, int]], time
 
 
 def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGroupResponse]:
-    """Let all members join the same generation of the group. Return the JoinGroup response of each member."""
+    """Repeat JoinGroup until all members are in the same generation. Return the JoinGroup response of each member."""
     deadline = time.monotonic() + timeout
     answers: dict[Registry, JoinGroupResponse] = {}
     asking: set[Registry] = set()
@@ -143,7 +143,7 @@ def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGr
             if int(answers[member].error_code) != NONE:
                 raise ConnectionError(f"JoinGroup: {answers[member]}")
         newest = max((answer.generation_id for answer in answers.values()), default=0)
-        # Drop responses of older generations, so that these members send JoinGroup again. The coordinator completes the
-        # newest generation only after all members have joined.
+        # Drop responses with an older generation, so that their members send JoinGroup again. The coordinator completes
+        # the newest generation only after all members have joined.
         answers = {m: a for m, a in answers.items() if answered and a.generation_id == newest}
     return [answers[member] for member in members]

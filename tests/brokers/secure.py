@@ -57,8 +57,8 @@ PASSWORDS = {
 SESSION, LONG_SESSION = 2.0, 10.0
 """Lifetimes of SASL sessions, in seconds. Before its session expires, a client must log in again (KIP-368).
 
-`LONG_SESSION`: SCRAM-SHA-256 and OAUTHBEARER at `Secure.sasl_tls`. `SESSION`: both at `Secure.sasl`, and GSSAPI at both
-addresses.
+Sessions with SCRAM-SHA-256 and OAUTHBEARER have the lifetime `SESSION` at the address `Secure.sasl`, and `LONG_SESSION`
+at `Secure.sasl_tls`. Sessions with GSSAPI have the lifetime `SESSION` at both addresses.
 """
 
 ISSUER, AUDIENCE, KEY_ID = "https://idp.example", "kafka-tests", "key-1"
@@ -200,7 +200,7 @@ class Secure:
 
     @contextmanager
     def acl(self, principal: str, permission: Permission, *, deny: bool = False) -> Iterator[None]:
-        """Create an ACL in the `with` block, which allows or denies `permission` to the principal."""
+        """During the `with` block, an ACL allows or denies `permission` to the principal."""
         binding = _binding(principal, permission, AclPermissionType.DENY if deny else AclPermissionType.ALLOW)
         for created in self.cluster.admin.create_acls([binding]).values():
             created.result(30)

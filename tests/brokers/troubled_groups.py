@@ -41,7 +41,7 @@ PARTITIONS = 12
 """Number of partitions of the topic `payments`. Three members of the group `STOPPED` own these partitions."""
 
 STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 1_800, 7_200
-"""Three durations, in seconds, when the groups are created.
+"""Durations in seconds. The first two are true at the time at which the groups are created.
 
 - `STOPPED_FOR`: age of the oldest unread record of `STOPPED`
 - `EXPIRES_IN`: time until the oldest unread record of `EXPIRING` expires
@@ -172,7 +172,7 @@ class TroubledGroups:
             self.cluster.produce_at("payments", [round(time.time() * 1000)], 7)
 
     def _flap(self) -> None:
-        """Let a second member join `FLAPPING` and leave again, until `stop` is called."""
+        """Repeatedly make a second member join `FLAPPING` and leave again, until `stop` is called."""
         config = {"group.id": FLAPPING, **IDLE, **CLASSIC}
         first = Consumer(self.cluster.client_config(**config, **{"client.id": f"{FLAPPING}-1"}))
         first.subscribe(["orders"])

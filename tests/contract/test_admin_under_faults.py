@@ -168,7 +168,7 @@ async def test_a_poll_with_a_damaged_response_fails_and_the_next_poll_succeeds(k
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
         await feed.poll()
-        # After `cut` and `correlation`, the client repeats its request once, so two responses must be damaged.
+        # After the faults `cut` and `correlation`, the client repeats its request once, so damage two responses.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:
             await feed.poll(timeout=timeout)
@@ -181,7 +181,7 @@ async def test_a_poll_after_a_failed_poll_returns_only_changed_groups() -> None:
     """No group has changed since the last successful poll, so the poll after the failure returns no group."""
     async with cluster(brokers=1) as (simulator, admin):
         feed = admin.listing_feed(1)
-        await feed.poll()  # This poll returns all groups.
+        await feed.poll()  # The first poll returns all groups, and later polls only changes.
         simulator.faults.fail(LIST_GROUPS.key, 15)
         with pytest.raises(BrokerError):
             await feed.poll()

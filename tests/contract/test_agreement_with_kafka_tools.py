@@ -58,9 +58,9 @@ class Reports:
     tables: dict[tuple[str, ...], list[Row]] = field(default_factory=dict)
 
     def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
-        """Return (command line, rows) for Kafka's tools with `commands`.
+        """Return (command line, rows of Kafka's tool) for each command line in `commands`.
 
-        The tools in `newer` are included, with the same arguments.
+        The tools for share and streams groups are added, with the same arguments.
         """
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 

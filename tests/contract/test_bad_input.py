@@ -50,7 +50,7 @@ class Site:
     stack: ExitStack
 
     def tokens(self, **changes: Any) -> tuple[str, dict[str, str]]:
-        """Start a token endpoint with changed attributes. Return the broker's address and properties for a login."""
+        """Start a token endpoint with the attributes `changes`; return the broker's address and client properties."""
         endpoint = self.stack.enter_context(token_server())
         self.broker.use_signed_tokens(endpoint)
         for name, value in changes.items():

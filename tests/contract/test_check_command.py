@@ -25,7 +25,7 @@ EVERY = 0.5
 
 
 class WritingClock(Clock):
-    """A clock that produces records and commits offsets each time `kgtui check` waits for the time of its next read."""
+    """A clock that produces records and commits offsets whenever `kgtui check` starts to wait for its next read."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Tests that kgtui handles the client properties of Kafka's Java clients like Kafka 4.3.1."""
+"""Tests that kgtui handles the client properties of Kafka's Java clients as Kafka 4.3.1 does."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Tests that kgtui correctly describes groups that DescribeGroups reports as Dead although they exist.
 
-Before version 6, the state is Dead for each group that DescribeGroups does not find, also for groups of newer types.
+Before version 6, DescribeGroups returns the state Dead for each group that it does not find. It finds only classic
+groups.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ async def test_describing_a_single_absent_group_returns_not_found(live_392: Live
 
 
 async def test_a_group_with_an_empty_id_is_described_and_deleted(live: Live) -> None:
-    """Some old clients commit with an empty group id. Such a commit creates the group."""
+    """A commit with an empty group id, as from some old clients, creates a group with this id."""
     other = live["classic"].id
     async with connect([live.bootstrap]) as admin:
         answer = await admin.describe_groups(["", other])

@@ -49,7 +49,7 @@ async def test_kgtui_events_prints_the_changes_to_a_group_in_chronological_order
         await asyncio.to_thread(members.wait_until_assigned)
         await until(lambda kinds: {"appeared", "joined", "moved"} <= set(kinds))
         await asyncio.to_thread(members.commit, {0: 8})
-        await asyncio.sleep(1.5)  # kgtui must read the committed offset before the offset is reset to a lower one.
+        await asyncio.sleep(1.5)  # kgtui must read offset 8 first. Otherwise, it could not notice the rewind to 3.
         await asyncio.to_thread(members.commit, {0: 3})
         await until(lambda kinds: "rewound" in kinds)
         await asyncio.to_thread(members.leave)

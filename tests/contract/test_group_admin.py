@@ -102,7 +102,7 @@ async def _described_right(target: TargetCluster) -> None:
 
 
 async def test_every_partition_of_a_group_is_owned_by_one_member(target: TargetCluster) -> None:
-    """This applies to classic groups of consumers and to consumer groups (KIP-848)."""
+    """Classic groups of consumers and consumer groups (KIP-848) are checked."""
     expected_groups = [group for group in target.of("classic", "consumer") if group.members and group.log_end]
     answer = await target.admin.describe_groups([group.id for group in expected_groups])
     for group in expected_groups:
@@ -116,7 +116,7 @@ async def test_every_partition_of_a_group_is_owned_by_one_member(target: TargetC
             assert answer.rows[group.id].group_epoch == answer.rows[group.id].assignment_epoch
 
 
-async def test_members_of_a_migrating_group_have_a_protocol_if_it_is_known(target: TargetCluster) -> None:
+async def test_the_protocol_of_migrating_members_is_read_if_brokers_report_it(target: TargetCluster) -> None:
     if "mixed" not in target.groups:
         assert target.newest < (3, 8)
         return

@@ -177,7 +177,8 @@ async def test_a_connection_logs_in_again_before_its_sasl_session_expires(
 
     Requests are sent on one connection while several sessions expire.
     """
-    # Log in after half of the session. With the default, a busy machine could delay the login for too long.
+    # Log in again after half of the session. By default, kgtui waits until at least 85 % of the session have passed,
+    # so that a busy machine could delay the login for too long.
     monkeypatch.setattr(login_module, "RENEW_AFTER", (0.5, 0.5))
     use_kdc(secure_broker, monkeypatch)
     with token_server() as endpoint:

@@ -45,7 +45,7 @@ _TIME_WAIT, _LISTEN = "06", "0A"
 OPTIONS = MonitorOptions(
     interval=INTERVAL, timeout=1.0, failure_pause_max=0.5, list_load=1.0, publish_interval=0.0, sweep_rate=2_000.0,
     sweep_pause=0.2, metadata_interval=0.3,
-    kept_events=50,  # The limit is low, because more stored events would make the memory grow.
+    kept_events=50,  # A low limit, because a growing number of stored events would look like a leak.
 )  # fmt: skip
 
 

@@ -62,7 +62,7 @@ async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_mi
 ) -> None:
     """After the permission has been granted, the lag keeps its `≥` until kgtui reads the permissions again.
 
-    If permissions may be up to 60 s old, kgtui does not read them again during the test.
+    With a `max_age` of 60 s, kgtui does not read the permissions again during the test; with 0, it always reads them.
     """
 
     async def lag(max_age: float) -> tuple[LagTotal | None, bool]:

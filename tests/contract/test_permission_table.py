@@ -47,7 +47,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def _problem(answer: Answer[object], *, found: bool) -> str:
-    """Return the advice for the first error, `missing` if data is missing without an error, or an empty string."""
+    """Return the advice for the first error. Without an error, return "" if the data was found, otherwise `missing`."""
     return answer.faults[0].advice if answer.faults else "" if found else "missing"
 
 
@@ -127,7 +127,7 @@ MISSING = [
     ("see when data or offsets will expire", CLUSTER_CONFIGS, "grant DESCRIBE_CONFIGS on the cluster to this user"),
     ("delete", DELETE, "grant DELETE on the group to this user"),
 ]
-"""`(action, missing permission, result)`: the advice, or `missing` if the broker leaves out data without an error."""
+"""`(action, missing permission, result)`. The result is advice, or `missing` if data is omitted without an error."""
 
 
 @asynccontextmanager
@@ -188,9 +188,9 @@ def test_kgtui_commands_report_that_the_broker_might_hide_offsets(
 def test_lags_are_lower_bounds_if_the_user_may_not_describe_every_topic(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str], group: str
 ) -> None:
-    """Only `team-a-and-b` has offsets in a topic that the user `team` may not describe.
+    """Of the two groups, only `team-a-and-b` has offsets in `team-b-events`, which the user `team` may not describe.
 
-    From the responses, `team` cannot tell whether offsets are hidden, so both lags are lower bounds.
+    The responses do not say which groups have hidden offsets, so the lags of both groups are lower bounds.
     """
     for principal, hidden in (("team", True), ("viewer", False), ("admin", False)):
         lag = 6 if group == "team-a-app" else 0 if hidden else 7

@@ -50,7 +50,7 @@ async def first_records(address: str, topic: str, asked: Sequence[int]) -> list[
 
 
 def expected(times: Sequence[int], start: int, asked: Sequence[int]) -> list[tuple[int, int]]:
-    """Return (offset, timestamp) of the first record at or after each time in `asked`, or (-1, -1).
+    """Return (offset, timestamp) of the first record at or after each time in `asked`; (-1, -1) if there is none.
 
     The log starts at offset `start`; `times` are its timestamps.
     """

@@ -100,7 +100,10 @@ def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
 
 
 def check_verdicts(lists: Sequence[Mapping[str, Any]]) -> None:
-    """Assert that lists from `ls --watch` have no wrong verdict, end with `empty`, and agree on `first_seen`."""
+    """Assert that the lists of `ls --watch` have no wrong verdict, and that `first_seen` never changes.
+
+    The verdict in the last list must be `empty`.
+    """
     groups = [group for one in lists for group in one["groups"]]
     assert {group["problem"] for group in groups} <= {None, "empty", "unreadable"}
     assert {group["state_since"] for group in groups} == {None}
@@ -167,9 +170,9 @@ async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: W
 
 
 async def _responds(cluster: Cluster, node: int, watcher: Watcher) -> float:
-    """Wait until broker `node` lists groups and the metadata has three brokers.
+    """Wait until broker `node` lists groups and knows three brokers, and then until the values of `watcher` are fresh.
 
-    Return the seconds from this moment until the values of `watcher` are fresh.
+    Return the duration of the second wait in seconds.
     """
     address = cluster.bootstrap.split(",")[node - 1]
     async with asyncio.timeout(120):

@@ -57,7 +57,10 @@ class Browser:
 
 
 def top_left_color(png: bytes) -> tuple[int, int, int]:
-    """Return the red, green and blue values of the top left pixel of a PNG, which row filters leave unchanged."""
+    """Return the red, green and blue values of the top left pixel of a PNG.
+
+    No PNG filter changes the first pixel of the first row, so the pixel can be read without a decoder.
+    """
     at, data, channels = 8, b"", 3
     while at < len(png):
         length, kind = struct.unpack_from(">I4s", png, at)

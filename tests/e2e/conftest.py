@@ -24,15 +24,15 @@ SIZES = ((120, 40), (80, 24))
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark all tests in this folder with `e2e`, and run each module in one xdist worker.
 
-    Tests with a real broker stay in the worker of the brokers.
+    Tests with a real broker run in the worker that starts the brokers.
     """
     for item in items:
         if item.path.parent.name == "e2e":
             item.add_marker(pytest.mark.e2e)
             if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # Ids with control characters, and dialogs, break narrow layouts first, so wide ones are tested only with
-            # `--full`.
+            # If ids with control characters or dialogs break a layout, narrow terminals show it first. Wide terminals
+            # are therefore tested only with `--full`.
             if item.path.stem in {"test_hostile", "test_delete"} and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 

@@ -129,8 +129,8 @@ def run(prepared: Prepared, tools: Tools, *words: str, address: str = "", expect
     Output and logs must contain no secret. `expect` is the exit code, or None for any.
     """
     where = ("--bootstrap-server", address or prepared.login.address, "--command-config", str(prepared.config))
-    # Global options come first, because subcommands such as `lake status` do not accept them. `kgtui groups` has only
-    # the options of Kafka's script.
+    # Global options come first, because subcommands such as `lake status` do not accept them. Only `kgtui groups` has
+    # these options itself, like Kafka's script.
     line = (*words, *where) if words[0] == "groups" else (*where, "--debug", "--timeout", "20", *words)
     with everything_logged() as log:
         code = main(line)
@@ -300,7 +300,7 @@ def _export_variables(prepared: Prepared, terminal: Terminal) -> None:
 
 def _check_processes(prepared: Prepared) -> None:
     """Assert that no process of kgtui has a secret on its command line or in its environment."""
-    # The user's variables for the login may contain secrets.
+    # Do not search the environment variables with which the user passes secrets to kgtui.
     given = {f"{name}={value}".encode() for name, value in prepared.login.variables.items()}
     mine = [
         process
@@ -346,7 +346,4 @@ PLACES: dict[str, Callable[[Prepared, Tools], None]] = {
     "screens, exports and processes": in_screens_exports_and_processes,
     "Spark plans": in_spark_plans,
 }
-"""Maps the name of each group of places to the function that searches it.
-
-The function runs kgtui and asserts that the places contain no secret.
-"""
+"""Name of a group of places → function that runs kgtui, and asserts that these places contain no secret."""

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 def in_output(patch: Patch, secret: str) -> None:
-    """Let commands print `secret` to standard output while they log in."""
+    """Make commands print `secret` to standard output while they log in."""
     _before_login(patch, lambda: sys.stdout.write(secret))
 
 
 def in_log(patch: Patch, secret: str) -> None:
-    """Let commands log `secret` at level DEBUG while they log in."""
+    """Make commands log `secret` at level DEBUG while they log in."""
     _before_login(patch, lambda: logging.getLogger("kgtui").debug("logging in with %s", secret))
 
 
 def in_traceback(patch: Patch, secret: str) -> None:
-    """Let `secret` be the value of a local variable in a function that fails."""
+    """Make a function fail in which a local variable has the value `secret`."""
     from kgtui.client.pool import Pool
 
     async def metadata(*_: object, **__: object) -> None:
@@ -42,14 +42,14 @@ def in_traceback(patch: Patch, secret: str) -> None:
 
 
 def in_crash_report(patch: Patch, secret: str) -> None:
-    """Let crash reports contain `secret`."""
+    """Make kgtui add `secret` to crash reports."""
     from kgtui.config import crash
 
     patch(crash, "redact", lambda text: f"{text}\n{secret}")
 
 
 def in_recording(patch: Patch, secret: str) -> None:
-    """Let recordings contain `secret` as the protocol of each group."""
+    """Make kgtui record `secret` as the protocol of each group."""
     from kgtui.history import rows
 
     def listing_row(listing: Any) -> tuple[object, ...]:
@@ -59,7 +59,7 @@ def in_recording(patch: Patch, secret: str) -> None:
 
 
 def on_screen(patch: Patch, secret: str) -> None:
-    """Let the export dialog show `secret` on the screen."""
+    """Make the export dialog show `secret` on the screen."""
     from textual.widgets import Static
 
     from kgtui.tui.dialogs.export import ExportDialog
@@ -74,7 +74,7 @@ def on_screen(patch: Patch, secret: str) -> None:
 
 
 def in_export(patch: Patch, secret: str) -> None:
-    """Let the export dialog write `secret` to its files."""
+    """Make the export dialog write `secret` to the exported file."""
     from kgtui.tui.dialogs.export import ExportDialog
 
     export: Callable[..., Any] = ExportDialog._export
@@ -89,7 +89,7 @@ def in_export(patch: Patch, secret: str) -> None:
 
 
 def in_process_list(patch: Patch, secret: str) -> None:
-    """Let the export dialog start a child process with `secret` on the command line."""
+    """Make the export dialog start a child process with `secret` on the command line."""
     from kgtui.tui.dialogs.export import ExportDialog
 
     compose = ExportDialog.compose
@@ -103,7 +103,7 @@ def in_process_list(patch: Patch, secret: str) -> None:
 
 
 def in_spark_plan(patch: Patch, secret: str) -> None:
-    """Let kgtui pass `secret` to Spark in an option whose name does not look like the name of a secret."""
+    """Make kgtui pass `secret` to Spark as a client id, which Spark does not hide, unlike a password."""
     from kgtui.pipeline import sources
 
     options = sources.kafka_options

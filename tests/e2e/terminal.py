@@ -77,7 +77,7 @@ class Terminal:
     def __init__(
         self, folder: Path, *, size: tuple[int, int] = (120, 40), environment: Mapping[str, str] | None = None
     ) -> None:
-        """Set the properties of a terminal, which starts with the `with` block.
+        """Set the properties of a terminal. The terminal starts when the `with` block begins.
 
         Args:
             folder: home folder of the programs.

@@ -68,9 +68,9 @@ def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(
 
 
 def test_a_slow_broker_does_not_delay_the_reaction_to_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """A broker takes 8 s to respond. During this time, two keys collapse and expand a tree node.
+    """A broker takes 8 s to respond. Meanwhile, two keys must collapse and expand a tree node within 7 s.
 
-    In at least one of eight attempts, this must take less than 7 s.
+    One of eight attempts must succeed, because a busy machine can delay the others.
     """
     cluster_with_faults.control("latency", node=2, seconds=8.0)
     ui.filter("kind:simple", shown=3)

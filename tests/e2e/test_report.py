@@ -100,7 +100,7 @@ def test_markup_in_group_ids_causes_no_requests_and_runs_no_scripts(
 def test_the_request_counter_counts_the_requests_of_a_page(
     tmp_path: Path, browser: Browser, listener: RequestCounter
 ) -> None:
-    """If the counter did not work, the test of markup in group ids would pass even if the report sent requests."""
+    """A counter that misses requests would let the test of markup in group ids pass, even if a report sent requests."""
     page = tmp_path / "careless.html"
     page.write_text(f"<body><img src={listener.url}/img>")
     browser.dom(page)

@@ -29,7 +29,7 @@ FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
 """Groups of places that every test run searches with every login, because a search takes little time."""
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
-"""More searches that every test run makes: `("PLAIN", "screens, exports and processes")` searches for PLAIN secrets."""
+"""(login, group of places): searches that every test run makes in addition to `FAST`."""
 
 SPARK = (
     pytest.mark.xdist_group("spark"),
@@ -110,7 +110,7 @@ PLANTS = [
     ("screens, exports and processes", secret_plants.in_log),
     ("Spark plans", secret_plants.in_spark_plan),
 ]
-"""Pairs of a group of places, and a function that lets kgtui show a secret in one of these places."""
+"""Pairs of a group of places, and a function that makes kgtui show a secret in one of these places."""
 
 PLANTING = """
 import sys

@@ -191,7 +191,10 @@ def connected(scene: TroubledGroups) -> tuple[str, ...]:
 def screens(
     scene: TroubledGroups, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[tuple[int, int], Terminal]]:
-    """Yield terminal size → terminal with the UI, started before the first test to watch the groups for long enough."""
+    """Yield terminal size → terminal with the running UI.
+
+    The UIs start before the first test, because kgtui must watch the groups for some time to find their problems.
+    """
     with ExitStack() as stack:
         terminals = {
             size: stack.enter_context(Terminal(tmp_path_factory.mktemp("home"), size=size))

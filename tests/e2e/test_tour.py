@@ -43,7 +43,7 @@ def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorPro
     terminal.keys("End")
     last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
     terminal.keys("Home")
-    # While the screen is redrawn, the last lines can still show the end of the tree. Wait until these lines are gone.
+    # While the screen is redrawn, its lower part can still show the end of the tree. Wait until the last group is gone.
     names = names_shown(terminal.wait_for(lambda screen: "audit.sink" in screen and last not in names_shown(screen)))
     terminal.keys("NPage")  # The first Page Down key only moves the cursor to the last line.
     for _ in ids:

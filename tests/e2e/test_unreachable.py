@@ -39,7 +39,7 @@ def free_port() -> int:
 def test_the_start_screen_accepts_a_corrected_address_after_a_failure(
     terminal: Terminal, cluster: SimulatorProcess
 ) -> None:
-    """The start screen names the configuration file that can be written.
+    """The start screen names the configuration file (`config.toml`), in which clusters can be defined.
 
     After the wrong address has failed, the user clears it and enters the right one.
     """

@@ -166,7 +166,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"Maven or Ivy found no jars for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
-            # Delete slf4j-reload4j, a dependency of Kafka 3.9, because Kafka's tools warn if there are two backends.
+            # Delete slf4j-reload4j of Kafka 3.9, because Kafka's tools warn if there are two logging backends.
             second.unlink()
         partial.chmod(0o755)
         try:

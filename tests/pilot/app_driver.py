@@ -88,7 +88,7 @@ def main_screen(app: KgtuiApp) -> MainScreen:
 async def settled(pilot: Pilot[Any]) -> None:
     """Wait until the tree shows the newest snapshot and all widgets are drawn.
 
-    The right side then shows the selected row of the tree.
+    The right side of the screen then shows the row of the tree under the cursor.
     """
     await pilot.pause()
     app = pilot.app

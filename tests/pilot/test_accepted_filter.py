@@ -90,10 +90,10 @@ async def test_a_key_after_an_accepted_filter_waits_until_the_match_is_shown(
         await until(pilot, lambda: app.clipboard == "share-mailer")
 
 
-async def test_the_cursor_stays_if_an_accepted_filter_is_cleared_immediately(
+async def test_clearing_an_accepted_filter_immediately_leaves_the_cursor_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The cursor stays on the row of the cluster, so no group is selected."""
+    """Enter would move the cursor to the only matching group, but escape follows before this group is shown."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

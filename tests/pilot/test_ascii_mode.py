@@ -88,7 +88,7 @@ def other_characters(app: KgtuiApp) -> str:
 
 
 async def other_characters_in_sizes(pilot: Pilot[int], app: KgtuiApp) -> str:
-    """Return all characters that are not ASCII, in terminals of different sizes."""
+    """Resize the terminal to each size in `SIZES`; return all characters on the screen that are not ASCII."""
     found = ""
     for size in SIZES:
         await pilot.resize_terminal(*size)

@@ -162,7 +162,10 @@ async def test_key_d_explains_why_a_group_with_members_cannot_be_deleted(admin: 
 async def test_key_d_is_available_before_an_empty_group_has_been_described(
     admin: ScriptedAdmin, tmp_path: Path
 ) -> None:
-    """If the group is not Empty, the key is unavailable until the monitor has read the description of the group."""
+    """For an Empty group, the delete dialog reads the description itself.
+
+    For all other groups, the key is unavailable until the monitor has read the description.
+    """
     async with running(admin, tmp_path) as (app, pilot):
         screen = main_screen(app)
         for group, reason in (("payment", None), ("p\u0430yment", "the group has not been described yet")):

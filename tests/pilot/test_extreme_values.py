@@ -49,7 +49,7 @@ class ExtremeAdmin(ScriptedAdmin):
     """An admin whose results are chosen at random: ordinary values, and the smallest and largest of each type."""
 
     def change(self, chance: random.Random) -> None:
-        """Choose new random results."""
+        """Choose new random values for the results of all methods."""
         pick = chance.choice
         names = [*IDS, *(f"group-{n}" for n in range(6))]
         for name in names:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set two time limits for holding keys back to 60 s, so that the tests also pass on a busy machine."""
+    """Allow the app to hold keys back for up to 60 s, so that the tests also pass on a busy machine."""
     for name in ("HOLD_TIMEOUT", "ACTION_TIMEOUT"):
         monkeypatch.setattr(f"kgtui.tui.textual_compat.key_order.{name}", 60.0)
 

@@ -45,9 +45,7 @@ async def equals_full_redraw(app: KgtuiApp, pilot: Pilot[int]) -> bool:
     return app.export_screenshot() == before
 
 
-async def test_a_full_redraw_after_each_key_does_not_change_the_screen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_screen_after_each_key_equals_a_full_redraw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "SHORTEST_PAUSE", 0.01)
     app, monitor = app_on(snapshot_of(many_groups(200)), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -88,7 +86,7 @@ async def test_scrolling_by_one_row_draws_only_the_changed_lines(
         assert set(rendered) == {bottom - 1, bottom}
 
 
-async def test_a_full_redraw_after_each_scroll_does_not_change_the_scroll_bar(tmp_path: Path) -> None:
+async def test_the_scroll_bar_after_each_scroll_equals_a_full_redraw(tmp_path: Path) -> None:
     """The test scrolls trees of three sizes. In the largest tree, the scroll bar thumb has its minimum length."""
     chance = random.Random(4)
     for rows in (30, 100, 3_000):
@@ -123,7 +121,7 @@ def rows_on_screen(app: App[None]) -> list[str]:
 
 
 async def test_text_that_changed_while_it_was_hidden_replaces_all_old_lines() -> None:
-    """The test hides the text twice, because Textual clears the cached lines of a hidden widget only the first time."""
+    """The text is hidden twice, because Textual clears cached lines only when a widget is hidden for the first time."""
     app = TextApp()
     async with app.run_test(size=(40, 10)) as pilot:
         lines = app.query_one(TextLines)
@@ -142,7 +140,7 @@ async def test_text_that_changed_while_it_was_hidden_replaces_all_old_lines() ->
 async def test_unchanged_table_rows_are_not_redrawn_for_a_new_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page creates new columns for each snapshot, but draws nothing if no line has changed."""
+    """The table beside the tree computes its columns again for a new snapshot, but draws only changed lines."""
     monkeypatch.setattr(page, "SHORTEST_PAUSE", 0.01)
     app, monitor = app_on(snapshot_of(many_groups(150)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -34,9 +34,9 @@ def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
 
 
 async def test_the_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """Writing the header at each response would be slow over a slow connection.
+    """Over a slow connection, it would take too long to write the header for each response of a broker.
 
-    In the first new snapshot, only the poll duration is different, so the header stays the same.
+    If only the poll duration changes, the header is not written again.
     """
     first = sample_snapshot()
     app, monitor = app_on(first, tmp_path)

@@ -101,9 +101,9 @@ def test_insights_screen_shows_a_findings_evidence_on_an_80_by_24_terminal(snap_
 
 
 def test_insights_screen_with_marked_unused_groups(snap_compare: Compare) -> None:
-    """The last two findings are marked.
+    """The last two findings are marked, and one of them is selected.
 
-    The selected finding, which is one of the two, is about two groups, and its evidence has a row for each group.
+    The selected finding is about two groups. Its evidence has a row for each group.
     """
     presses = ("end", "space", "up", "space", "up")
     assert snap_compare(

@@ -38,7 +38,7 @@ THEMES = sorted(theme.name for theme in load([shipped_folder()])[0])
 
 
 def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that presses keys when the tree is complete, without blinking cursors."""
+    """Return a function that waits for the complete tree, turns off blinking cursors, and presses keys."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)

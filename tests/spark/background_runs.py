@@ -55,17 +55,17 @@ class BackgroundRuns:
         self.cluster_python_starts = self.cluster_executors = 0
 
     def start(self, *kills: int) -> None:
-        """Start one run on a standalone cluster, and one series of runs for each number in `kills`.
+        """Start one run on a standalone cluster, and a series of runs for each number in `kills`.
 
-        The number says how many runs of the series are killed. One more run completes the lake.
+        In a series, this number of runs are killed. Then one more run completes the lake.
         """
         self._uninterrupted = self._pool.submit(self._run_on_cluster)
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
 
     def killed(self, kills: int) -> tuple[list[Path], int]:
-        """Return the lakes of a series, and how many runs were killed.
+        """Return the complete lakes of a series, and how many runs were killed.
 
-        There are several lakes if some runs ended before they could be killed. All lakes are complete.
+        If a run ended before it could be killed, its lake was complete, so that the next run needed a new lake.
         """
         return self._killed[kills].result()
 

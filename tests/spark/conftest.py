@@ -24,9 +24,9 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run all Spark tests in one xdist worker, so that they share one JVM, and before other tests.
+    """Run all Spark tests in one xdist worker, so that they share one JVM.
 
-    Tests that wait for background runs come last.
+    Spark tests run before other tests, but those that wait for background runs come last.
     """
     for item in items:
         if HERE in item.path.parents:
@@ -64,7 +64,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def start_brokers_early(request: pytest.FixtureRequest) -> None:
-    """Start the brokers that the selected Spark tests need, so that no test has to wait for their groups."""
+    """Start the brokers and live groups that the selected Spark tests need, so that no test has to wait for them."""
     needed = set().union(*(requested_by(item) for item in request.session.items if HERE in item.path.parents))
     if needed:
         brokers: Brokers = request.getfixturevalue("brokers")

@@ -39,14 +39,14 @@ class Incident:
 
 
 def incidents(plan: HistoryPlan) -> tuple[list[Incident], set[str]]:
-    """Return the findings that the demo must report, and the ids of the groups for which it must report nothing."""
+    """Return the incidents that the demo must report as findings, and the ids of all groups without an incident."""
     data = _with_times(read_toml(INCIDENTS), plan)
     found = [incident for group in data["groups"] for incident in _of_group(group, data["topics"], plan)]
     return found, {group["id"] for group in data["groups"]} - {incident.group for incident in found}
 
 
 def _with_times(value: Any, plan: HistoryPlan) -> Any:
-    """Replace each TOML table in `value` that describes a time with this time, in seconds since the history began."""
+    """Replace each description of a time, such as `{fraction = 0.5}`, with the seconds since the history began."""
     if isinstance(value, list):
         return [_with_times(item, plan) for item in value]
     if not isinstance(value, dict):

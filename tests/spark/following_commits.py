@@ -1,4 +1,4 @@
-"""Write rows of the silver table `commits` that match the offsets which polls of a simulated cluster show."""
+"""Write rows of the silver table `commits` with the same offsets as in the polls of a simulated cluster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FollowingCommits:
         self._rows: list[dict[str, Any]] = []
 
     def add(self, at: int, step: int, *, tombstones: float = 0.01) -> None:
-        """Add 0, 1 or 3 commits of the current offset for each partition of each group, except the share group.
+        """Add 0, 1 or 3 commits (chosen at random) for each partition of each group, except the share group.
 
         Args:
             at: time of the current poll, in milliseconds since the epoch.

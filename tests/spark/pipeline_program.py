@@ -27,7 +27,8 @@ def main(lake: str, records: str, target: str = "") -> None:
     Args:
         lake: folder of the lake.
         records: folder with Parquet files of `__consumer_offsets` records.
-        target: `sc://HOST:PORT`, `spark://HOST:PORT`, `local[N]` for a Spark Connect server in this process, or empty.
+        target: `sc://HOST:PORT`, `spark://HOST:PORT`, `local[N]` for a Spark Connect server in this process, or empty
+            for a local session.
     """
     if target.startswith("spark:"):
         spark = start(target, options=ON_CLUSTER)
@@ -47,7 +48,8 @@ def run(spark: SparkSession, lake: Path, records: Path, target: str) -> None:
 
     `lake`, `records` and `target` have the same meaning as in `main`.
     """
-    # One file per batch, so that tests can kill the run between two batches. Runs on servers are never killed.
+    # A batch reads one file, so that tests can kill the run between two batches. Tests do not kill runs on servers, so
+    # these runs read all files in one batch.
     sources = Sources(records=records, max_files=None if target.startswith(("sc:", "spark:")) else 1)
     new = new_lake(spark, lake)
     run_once(new, sources, partial(update_gold, on_progress=print_step), print_step)

@@ -22,7 +22,7 @@ Record = tuple[bytes | None, bytes | None]
 """Key and value of a record."""
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-"""Timestamp of all sample records."""
+"""Default timestamp of sample records."""
 
 COMMIT_TIME = 1_795_262_400_123
 """Default commit time of a sample commit, in milliseconds since the epoch."""

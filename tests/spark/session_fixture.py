@@ -26,7 +26,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         warnings.simplefilter("ignore")
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
         patch.setenv("KGTUI_SPARK_MEMORY", "1536m")
-        # kgtui compiles the jar of its Java decoder into this folder once. The programs that tests start use it too.
+        # kgtui compiles the jar of its Java decoder into this cache folder. Programs that tests start use the same jar.
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         spill = tmp_path_factory.mktemp("spark")
         # Lower the priority of this process, and of the JVM that it starts, so that tests of the terminal UI in other

@@ -80,7 +80,7 @@ def new_lake(spark: SparkSession, path: Path) -> SparkLake:
 
 
 def compute_only(tables: Collection[Table], lake: SparkLake, patch: pytest.MonkeyPatch) -> None:
-    """Let the gold job compute only some of the gold tables, because each table takes seconds."""
+    """Make the gold job compute only the gold tables `tables`, because each table takes seconds."""
     # The other tables are created empty. If a gold table were missing, each run would compute all days again.
     create_tables(lake.folder, [table for table in (*GOLD, *GOLD_STATE) if table not in tables])
     patch.setattr(gold, "TABLES", tuple(tables))

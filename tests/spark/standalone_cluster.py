@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _TIMEOUT = 120.0
-"""Maximum time to wait until the master listens, and then until the worker has registered, in seconds each."""
+"""Maximum seconds until the master listens, and again until the worker has registered."""
 
 
 class StandaloneCluster:
-    """A Spark master, and a worker that runs two executors with one core each, as a context manager.
+    """A context manager that runs a Spark master, and a worker with two executors of one core each.
 
     The worker's `python3` is a script in `folder`, which adds a line to the file `python-starts` whenever it runs.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def stored_rows(lake: Path, table: Table) -> list[dict[str, Any]]:
-    """Return a dict: all rows of `table` as dicts (column name → value), sorted by their `repr`.
+    """Return all rows of `table` as dicts (column name → value), sorted by their `repr`.
 
     The list is empty if the table does not exist.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def record_members(tables: RecordedTables, group: str, present: str, before: str) -> None:
-    """Add rows to the table `members` for the latest poll: all members in a keyframe, and changes in other polls.
+    """Add rows to the table `members` for the latest poll: all members if it is a keyframe, otherwise only changes.
 
     Args:
         present: members at the latest poll. Each character is a member id.
@@ -82,7 +82,7 @@ def test_the_churn_table_counts_rebalances_in_polls_and_decoded_records(spark: S
         ("flaps", at(3_600), 0, 2, 0, 0, 0, 0, 300.0, None, 2_700.0, 0.0, False, "recorded", None, None, at(6_900)),
         ("flaps", at(14_400), 3, 0, None, 1, 2, 3, 0.0, None, 360.0, 30.0, False, "recorded",
          at(14_520), at(14_760), at(14_760)),
-        # Group `records` is not in the recording, so `covered_to` is the time of its last decoded rebalance.
+        # Group `records` is not in the recording, so its row covers the time until its last decoded rebalance.
         ("records", at(10_800), 7, None, 7, 7, 0, 14, 28.0, None, None, 7.0, True, "silver",
          at(10_800), at(13_800), at(13_800)),
     ]  # fmt: skip

@@ -57,7 +57,7 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return the argument `days` of `decoded_activity`. Its only row has a time `day` days after `START`."""
+    """Return a DataFrame for the argument `days` of `decoded_activity`: one row, `day` days after `START`."""
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
@@ -84,8 +84,8 @@ def test_gold_table_cleanup_lists_unused_groups_and_families_of_unused_groups(sp
         tables.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     timeline, groups, partitions, _ = tables.frames(spark)
     since = at(3 * DAYS).date()
-    # Like the gold job, this test reads only the history of groups without members, and checkpoints the inputs of
-    # `cleanup`.
+    # As in the gold job, only the history of groups without members is read, and both inputs of `cleanup` are computed
+    # first (`localCheckpoint`).
     asked = groups_without_members(timeline, groups, since=since)
     assert {row.group for row in asked.collect()} == {"old.a", "old.b", "new.a", "alone", "waits", "share", "shrinks"}
     partitions = partitions.join(asked, "group", "left_semi")
@@ -132,7 +132,7 @@ def test_offsets_expire_a_week_after_the_last_commit_or_member(spark: SparkSessi
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).select("name", F.unix_millis("expires_at")).collect()
     assert dict(map(tuple, rows)) == {
-        # Only polls show group `polled`. Its offsets expire one week after the group became Empty, on day 1.5.
+        # Group `polled` is only in polls. It became Empty on day 1.5, and its offsets expire one week later.
         "polled": ms(1.5 * DAYS + WEEK),
         # The commits of group `decoded` were decoded from records. Its offsets expire one week after the last commit,
         # which was on day 1.
@@ -146,8 +146,8 @@ def test_offsets_expire_a_week_after_the_last_commit_or_member(spark: SparkSessi
     }
 
 
-def test_the_cleanup_table_lists_unused_groups_that_only_decoded_records_show(spark: SparkSession) -> None:
-    """There are no polls. Group `gone` was deleted, and group `busy` has a member, so neither is listed."""
+def test_the_cleanup_table_lists_unused_groups_that_were_not_recorded(spark: SparkSession) -> None:
+    """All groups are known only from decoded records. Group `gone` was deleted, and group `busy` has a member."""
     commits = [
         ("simple", 3, 0.0), ("left", 1, 0.0), ("left", 2, 1.0), ("busy", 1, 0.0), ("gone", 1, 0.0),
         ("gone", None, 2.0), ("empty", 5, 0.0),

@@ -71,7 +71,7 @@ def test_a_record_that_differs_from_the_stored_record_is_rejected(lake: SparkLak
 
 @pytest.mark.full
 def test_decoding_three_files_out_of_order_gives_the_same_rows_as_one_run(lake: SparkLake, tmp_path: Path) -> None:
-    """To compute rebalances, a run reads only those stored events that are needed for the new events."""
+    """Each run must also find the stored events that the rebalances in its file depend on."""
     random = Random(5)
     records: list[Record] = [record for _ in range(2) for record in every_record_type(3, random.randint(0, 9))]
     hour, noon = 3_600_000_000, 1_795_262_400_000_000

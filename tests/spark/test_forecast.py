@@ -49,8 +49,8 @@ def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: Sp
                    "time_lag_at_least": True}  # fmt: skip
         rows.append(lag_row("stuck", minute, "t", **stuck))
         rows.append(lag_row("stuck", minute, lag=100_000 + 600 * minute, lost=0))
-        # Group `slow` is like `stuck`, but reads 300 records per minute. Its loss of records is estimated from the
-        # retention time for topic `k`, and from the log start offset for topic `l`.
+        # Group `slow` is like `stuck`, but reads 300 records per minute in each of two topics. When it loses records is
+        # estimated from the retention time for topic `k`, and from the log start offset for topic `l`.
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
         # The time lag of group `later` grows by 0.11 s per second. It would reach the retention time (75 min) only

@@ -63,8 +63,8 @@ def test_gold_table_forecast_uses_the_recorded_retention_time_of_the_topic(unint
     rows = uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND topic = 't'").collect()
     assert len(rows) == 3
     assert {row["loss_basis"] for row in rows} == {"retention"}
-    # A record is deleted when it is older than RETENTION. In this recording of seven minutes, the age of the first
-    # unread record is known to be between 0 and 420 s.
+    # A record is deleted when it is older than RETENTION. The recording of seven minutes shows only that the first
+    # unread record is between 0 and 420 s old.
     assert all(RETENTION - 420 <= row["loss_seconds"] <= RETENTION for row in rows)
 
 

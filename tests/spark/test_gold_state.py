@@ -91,7 +91,7 @@ def test_a_commit_whose_record_is_written_in_the_next_hour_is_not_lost(
 ) -> None:
     """A group commits 20 ms before 10:00, but Kafka writes the record of this commit 5 ms after 10:00.
 
-    The pipeline stores the state at 10:00 in its first run, and decodes this record only in its second run.
+    The first run of the pipeline stores the state at 10:00 without this commit. Only the second run decodes the record.
     """
     cluster, lake = Cluster(1), new_lake(spark, tmp_path / "lake")
     compute_only(HEALTH_TABLES, lake, monkeypatch)
@@ -121,7 +121,7 @@ def test_a_commit_whose_record_is_written_in_the_next_hour_is_not_lost(
 def test_incremental_gold_tables_of_four_days_equal_those_of_a_complete_run(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Groups commit every four hours, so that the status is computed from commits of more than a day."""
+    """Groups commit every four hours, so that each status depends on commits of more than one day."""
     cluster, random = Cluster(1), Random(1)
     lake = new_lake(spark, tmp_path / "lake")
     recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, random, cluster)

@@ -40,7 +40,7 @@ OPTIONS = (
 
 
 def random_window(random: Random, options: Options) -> tuple[Window, int]:
-    """Return the commit window of a random consumer, and the time at which its status is judged, in milliseconds."""
+    """Return the commit window of a random consumer, and the time for which its status is computed, in milliseconds."""
     ring, now, end, offset = CommitRing(options), 1_000, random.randrange(20), random.randrange(10)
     most_read, most_written = random.choice([0, 1, 3, 8]), random.choice([0, 1, 3, 8])
     for _ in range(random.randrange(25)):
@@ -121,7 +121,7 @@ def record(histories: list[PartitionHistory], polls: list[tuple[float, bool, str
     """Write histories to recorded tables, as the recorder does.
 
     Args:
-        polls: tuples (seconds after `START`, whether all rows are written, reason for the gap before it or None).
+        polls: (seconds after `START`, whether the poll writes all rows, reason for a gap before the poll or None).
     """
     tables = RecordedTables()
     before: dict[int, PartitionLag] = {}
@@ -218,8 +218,8 @@ class Consumer:
 def test_spark_and_the_model_compute_the_same_status_for_random_silver_commits(spark: SparkSession) -> None:
     random, tables, options = Random(4), RecordedTables(), Options()
     consumers = [Consumer() for _ in range(120)]
-    # Per consumer: maximum records written between two polls, maximum records read before a commit, and the number of
-    # the poll at which it stops.
+    # For each consumer: maximum records that are written between two polls, maximum records that the consumer reads
+    # before a commit, and the number of the poll at which the consumer stops.
     habits = [(random.choice([0, 3, 20]), random.choice([0, 1, 9]), random.randrange(2, 60)) for _ in consumers]
     for poll in range(31):
         tables.poll(poll * 10, keyframe=poll == 18)

@@ -71,9 +71,9 @@ def test_churn_rows_from_a_start_time_equal_those_of_a_complete_run(spark: Spark
 def test_gold_tables_of_random_batches_equal_the_tables_of_one_complete_run(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
-    """Each batch has polls and commits.
+    """A batch has polls and commits. Some commits arrive one batch later than the polls of the same time.
 
-    Some commits arrive in a later batch than the polls of the same time. Some batches begin after a gap.
+    Before some batches, there is a gap.
     """
     random, cluster = Random(seed), Cluster(seed)
     lake = new_lake(spark, tmp_path / "batches")
@@ -96,7 +96,7 @@ def test_gold_tables_of_random_batches_equal_the_tables_of_one_complete_run(
 
 
 class RandomCommits:
-    """Writes random rows of silver `commits` and `rebalances`. It holds some rows back and writes them later."""
+    """Writes random rows of silver `commits` and `rebalances`. Some rows are written one call of `write` later."""
 
     def __init__(self, lake: SparkLake, random: Random) -> None:
         self._lake, self._random = lake, random

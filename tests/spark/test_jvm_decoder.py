@@ -97,7 +97,7 @@ def unusual() -> list[Record]:
 
 
 def check_equal(spark: SparkSession, records: list[Record]) -> set[str]:
-    """Assert that Java decodes all records like Python. Return the names of the structs that they were decoded into."""
+    """Assert that Java decodes all records like Python. Return the names of the structs with decoded records."""
     rows = bronze_rows(spark, records).transform(decode_in_jvm).collect()
     assert sorted(row.record_offset for row in rows) == list(range(len(records)))
     for row in rows:
@@ -141,7 +141,7 @@ def test_java_decodes_many_random_and_damaged_records_like_python(spark: SparkSe
     assert check_equal(spark, random_records(seed, 60)) == set(STRUCTS)
 
 
-def test_decoding_commits_keeps_all_other_records_in_memory(spark: SparkSession) -> None:
+def test_the_java_decoder_keeps_records_other_than_commits_in_memory(spark: SparkSession) -> None:
     records = [*commits(), *unusual(), *classic_groups()]
     batch = bronze_rows(spark, records)
     rest = [index for index, record in enumerate(records) if decode_record(*record)[0] != "commit"]
@@ -176,7 +176,7 @@ def test_records_kept_in_memory_are_discarded_if_incomplete_or_too_large(spark: 
         assert kept.take(expected) is None
 
 
-def test_a_session_does_not_use_the_java_decoder_without_its_class(
+def test_a_session_without_the_java_decoder_class_has_no_decoder(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = spark.newSession()

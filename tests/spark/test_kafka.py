@@ -102,8 +102,8 @@ def test_spark_reads_the_same_offsets_topic_records_as_a_consumer(newest_live: L
     consumed = by_position(read_offsets_topic(cluster))
     batch = by_position(topic_records(read_topic(lake.spark, topic)))
     assert len(consumed) > 50
-    # The consumer and Spark read the offsets topic one after the other. Groups commit all the time, so one of the two
-    # may have read more records than the other.
+    # The consumer and Spark read the offsets topic at different times, and groups commit all the time. So one of the
+    # two results can contain additional records.
     assert consumed.items() <= batch.items() or batch.items() <= consumed.items()
     run_once(lake, Sources(topic=topic), ignore, ignore)
     # A second run must not read the same records again.
@@ -173,7 +173,7 @@ def test_a_continuous_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkL
         run_continuously(lake, Sources(topic=topic), make_gold, ignore, interval=0.5)
     assert not lake.spark.streams.active
     pools = lake.spark.sparkContext._jsc.sc().getAllPools()
-    # The streams share the cores evenly with the gold job, so that a long gold job does not delay their batches.
+    # With a scheduler pool for each job, a long gold job does not delay the batches of the other two jobs.
     assert {"bronze", "silver", "gold"} <= {pools.apply(index).name() for index in range(pools.size())}
 
 

@@ -84,8 +84,8 @@ def test_rates_are_null_after_a_gap_but_the_time_lag_is_known(spark: SparkSessio
     tables.poll(0)
     tables.group("g")
     tables.commit("g", "t", 0, 100, 100)
-    # Unlike most polls after a gap, this poll is not a keyframe. It has no rows in other tables, because nothing
-    # changed.
+    # Most polls after a gap write all rows, but this poll writes only changes. It adds only a row to `polls`, because
+    # nothing has changed.
     tables.poll(70, gap="no poll for 70 s")
     tables.poll(130)
     tables.commit("g", "t", 0, 160, 220)

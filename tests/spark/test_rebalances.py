@@ -43,7 +43,7 @@ class GroupLog:
         """Add a record that was written `second` seconds after `START`.
 
         Args:
-            about: what the record describes, as in column `about`.
+            about: value of the column `about`, which says what the record describes.
             values: values of other columns. A tombstone has `tombstone=True`.
         """
         place = {"record_offset": 10 * len(self.rows), "record_time": at(second)}
@@ -173,8 +173,8 @@ def random_log(random: Random, group: str) -> GroupLog:
     return log
 
 
-def test_needed_events_give_the_same_rebalances_as_all_events(spark: SparkSession) -> None:
-    """`needed_events` returns the stored events that are needed to compute the rebalances of new events."""
+def test_rebalances_computed_from_needed_events_equal_those_from_all_events(spark: SparkSession) -> None:
+    """To compute the rebalances of new events, only the stored events from `needed_events` are necessary."""
     random = Random(18)
     rows: list[dict[str, Any]] = []
     is_new: set[int] = set()
@@ -218,7 +218,7 @@ def test_needed_events_give_the_same_rebalances_as_all_events(spark: SparkSessio
     }
 
 
-def test_the_creation_of_a_compacted_group_is_unknown(spark: SparkSession) -> None:
+def test_the_creation_of_a_group_is_unknown_after_compaction(spark: SparkSession) -> None:
     old = GroupLog("late", "classic")
     old.add_generation(10, 41, {"a": ["t-0"]})
     created_twice = classic_group()

@@ -74,8 +74,8 @@ def days_in(rows: DataFrame) -> list[date]:
     return sorted(row.day for row in rows.select("day").collect())
 
 
-def test_rows_of_some_days_are_read_without_rows_that_are_written_later(spark: SparkSession, tmp_path: Path) -> None:
-    """The path of the lake contains characters that have a meaning in URIs and patterns."""
+def test_read_days_omits_rows_that_are_written_after_the_call(spark: SparkSession, tmp_path: Path) -> None:
+    """The path of the lake contains characters with a special meaning in URIs and file name patterns."""
     lake = new_lake(spark, tmp_path / "a b+c#d %x{y}*?é")
     first, second, third = (DAY.replace(day=number) for number in (20, 21, 22))
     assert days_in(lake.read_days(COORDINATOR_RECORDS, first, third)) == []

@@ -169,8 +169,8 @@ async def test_the_error_for_missing_credentials_mentions_the_variables_to_set(
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    # Clients without credentials call the machine's metadata service. The test replaces the address of this service,
-    # so that no server listens there.
+    # Clients without credentials request them from the machine's metadata service. In this test, its address is one on
+    # which no server listens.
     monkeypatch.setenv("AWS_METADATA_ENDPOINT", ADDRESS_WITHOUT_SERVER)
     assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in await error_of_recorder(bucket.uri())
 
@@ -180,9 +180,9 @@ async def test_the_recorder_error_says_that_the_store_does_not_answer(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", ADDRESS_WITHOUT_SERVER)
     assert "the store does not answer" in await error_of_recorder(bucket.uri())
-    # If AWS_ALLOW_HTTP is not set, the error names this variable instead.
+    # If AWS_ALLOW_HTTP is not set, the error must name this variable.
     monkeypatch.delenv("AWS_ALLOW_HTTP")
-    # Use a different bucket name, because this test has already opened the first bucket with AWS_ALLOW_HTTP.
+    # Use a different bucket name, because kgtui would reuse its connection to the first bucket.
     assert "AWS_ALLOW_HTTP" in await error_of_recorder(f"s3a://other-{bucket.name}/lake")
 
 

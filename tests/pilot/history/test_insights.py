@@ -39,9 +39,9 @@ GROUPS = ("pay", "fraud", "fill", "calm", "restless", "perf.a", "tmp")
 
 
 def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
-    """Return a snapshot of a cluster with these groups.
+    """Return a snapshot of a cluster with the groups `groups`.
 
-    The default groups are the groups in the findings, without the deleted group `perf.b`.
+    By default, these are the groups in the findings, except `perf.b`, which was deleted.
     """
     return snapshot_of(
         [(group, "classic", "consumer", "Empty" if group in ("perf.a", "tmp") else "Stable", 1) for group in groups]
@@ -106,7 +106,7 @@ async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(
 async def test_first_finding_is_described_in_full_before_the_cursor_moves(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The space for the description is known only after the first layout, so it must be drawn again."""
+    """The height of the description is known only after the first layout. Then the description must be drawn again."""
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -128,7 +128,7 @@ async def test_the_dialog_refuses_a_nonempty_folder_that_is_not_a_lake(tmp_path:
 
 
 async def test_recording_continues_after_the_disk_was_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the disk is full, the header says `REC: cannot write`. Later, the recording contains the group."""
+    """While the disk is full, the header says `REC: cannot write`. As soon as there is space, the group is recorded."""
 
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")

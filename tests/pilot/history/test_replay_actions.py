@@ -65,7 +65,7 @@ async def test_playback_stops_after_a_key_press_and_at_the_last_poll(
         assert admin.poll == admin.recording.last
 
 
-async def test_short_replay_steps_add_up_to_one_poll_and_skip_gaps(tmp_path: Path) -> None:
+async def test_short_replay_steps_reach_the_next_poll_and_skip_gaps(tmp_path: Path) -> None:
     """Four steps of 10 s reach the next poll. At a gap, one step of one second reaches the first poll after the gap."""
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, None)
