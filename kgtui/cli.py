@@ -106,7 +106,7 @@ def _flush(code: int) -> int:
     else:
         printing = sys.modules.get("kgtui.commands.printing")
         return code or int(printing is not None and printing.stderr_failed)
-    # Redirect stdout, because the interpreter flushes it again at exit, and would print an error.
+    # Redirect stdout. Otherwise, the interpreter would flush it again at exit, and print an error message.
     redirect_to_devnull(sys.stdout)
     return code
 

@@ -62,7 +62,7 @@ class Backup:
 
     @property
     def offsets(self) -> int:
-        """Number of partitions of which the backup contains an offset."""
+        """Number of partitions for which the backup contains an offset."""
         return sum(_position(row) is not None for row in self.rows)
 
 

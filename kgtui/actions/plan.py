@@ -1,6 +1,6 @@
 """The plan of a deletion.
 
-It says for each group what would be lost and whether that is safe, or why kgtui refuses it.
+For each group, it says what would be lost and whether that is safe, or why kgtui refuses to delete the group.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: 
 
     Args:
         last_commit: last commit that kgtui saw, in seconds since the epoch; None if it saw none.
-        hides_topics: whether the user may lack DESCRIBE permission on some topics.
+        hides_topics: whether brokers may hide offsets, because the user may lack DESCRIBE permission on some topics.
     """
     positions = data.positions
     total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
@@ -208,10 +208,7 @@ def _gaps(data: GroupData, gone: list[str], *, hidden: bool) -> list[str]:
 
 
 def type_text(description: GroupDescription) -> str:
-    """Return the type of a group.
-
-    If its kind has a different name, the kind follows in parentheses: `classic (connect)`.
-    """
+    """Return the type of a group, with its kind in parentheses if that is different: `share`, `classic (connect)`."""
     kind = kind_of(description.type, description.protocol)
     if kind == "other":
         kind = description.protocol
@@ -244,8 +241,7 @@ def undo_text(loss: DeletionLoss) -> str:
 
 
 RECENT = 300.0
-"""Time, in seconds, for which a group that committed, appeared or lost its last member counts as possibly in use.
-"""
+"""Time in seconds. A group that committed, appeared or lost its last member within this time may still be in use."""
 
 
 class SafeToDelete(StrEnum):

@@ -77,7 +77,7 @@ def append_line(path: Path, line: bytes) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         size = os.fstat(file).st_size
-        # A crash can leave an incomplete last line.
+        # A crash can leave an incomplete last line. Begin a new line after it.
         torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
         try:
             _write_all(file, (b"\n" if torn else b"") + line + b"\n")
@@ -102,7 +102,7 @@ def _write_all(file: int, data: bytes) -> None:
 def shared_lock(path: Path) -> Iterator[None]:
     """Hold a shared lock on a file during a deletion, so that `sole_lock` fails in other processes.
 
-    The lock ends with the process. Raises OSError.
+    If the process is killed, the operating system releases the lock. Raises OSError.
     """
     private_folder(path.parent)
     file = open_private(path, os.O_RDWR | os.O_CREAT)

@@ -102,7 +102,8 @@ _FIRST_WORDS = frozenset({
 })  # fmt: skip
 """First words of property names of Kafka, its plugins and other tools: `ssl` in `ssl.key.password`.
 
-A key with a different first word could be a secret with a dot. Messages show it only if it looks like a typo.
+A key with a different first word could be a secret that contains a dot. Messages show it only if its first word looks
+like a typo of one of these words.
 """
 
 _PEM_BODY = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")

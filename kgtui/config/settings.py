@@ -85,7 +85,8 @@ class Settings:
         default: cluster to use if the user names none, or empty.
         keys: action in the terminal UI → key.
         presets: name of a saved filter → filter.
-        storage: beginning of the URI of a recordings folder → storage options, with unreplaced references.
+        storage: beginning of the URI of a recordings folder → storage options. References such as `${NAME}` are not
+            replaced yet.
     """
 
     path: Path
@@ -170,7 +171,7 @@ def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict
     """Return the table of the cluster `name` with current names instead of old ones.
 
     Args:
-        version: format version of the file. Old names are accepted only before `VERSION`.
+        version: format version of the file. Old names are accepted only in versions below `VERSION`.
     """
     if version >= VERSION:
         return table
@@ -244,7 +245,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
 
 
 def _with_environment(settings: Settings) -> Settings:
-    """Return the settings, in which environment variables such as `KGTUI_THEME` override the table `[ui]`."""
+    """Override values of the table `[ui]` with environment variables such as `KGTUI_THEME`, and return the settings."""
     ui = settings.ui
     interval = ui.interval
     if text := os.environ.get("KGTUI_INTERVAL"):

@@ -72,8 +72,8 @@ def end_of(ages: Iterable[TableAge]) -> float | None:
 
     The rules use it as the current time.
     """
-    # Every pipeline run adds rows to `lag` and `health`. The other tables end at a whole hour or day, which is too
-    # early.
+    # Every pipeline run adds rows to `lag` and `health`. The other tables end at a whole hour or day, so their end can
+    # be long ago.
     ends = {age.table: age.covered_to for age in ages if age.covered_to is not None}
     frequent = [end for table, end in ends.items() if table in (LAG.title, HEALTH.title)]
     return max(frequent or ends.values(), default=None)
@@ -92,7 +92,7 @@ def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
 
 
 _LAG_COLUMNS = ("group", "state", "time_lag")
-"""Columns of table `lag` that `Context.lag` reads. Some rules need them in addition to rows of another gold table."""
+"""Columns of table `lag` that `Context.lag` reads, for rules that read a different gold table themselves."""
 
 
 class Context:
@@ -122,14 +122,14 @@ class Context:
         return self._rows[rule.read]
 
     def is_readable(self, table: Table) -> bool:
-        """Return whether a gold table exists and can be read, as found out before the rules are applied."""
+        """Return whether a gold table exists and can be read. This was checked before the first rule was applied."""
         return table.title in self._readable
 
     @cached_property
     def lag(self) -> dict[str, GoldRow]:
         """Group id → newest row of the group in table `lag`.
 
-        Unused groups are left out, and so are groups about which no rule has read a row of any gold table.
+        It contains only groups that occur in the rows of at least one rule. Unused groups are left out.
         """
         if not self.is_readable(LAG):
             return {}
@@ -199,7 +199,7 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 def _forecasts(context: Context) -> list[GoldRow]:
     """Return the forecasts of each group for the newest hour.
 
-    If the newest hour has no trend of the group yet, return the group's forecasts for the hour before.
+    If a group has no trend in the newest hour yet, return its forecasts for the hour before.
     """
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
@@ -242,8 +242,7 @@ RULES = (
     Rule(Kind.AT_RISK, _forecasts, lambda rows, _: rules.at_risk(rows)),
     Rule(Kind.DRAIN, _forecasts, lambda rows, context: rules.drain(rows, context.lag, context.reported)),
     Rule(Kind.UNUSUAL, _outliers, lambda rows, context: rules.unusual(rows, context.reported, context.histories(rows))),
-    # Unused groups are not skipped, because a group that rebalances now is in use, even if table `cleanup` says it is
-    # not.
+    # Unused groups are not skipped: a group that is rebalancing now is in use, even if table `cleanup` contains it.
     Rule(Kind.FLAPPING, _churn, lambda rows, context: flapping(rows, context.now), skips_unused=False),
 )
 """All rules, in the order in which they are applied.

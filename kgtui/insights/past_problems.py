@@ -46,7 +46,7 @@ class Episode:
     Attributes:
         worst: worst status of a partition: WARN, STALL, STOP or REWIND (`kgtui.model.burrow.Status`).
         since: start in epoch seconds.
-        until: end in epoch seconds. If no recovery was recorded, end of the last unhealthy row.
+        until: end in epoch seconds; if no recovery was recorded, the end of the last time window with the problem.
         ongoing: whether the group is still unhealthy at the end of the interval that was read.
         max_lag: largest lag in records, or None.
         ended: what ended the problem; empty if it is ongoing.
@@ -70,7 +70,7 @@ def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]
 
     Args:
         since, until: read only `health` rows that begin between these times (epoch seconds). An episode may begin
-            earlier. An episode that had not ended by `until` is ongoing.
+            earlier. An episode that had not ended by `until` counts as ongoing.
     """
     times = (utc_datetime(since), utc_datetime(until))
     rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_IS_PROBLEM)
@@ -89,7 +89,7 @@ def _episodes(rows: Iterable[GoldRow], newest: object, until: datetime) -> list[
     """Return the episodes of one group.
 
     Args:
-        newest: start of the newest time window of any group that begins by `until`.
+        newest: start of the last time window in table `health` up to `until`. A problem in this window is ongoing.
     """
     by_start: dict[object, list[GoldRow]] = {}
     for row in sorted(rows, key=lambda row: row["window_start"]):
@@ -97,8 +97,8 @@ def _episodes(rows: Iterable[GoldRow], newest: object, until: datetime) -> list[
     merged: list[Episode] = []
     for windows in by_start.values():
         if all(row["status"] == "OK" for row in windows):
-            # Only the end of the episode was read, because its time windows begin before the interval. The episode is
-            # left out, because its status (`worst`) is unknown.
+            # All unhealthy time windows of this episode are before the interval, so they were not read. Leave out the
+            # episode, because its status (`worst`) is unknown.
             continue
         one = _episode(windows, newest, until)
         if merged and one.since - merged[-1].until <= _PAUSE:

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 MIN_BACKLOG_AGE = 60.0
-"""Minimum age of the oldest unread record, in seconds, for a finding about unread records.
+"""Minimum age of the oldest unread record for a finding about unread records, in seconds.
 
-Catching up must take at least as long, too.
+A group that will have caught up in less time than this is not reported, either.
 """
 
 _SHOWN_RANGE = 0.1
-"""The limits of an estimated time are shown with it if they differ by at least this fraction of the estimated time."""
+"""The range of an estimated time is shown only if it is at least this fraction of the estimated time."""
 
 MAX_EVIDENCE_ROWS = 12
 """Maximum number of rows of a gold table that a finding shows as evidence.
@@ -149,7 +149,7 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _risk(row: GoldRow, lost: int) -> Severity:
-    """Return ERROR if records are lost, or will be lost soon or at an unknown time; else WARN or NOTE."""
+    """Return ERROR if records are lost, or will be lost within `Loss.SOON` or at an unknown time; else WARN or NOTE."""
     seconds = row["loss_seconds"]
     if lost or seconds is None or seconds <= Loss.SOON:
         return Severity.ERROR

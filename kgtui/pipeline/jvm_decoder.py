@@ -61,7 +61,7 @@ def _record_type(schema: RecordSchema) -> Iterator[tuple[object, ...]]:
     newest = value_message(schema.type, -1)
     group_type, about = type_and_about(schema.type)
     record = schema.type.name.title().replace("_", "")
-    # The last three cells are values of the columns `type`, `record` and `about` of `group_events`.
+    # The last three cells become the columns `type`, `record` and `about` of table `group_events`.
     yield "type", schema.type.value, newest.name, newest.high, group_type, record, about
     yield from _message("key", schema.key, KEY_VERSION)
     for version in range(newest.high + 1):
@@ -70,7 +70,7 @@ def _record_type(schema: RecordSchema) -> Iterator[tuple[object, ...]]:
 
 def _message(part: str, message: Message, version: int) -> Iterator[tuple[object, ...]]:
     flexible = message.is_flexible(version)
-    # A strict message must not have invalid UTF-8, or bytes after its end.
+    # In a strict message, invalid UTF-8 and bytes after its end are errors.
     yield "message", part, message.label(version), version, int(flexible), int(message.strict)
     yield from _fields(message.struct, version, 0, flexible=flexible)
 
@@ -87,7 +87,7 @@ def _fields(struct: Struct, version: int, depth: int, *, flexible: bool) -> Iter
             int(field.nullable.has(version)),
             -1 if field.tag is None else field.tag,
             int(field.versions.has(version)),
-            least_element_size(field, version, flexible=flexible),  # minimum bytes of an array element
+            least_element_size(field, version, flexible=flexible),  # minimum size of an array element, in bytes
             int(field.null_by_default),
             SIZES.get(field.type, 0),
             int(field.struct is not None),  # the fields of a struct follow in the next lines

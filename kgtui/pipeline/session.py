@@ -78,7 +78,7 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # A gold job generates several hundred classes. By default, Spark would keep only 100 of them, and the next gold
         # job would compile the other classes again.
         "spark.sql.codegen.cache.maxEntries": "1000",
-        # Without this option, Spark would note the line of Python code for each expression, to show it in errors. This
+        # Without this option, Spark would store the line of Python code of each expression, to show it in errors. This
         # needs five JVM calls per expression.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
@@ -290,8 +290,8 @@ def stop(spark: SparkSession) -> None:
 def call_in_thread(work: Callable[[], object]) -> None:
     """Run `work`, which calls the JVM, in a new thread, for at most 10 seconds. Ignore its errors."""
 
-    # Use a new thread, because it has its own Py4J connection. On the current connection, a late response to an
-    # interrupted call may still arrive.
+    # Use a new thread, because it has its own Py4J connection. If an earlier call was interrupted, its late response
+    # may still arrive on the current connection.
     def ignore_errors() -> None:
         with suppress(Exception):  # `work` fails if the JVM has exited already
             work()
@@ -302,7 +302,7 @@ def call_in_thread(work: Callable[[], object]) -> None:
 
 
 def use_pool(spark: SparkSession, name: str) -> None:
-    """Run the jobs that this thread starts from now on in a scheduler pool, and also the streams that it starts.
+    """Run all jobs and streams that this thread starts from now on in a scheduler pool.
 
     Spark divides its cores evenly between the pools with waiting jobs. Through Spark Connect, this has no effect.
     """
@@ -333,9 +333,9 @@ def run_together(*calls: Callable[[], object]) -> None:
 
 
 def silence_py4j_logging() -> None:
-    """Hide all log messages of Py4J, which also raises its errors.
+    """Hide all log messages of Py4J. No error is lost, because Py4J also raises each error as an exception.
 
-    Otherwise, one of its threads would log stack traces if the JVM exits before kgtui.
+    Otherwise, a thread of Py4J would log stack traces if the JVM exits before kgtui.
     """
     logging.getLogger("py4j").addHandler(logging.NullHandler())
     logging.getLogger().addFilter(_is_not_from_py4j)  # Py4J also logs stack traces to the root logger; drop them
@@ -371,7 +371,7 @@ def _forward(source: int, target: int) -> None:
                 complete, newline, partial = complete + newline, partial, b""
             _write(target, _NOISE.sub(b"", complete + newline))
         _write(target, _NOISE.sub(b"", partial))
-    except OSError:  # the target was closed, so nobody can read more output
+    except OSError:  # `target` was closed, so no more output can be written
         return
     finally:
         os.close(source)

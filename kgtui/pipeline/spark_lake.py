@@ -41,7 +41,7 @@ If there are more, it reads the Delta table, because Spark would start a slow jo
 """
 
 _COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-"""Name of the Spark option whose value the session's commits to Delta tables store as `userMetadata`."""
+"""Name of a Spark option. Delta Lake stores its value as `userMetadata` in each commit of the session."""
 
 
 class SparkLake:
@@ -69,7 +69,7 @@ class SparkLake:
 
     def was_written(self, table: Table) -> bool:
         """Return whether rows were ever written to a bronze or silver table, even if they have been deleted since."""
-        # Version 0 has no rows. Each newer version either adds columns or writes rows.
+        # Version 0 of the Delta table has no rows. Each newer version either adds columns or writes rows.
         return any(commit.get("operation") != "ADD COLUMN" for commit in self._commits(table, 0))
 
     def read(self, table: Table) -> DataFrame:
@@ -86,7 +86,7 @@ class SparkLake:
             return self.read(table)
         uri = self.uri(table)
         rows = self.spark.read.format("delta").load(uri).filter(F.col("day").between(F.lit(first), F.lit(last)))
-        # Read few files directly. Delta Lake would search for them in every query, which takes about 0.3 s.
+        # If there are few files, read them directly, because Delta Lake would take 0.3 s to find them in every query.
         files = rows.inputFiles()
         if 0 < len(files) <= _MOST_PARQUET_FILES and self._is_plain_parquet(table):
             # `basePath` is needed for the column `day`, which is only in the names of folders. `__globPaths__` is
@@ -97,7 +97,7 @@ class SparkLake:
     def _is_plain_parquet(self, table: Table) -> bool:
         """Return whether the files of a table can be read without Delta Lake.
 
-        Another program may have turned on deletion vectors or column mapping.
+        They cannot if another program has turned on deletion vectors or column mapping.
         """
         detail = self.spark.sql(f"DESCRIBE DETAIL {self.sql_name(table)}").select("minReaderVersion").collect()
         return bool(detail[0][0] == 1)
@@ -151,9 +151,9 @@ class SparkLake:
             rows: rows to merge, with different keys. New keys are inserted, except with `DELETE`.
             matched: for keys that exist: `KEEP` the old row, `UPDATE` it, or `DELETE` it.
             days: ISO dates of all `rows`; only files of these days are read.
-            since_day: ISO date; earlier days have none of the keys, and are not read.
+            since_day: ISO date of the first day that can have the keys; earlier days are not read.
             changed_from: earliest time of `rows`, in milliseconds since the epoch, or None. It is stored in the Delta
-                commit for the gold job, because rewritten files also contain older rows.
+                commit, because the gold job cannot find it in the rewritten files: they also contain older rows.
         """
         # Run the SQL in the session of `rows`, because only this session has the temporary view. In `foreachBatch`,
         # this is not the session `self.spark`.
@@ -243,8 +243,8 @@ class SparkLake:
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
         """Return the name of the streaming query that writes a table. Its checkpoint folder has the same name.
 
-        An existing name that begins with `prefix` is used again. A new name ends with `MAY_REPEAT` if the table has
-        rows.
+        If the layer has a query whose name begins with `prefix`, return this name. Otherwise, return a new name, which
+        ends with `MAY_REPEAT` if the table has rows.
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve a cluster until the process receives a signal, or stdin is closed with `--control`.
+    """Serve a cluster until the process receives a signal or, with `--control`, until stdin is closed.
 
     Returns 0, or 2 if the cluster cannot be started.
     """

@@ -170,7 +170,7 @@ class Connection(asyncio.Protocol):
 
 
 def _api_key(request: bytes) -> int:
-    """Return the API key of a request, or -1 if it is too short."""
+    """Return the API key of a request, or -1 if the request is too short to contain one."""
     return int.from_bytes(request[:2], "big", signed=True) if len(request) > 1 else -1
 
 

@@ -99,7 +99,7 @@ class Leadership:
 def leaderships(topic: Topic, nodes: list[Node], moved: Mapping[int, int]) -> list[Leadership]:
     """Return the leadership of each partition of a topic.
 
-    `moved` maps partitions to the node ids of the leaders that `move_coordinator` has set.
+    `moved` maps partitions of `__consumer_offsets` to the node ids of the leaders that `move_coordinator` has set.
     """
     return [_leadership(topic, partition, nodes, moved) for partition in range(topic.partitions)]
 
@@ -162,7 +162,10 @@ class ClusterState:
         return timestamp / 1000 - self._origin
 
     def record_timestamp(self, topic: Topic, partition: int, offset: int) -> int:
-        """Return the first millisecond since the epoch at which the log end offset is higher than `offset`."""
+        """Return the timestamp of the record at an offset, in milliseconds since the epoch.
+
+        It is the first time at which the log end offset is higher than `offset`.
+        """
         before, after = self.timestamp(topic.oldest) - 1, self.timestamp(self.time()) + 1
         while after - before > 1:
             middle = (before + after) // 2
@@ -175,7 +178,7 @@ class ClusterState:
     def first_record(self, topic: Topic, partition: int, timestamp: int) -> int:
         """Return the offset of the first record not older than `timestamp` (milliseconds since the epoch).
 
-        If all records are older, it is at least the log end offset.
+        If there is no such record, return a number that is not less than the log end offset.
         """
         oldest = self.timestamp(topic.oldest)
         return 0 if timestamp <= oldest else topic.log_end(partition, self.since(timestamp - 1))
@@ -278,7 +281,7 @@ class ClusterState:
         group_type = self.type_of(name)
         if leader < 1 or group_type is None or self.node(leader).release.has_type(group_type):
             return leader
-        # Choose a different broker, which supports the group's type.
+        # The leader does not support the group's type. Choose a different broker.
         for step in range(1, len(self.nodes)):
             node = self.nodes[(leader - 1 + step) % len(self.nodes)]
             if node.alive and node.release.has_type(group_type):

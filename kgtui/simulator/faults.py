@@ -169,9 +169,10 @@ class Faults:
 
     @_command
     def load(self, node: int, seconds: float | None) -> None:
-        """Make a broker report for `seconds` seconds of the cluster's clock that it is loading its groups.
+        """Make a broker report that it is loading its groups.
 
-        With `seconds=None`, the broker immediately stops reporting this.
+        Args:
+            seconds: how long, by the cluster's clock; None to stop immediately.
         """
         self.broker(node).loading = None if seconds is None else self._state.time() + seconds
 
@@ -190,18 +191,18 @@ class Faults:
 
     @_command
     def forbid_topics(self, patterns: Iterable[str]) -> None:
-        """Forbid clients to describe topics: error 29 (TOPIC_AUTHORIZATION_FAILED), also for topics that do not exist.
+        """Forbid clients to describe topics: error 29 (TOPIC_AUTHORIZATION_FAILED).
 
-        This is like one ACL for each allowed topic. Requests for all topics omit the forbidden topics.
-        Patterns have the wildcards `*` and `?`, and replace the patterns of earlier calls.
+        Topics that do not exist are forbidden, too, as if each allowed topic had its own ACL. Requests for all topics
+        omit the forbidden topics. Patterns have the wildcards `*` and `?`, and replace the patterns of earlier calls.
         """
         self._forbidden_topics = tuple(patterns)
 
     @_command
     def deny_topics(self, patterns: Iterable[str]) -> None:
-        """Deny clients access to the topics that match a pattern, and allow all others, even missing ones.
+        """Forbid clients to describe topics, like `forbid_topics`, but allow topics that do not exist.
 
-        The patterns replace those of earlier calls.
+        Only topics that match a pattern are forbidden. The patterns replace the patterns of earlier calls.
         """
         self._denied_topics = tuple(patterns)
 
@@ -229,7 +230,7 @@ class Faults:
 
     @_command
     def fail(self, api_key: int, code: int, times: int = 1) -> None:
-        """Put an error code into the next `times` responses of an API, at the level where it belongs."""
+        """Put an error code into the next `times` responses of an API, for the whole response or for each row in it."""
         self.errors.setdefault(api_key, []).extend([code] * times)
 
     def next_error(self, api_key: int) -> int:

@@ -73,7 +73,10 @@ _COMMIT_PATTERNS: tuple[CommitPattern, ...] = (
 
 
 def group_names() -> Iterator[str]:
-    """Yield infinitely many different group ids: `team-007.orders.enrich`, later `team-007.orders.enrich-v2`."""
+    """Yield infinitely many different group ids, such as `team-007.orders.enrich`.
+
+    After 100,000 group ids, the same ids follow with a suffix: `team-007.orders.enrich-v2`.
+    """
     for version in count(1):
         suffix = "" if version == 1 else f"-v{version}"
         for verb_index in range(len(VERBS)):
@@ -204,7 +207,10 @@ class GeneratedGroups:
             self._add_console_consumer(rng)
 
     def _step(self, index: int, rng: Random) -> None:
-        """Change the state of one group: to the next state before Stable, or from Stable to a rebalance or to Empty."""
+        """Change the state of a group. A Stable group begins to rebalance or becomes Empty; others move toward Stable.
+
+        Share groups have no rebalances, so they only alternate between Stable and Empty.
+        """
         state, kind = self.states[index], self.kinds[index]
         if state == DELETED or kind == SIMPLE:
             return

@@ -26,9 +26,9 @@ class Membership:
 
     Attributes:
         change: number of membership changes since the start.
-        since: seconds since the last change, or infinite.
-        slots: numbers of the members that exist now, from 0.
-        before: numbers of the members that existed before the last change.
+        since: seconds since the last change; infinite if there was none.
+        slots: the members that exist now.
+        before: the members that existed before the last change.
     """
 
     change: int
@@ -49,8 +49,8 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         members: number of members; 0 for an Empty group.
-        since: seconds since the last change, at all times; a small value means an endless rebalance.
-        change: number of membership changes, at all times.
+        since: seconds since the last change. It is the same at all times, so a small value means an endless rebalance.
+        change: number of membership changes. It is the same at all times.
     """
 
     members: int
@@ -67,8 +67,9 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         period: seconds between two changes.
-        turns: numbers of the members that exist in each period: with `((0, 1), (0,))`, member 1 leaves and returns.
-        ahead: seconds for which the rotation has run when the cluster starts.
+        turns: numbers of the members that exist in each period, repeated. Example: with `((0, 1), (0,))`, member 1
+            leaves and returns.
+        ahead: how long the rotation has been running when the cluster starts, in seconds.
     """
 
     period: float

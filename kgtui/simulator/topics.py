@@ -17,9 +17,9 @@ WAVE_PERIOD = 240.0
 """Time between traffic peaks, in seconds. It is short, so that users of the demo see the traffic change."""
 
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
-"""Age of the oldest record when the cluster starts, in seconds: in topics with traffic, and in topics without traffic.
+"""Age of the oldest record when the cluster starts, in seconds. `_OLDEST_IDLE` is for topics without traffic.
 
-Records in topics without traffic must be newer than Kafka's default retention of seven days.
+In these topics, all records must be younger than seven days, because Kafka's default retention deletes older ones.
 """
 
 RETENTION_INTERVAL = 30.0
@@ -116,7 +116,7 @@ _PEAK = 15 * HOUR
 """Time of the daily traffic peak, in seconds after midnight UTC."""
 
 _RIPPLES = ((47 * 60.0, 0.10), (13 * 60.0, 0.06))
-"""`(period in seconds, amplitude as a fraction of the average traffic)` of waves that make the hours differ."""
+"""Traffic waves, so that one hour is not like another: `(period in seconds, amplitude / average traffic)`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,9 +140,9 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return the traffic from the start to time `t`, in seconds of average traffic.
+        """Return the traffic from the start of the cluster to time `t`, in seconds of average traffic.
 
-        It is an average with a daily wave, two shorter waves and a surge.
+        A daily wave, two shorter waves and a surge are added to the average traffic.
         """
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
@@ -155,7 +155,7 @@ class DailyTopic(Topic):
 
     @staticmethod
     def _wave(t: float, period: float, height: float, peak: float) -> float:
-        """Return the contribution of one sine wave to `flow(t)`, in seconds.
+        """Return what one sine wave adds to `flow(t)`, in seconds of average traffic.
 
         Args:
             period: length of the wave, in seconds.

@@ -25,7 +25,8 @@ _LAYER = "bronze"
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 """Earliest and latest timestamp in the bronze table.
 
-The latest is midnight UTC of 30 December 9999, because this time is in the year 9999 in every time zone.
+The latest is midnight UTC of 30 December 9999, which is before the year 10000 in every time zone. Many readers reject
+later years.
 """
 _TOPIC, _FILES = "kafka-", "files-"
 """Prefixes of the names of streaming queries: `_TOPIC` if a query reads the topic, `_FILES` if it reads files."""
@@ -34,8 +35,8 @@ _TOPIC, _FILES = "kafka-", "files-"
 def coordinator_records(records: DataFrame) -> DataFrame:
     """Convert Kafka records to rows of the bronze table. The column `day` is the UTC day of the record's timestamp.
 
-    Timestamps before 1970, such as Kafka's -1 for none, become 1 January 1970. Later years than 9999 are cut, because
-    many readers of Delta tables reject them.
+    Timestamps before 1970, such as Kafka's -1 for none, become 1 January 1970. Timestamps after the year 9999 become 30
+    December 9999, because many readers of Delta tables reject later ones.
     """
     in_range = F.least(F.greatest("timestamp", F.lit(_FIRST)), F.lit(_LAST))
     rows = records.select(*COLUMNS).withColumn("timestamp", in_range)
@@ -52,7 +53,8 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
     rows = records.transform(coordinator_records)
     if name.endswith(MAY_REPEAT) or len(lake.checkpoint_names(_LAYER)) > 1:
         return _start_deduplicating(lake, rows, name, interval)
-    # If Spark repeats a batch after a failure, Delta Lake ignores it, because its log has the number of the last batch.
+    # If Spark repeats a batch after a failure, Delta Lake skips it, because the number of the last batch is in the
+    # table's log.
     writer = rows.writeStream.format("delta").outputMode("append").option("path", lake.uri(COORDINATOR_RECORDS))
     if interval is not None:
         # Write one file per batch instead of one file per Spark partition. The batches of continuous queries are small.
@@ -97,7 +99,7 @@ def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> N
     known = _rows_in(lake, ranges)
     if all(offsets.copies == 1 for offsets in ranges) and known.isEmpty():
         lake.append(COORDINATOR_RECORDS, batch, app=f"kgtui-{query_name}", batch_id=batch_id)
-    else:  # merging is slower
+    else:  # merge, which is slower than appending
         _check_same_records(batch.unionByName(known))
         lake.merge(COORDINATOR_RECORDS, batch.dropDuplicates([*COORDINATOR_RECORDS.key]), days=days)
 
@@ -117,7 +119,7 @@ def _offset_ranges(batch: DataFrame) -> list[Row]:
 
 
 def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
-    """Return the rows of the bronze table, on any day, whose offsets are in the given ranges.
+    """Return the rows of the bronze table whose offsets are in the given ranges. All days are searched.
 
     Args:
         ranges: rows with `partition`, `first` and `last` offset.

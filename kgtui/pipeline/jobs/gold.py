@@ -70,8 +70,7 @@ def _lag(inputs: GoldInputs) -> DataFrame:
 
 def _health(inputs: GoldInputs) -> DataFrame:
     since, (keyframe, at_before, _) = inputs.since_slot(HEALTH), inputs.health_start
-    # The rows of the time slot before `since` show the problems that have already begun. They were computed for
-    # `at_before`, the last poll of that slot.
+    # The stored rows of the time slot before `since` show which problems have already begun.
     before = inputs.rows(HEALTH, DAY_BEFORE).filter(~is_since("window_start", since))
     return health(
         inputs.timeline,
@@ -94,8 +93,8 @@ def _health_state(inputs: GoldInputs) -> DataFrame:
 def _churn(inputs: GoldInputs) -> DataFrame:
     since = inputs.since_slot(CHURN)
     recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions, since=since)
-    # The rows of the hour before `since` show when bursts of rebalances began. A burst that is not over yet has a
-    # rebalance in this hour.
+    # The rows of the hour before `since` show when bursts of rebalances began. Older rows are not needed, because a
+    # burst is over after half an hour without a rebalance.
     in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR * 1000)
     return churn(
         inputs.timeline,
@@ -111,7 +110,7 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     first, look_back = inputs.first, timedelta(days=inputs.options.look_back)
     timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
     groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
-    # On days with polls, only groups without members can be unused. Therefore, only the rows of these groups are read.
+    # A group with members is in use. Therefore, only the partitions of groups without members are read.
     asked = groups_without_members(timeline, groups, since=first).localCheckpoint()
     partitions = partitions.join(F.broadcast(asked), "group", "left_semi")
     # `recorded` and `decoded` are checkpointed, because `cleanup` reads each of them several times. Both are small:
@@ -156,9 +155,9 @@ _ROUNDS: tuple[tuple[dict[Table, Callable[[GoldInputs], DataFrame]], ...], ...] 
 )
 """The gold tables in the order in which they are computed, with the functions that compute their rows.
 
-The dictionaries of a round are computed at the same time, each in its own thread. If there are few rows, this saves
-time, because planning a query takes longer than executing it, and Spark uses only one thread for it. Inputs that
-several dictionaries use are read in an earlier round.
+The rounds are computed one after the other. The dicts of a round are computed at the same time, each in its own thread.
+With few rows, this saves time, because Spark plans a query in one thread, and planning takes longer than executing.
+Inputs that several dicts use are read in an earlier round.
 """
 
 TABLES = tuple(table for chains in _ROUNDS for chain in chains for table in chain)
@@ -203,7 +202,7 @@ def _write_chain(
             except SPARK_ERRORS as error:
                 if _LOST_CHECKPOINT not in str(error) or attempt == _ATTEMPTS - 1:
                     raise
-                # The lost executor held parts of the checkpoints in `inputs`. Compute all checkpoints again.
+                # Spark lost an executor that held parts of the checkpoints in `inputs`. Compute all checkpoints again.
                 inputs.release()
                 inputs = GoldInputs(lake, inputs.since, inputs.options)
     if inputs is not shared:
@@ -227,8 +226,8 @@ def _write(
 def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: int) -> DataFrame:
     """Distribute and sort the rows of a gold table, so that a query about one group reads few files.
 
-    Each task writes one file per day, or per time span if the table has a `file_span`. The next run
-    replaces only the newest rows, and copies few others.
+    Each task writes one file per day, or per time span if the table has a `file_span`. Therefore, the next run can
+    replace the newest rows without copying many others.
     """
     if table.file_span is not None:
         column, seconds = table.file_span

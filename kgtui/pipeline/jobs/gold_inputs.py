@@ -49,8 +49,8 @@ class GoldOptions:
     Attributes:
         window: length of the time windows of gold `health`, in seconds.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
-        topics: topic → retention in seconds; not for unknown or unlimited retention.
-        look_back: days before the first recomputed day in which `cleanup` searches the last activity of a group.
+        topics: topic → retention in seconds. Topics with unknown or unlimited retention are missing.
+        look_back: how far `cleanup` searches back for a group's last activity, in days before the first recomputed day.
         last: last UTC day whose rows are used.
     """
 
@@ -68,7 +68,7 @@ class Slots:
     Attributes:
         column: column with the beginning of the slot.
         seconds: length of a slot in seconds. The first slot of a day begins at midnight UTC.
-        before: a new input row can change gold rows that are older than it by up to this many seconds.
+        before: a new input row can also change gold rows up to this many seconds before it.
     """
 
     column: str
@@ -82,8 +82,8 @@ SLOTS = {
     HEALTH_STATE: Slots("at", WINDOW_SECONDS),
     CHURN: Slots("hour", HOUR),
     CLEANUP: Slots("day", 24 * HOUR),
-    # Some columns of gold `forecast` have values only in the last two hours of a day. When a new hour begins, an older
-    # hour loses these values.
+    # Some columns of gold `forecast` have values only in the last two hours of a day. When a new hour begins, the hour
+    # before is recomputed, so that they become null in older hours.
     FORECAST: Slots("hour", HOUR, before=HOUR),
     FORECAST_STATE: Slots("hour", HOUR),
     BASELINE: Slots("hour", HOUR),
@@ -104,12 +104,15 @@ class GoldInputs:
         self.first = utc_datetime(since / 1000).date()
         self._persisted: list[DataFrame] = []
         self._rows: dict[tuple[Table, timedelta], DataFrame] = {}
-        self._lock = threading.Lock()  # for `_rows`, because two threads compute gold tables
+        self._lock = threading.Lock()  # protects `_rows`, because two threads compute gold tables
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
-        """Return the rows of a table from `before` the first recomputed day on.
+        """Return the rows of a table from the first recomputed day on.
 
-        A second call returns the same rows, even if the table has been written since.
+        A second call returns the same rows, even if the table has changed in the meantime.
+
+        Args:
+            before: how much earlier than this day the rows begin.
         """
         key = table, before
         with self._lock:
@@ -135,7 +138,7 @@ class GoldInputs:
     def first_keyframe(self) -> int:
         """Time of the last poll with all rows before the first recomputed hour, in milliseconds since the epoch.
 
-        Rows from this poll on suffice to know the state at the beginning of the hour.
+        The state at the beginning of this hour can be computed without older rows.
         """
         return first_keyframe(self.timeline, self.since_slot(CHURN))
 
@@ -184,7 +187,7 @@ class GoldInputs:
 
     @property
     def has_complete_hour(self) -> bool:
-        """Whether a recomputed hour is complete, because polls of a later hour exist.
+        """Whether at least one recomputed hour is complete, that is, there are polls in a later hour.
 
         The tables in `GOLD_STATE` have rows only for complete hours.
         """
@@ -199,11 +202,11 @@ class GoldInputs:
 
     @cached_property
     def health_start(self) -> tuple[int, int, int]:
-        """Three times from which inputs of gold `health` are needed, in milliseconds since the epoch; 0 if unknown.
+        """Times from which three inputs of gold `health` are read, in milliseconds since the epoch; 0 if unknown.
 
-        - for recorded tables: the first poll with all rows in `health_times`
-        - for earlier rows of gold `health`: the last poll before `health_times`
-        - for log end offsets: the first poll of a commit window
+        - recorded tables: first keyframe (a poll with all rows) in `health_times`
+        - earlier rows of gold `health`: last poll before `health_times`
+        - log end offsets: first poll whose log end offset is needed for a commit window
         """
         first = self.health_times.agg(
             F.min("keyframe").alias("keyframe"),
@@ -231,14 +234,14 @@ class GoldInputs:
         return hourly_lag(self.lag, since, state).localCheckpoint()
 
     def _steady_since(self) -> int | None:
-        """Return when the series of polls without a gap began to which the first poll in `timeline` belongs.
+        """Return the first poll after the last gap before `timeline`.
 
         Returns:
-            Milliseconds since the epoch; None if it begins in `timeline`
+            Milliseconds since the epoch; None if `timeline` itself begins after a gap
         """
         if not self.lake.exists(LAG):
             return None
-        # If the series began before `timeline`, gold `lag` has its beginning.
+        # Gold `lag` contains this poll in the column `steady_since`.
         day = self.first - DAY_BEFORE
         rows = self.lake.read(LAG).filter((F.col("day") == F.lit(day)) & ~is_since("steady_since", day_start(day)))
         row = rows.select(F.unix_millis("steady_since").alias("at")).first()
@@ -247,7 +250,7 @@ class GoldInputs:
     def _carried(self) -> Carried | None:
         """Return the newest state in gold `health_state` from which `health` can be updated; None if there is none.
 
-        Older polls and commits need not be read again.
+        The update then reads no polls and commits that are older than this state.
         """
         _, _, first = self.health_start
         if not first or not self.lake.exists(HEALTH_STATE):
@@ -269,7 +272,7 @@ class GoldInputs:
         Otherwise, Spark would read the table's files again at each use.
         """
         rows = self.rows(table, DAY_BEFORE).filter(F.col("keyframe") >= self.first_keyframe)
-        # Free these rows first, because an interrupted run may have left an older version of the rows in memory.
+        # An interrupted run may have left an older version of these rows in memory. Free it.
         rows.unpersist()
         self._persisted.append(rows.persist())
         return rows

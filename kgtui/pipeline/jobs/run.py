@@ -108,8 +108,7 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
     elif read_up_to is not None:
-        # Pass None as the number of records. With 0, the check would fail, but the topic may have no records after
-        # `since`.
+        # Do not pass `rows`. The check fails if no records were read, but the topic may have none after `since`.
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 

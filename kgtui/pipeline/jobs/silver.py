@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 def decode_commits(records: DataFrame) -> DataFrame:
-    """Decode the offset commits among bronze rows into rows of silver `commits`.
+    """Decode the offset commits among bronze rows. Return rows of silver `commits`.
 
-    Damaged commits are left out. If the decoder in the JVM is not available, unusual commits are left out too.
+    Damaged commits are left out. If there is no decoder in the JVM, commits that need Python are left out, too.
     """
     if has_decoder(records.sparkSession):
         return rows_for(decode_in_jvm(records.transform(commit_records)), COMMITS)
@@ -40,13 +40,13 @@ def decode_commits(records: DataFrame) -> DataFrame:
 
 
 def decode_non_commits(records: DataFrame) -> DataFrame:
-    """Decode all bronze rows that are not offset commits into rows of `record_decoding.SCHEMA`."""
+    """Decode all bronze rows that are not offset commits. Return rows of `record_decoding.SCHEMA`."""
     decode = decode_in_jvm if has_decoder(records.sparkSession) else decode_records
     return records.transform(non_commits).transform(decode)
 
 
 def decode_unusual_commits(records: DataFrame) -> DataFrame:
-    """Decode the offset commits that `decode_commits` leaves out into rows of `record_decoding.SCHEMA`."""
+    """Decode the offset commits that `decode_commits` leaves out. Return rows of `record_decoding.SCHEMA`."""
     if has_decoder(records.sparkSession):
         return records.transform(commit_records).transform(decode_in_jvm).where("commit IS NULL")
     return records.transform(irregular_commits).transform(decode_records)
@@ -65,8 +65,8 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
         max_files: maximum number of bronze files per batch; None for a limit of 512 MB instead.
     """
     limit = {"maxBytesPerTrigger": _BATCH_SIZE} if max_files is None else {"maxFilesPerTrigger": str(max_files)}
-    # `kgtui lake prune` deletes whole days from the bronze table. `ignoreDeletes` prevents that Spark then ends the
-    # streaming query that reads this table with an error.
+    # `kgtui lake prune` deletes whole days from the bronze table. Without `ignoreDeletes`, the streaming query would
+    # then fail.
     records = lake.stream(COORDINATOR_RECORDS, ignoreDeletes="true", **limit)
     name = lake.query_name(COMMITS, _LAYER)
     writer = records.writeStream.foreachBatch(partial(decode_batch, str(lake.folder.path), name))
@@ -85,13 +85,13 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     kept = KeptRecords.of(batch.sparkSession)
     commits = batch.transform(decode_commits if kept is None else kept.decode_commits)
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
-    # `remaining` is the number of records that are not decoded yet. It is unknown if an earlier attempt has already
-    # appended `commits`. `batch.count()` is cheap, because Spark reads the number from file metadata.
+    # `remaining` is the number of records that are not decoded yet. It is None (unknown) if an earlier attempt has
+    # already appended `commits`. `batch.count()` is cheap, because Spark reads the number from file metadata.
     remaining = None if written is None else batch.count() - written
     others_kept = None if kept is None else kept.take(remaining)
     if remaining != 0:
-        # `others_kept` is None if the records that are not decoded yet were not kept in memory. All records of the
-        # batch are then read again.
+        # `others_kept` has the remaining records. If it is None, they were not kept in memory, so the whole batch is
+        # read again.
         rest = batch if others_kept is None else others_kept
         others = rest.transform(decode_non_commits)
         decoded = _write_decoded(lake, others, partial(_append, f"{app}-others", batch_id))
@@ -152,12 +152,12 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
 
 
 def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, days: list[date]) -> None:
-    """Write new and changed rebalances, and delete those that new events have merged into a different rebalance.
+    """Write new and changed rebalances. Delete stored ones that have become part of a different rebalance.
 
     Args:
         computed: all rebalances of each group from its record offset `since` on.
         starts: one row per group, with the record offset `since`.
-        days: days of the stored events from which `computed` was computed.
+        days: days of the stored events from `since` on.
     """
     computed = computed.select(*REBALANCES.names).persist()
     first_day = computed.agg(F.min("day").alias("day")).collect()[0].day

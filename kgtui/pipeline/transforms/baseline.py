@@ -35,12 +35,12 @@ _MONDAY = 4 * 24
 _SIGMA_PER_MAD = 1.4826
 """Factor that converts a median absolute deviation (MAD) to a standard deviation, for a normal distribution."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
-"""Compared column of gold `lag` → smallest standard deviation that is used, in records or records/s.
+"""Compared column of gold `lag` → minimum standard deviation, in records or records/s.
 
-With a smaller standard deviation, any change of a small number would look large.
+With a smaller standard deviation, any change to a small value would look unusual.
 """
 _LEAST_RELATIVE_DEVIATION = 0.05
-"""Second minimum of the standard deviation, as a fraction of the normal value. The larger minimum is used."""
+"""Minimum standard deviation as a fraction of the normal value. It applies if the minimum in `_SERIES` is smaller."""
 
 
 def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | None = None) -> DataFrame:

@@ -43,9 +43,9 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""Seconds of an hour that polls must cover so that the rate `per_hour` is reliable.
+"""Minimum part of an hour that polls must cover so that the rate `per_hour` is reliable, in seconds.
 
-If they cover less, a group is `flapping` only if it also has many rebalances.
+If they cover less, the rate is not enough: a group is `flapping` only if its number of rebalances is also high.
 """
 
 _BURST_PAUSE = 1_800_000
@@ -92,7 +92,7 @@ def churn(
 
 
 def _decoded_churn(rebalances: DataFrame) -> DataFrame:
-    """Return sums over silver `rebalances` per group and hour. A rebalance counts for the hour in which it began."""
+    """Sum up silver `rebalances` per group and hour. A rebalance counts for the hour in which it began."""
     start, end = F.unix_millis("start"), F.unix_millis("end")
     return rebalances.groupBy("group", floor_to(start, HOUR).alias("hour")).agg(
         F.count(F.lit(1)).alias("rebalances"),
@@ -149,7 +149,7 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
 def _with_rate(rows: DataFrame) -> DataFrame:
     """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
 
-    - `per_hour`: recorded rebalances, extrapolated to a whole hour, or decoded rebalances if there are more
+    - `per_hour`: number of recorded rebalances, extrapolated to a whole hour, or of decoded rebalances if it is larger
     - `records_held_up`: number of records written during rebalances
     - `source`: whether recordings, decoded records or both have data for this hour
     - `flapping`: whether `rebalances` and `per_hour` reach the limits in `RebalanceRate`
@@ -157,7 +157,7 @@ def _with_rate(rows: DataFrame) -> DataFrame:
     recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
     recorded_rate = recorded * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0))
     often = (F.col("rebalances") >= RebalanceRate.FLAPPING_LEAST) & (F.col("per_hour") >= RebalanceRate.FLAPPING)
-    # An extrapolation from less than half of the hour is not reliable, so the number itself must be high.
+    # If polls cover less than half of the hour, `per_hour` is not reliable, so `rebalances` must be high, too.
     often &= (F.col("rebalances") >= RebalanceRate.FLAPPING) | (F.col("covered_seconds") >= _LEAST_COVERED)
     return rows.withColumns({
         "rebalances": F.coalesce("rebalances", F.lit(0)),
@@ -190,7 +190,8 @@ def recorded_churn(
 
     Args:
         timeline: result of `poll_timeline`.
-        since: milliseconds since the epoch; counts of earlier hours can be too small. None to read all rows.
+        since: milliseconds since the epoch. Earlier hours are read only partly, so their counts can be too small. None
+            to read all rows.
 
     Returns:
         DataFrame with group, hour (ms), the counts, rebalancing_seconds, and `times`: polls (ms) with a rebalance
@@ -216,8 +217,8 @@ def recorded_churn(
         F.coalesce(sum_of_doubles(F.col("seconds")), F.lit(0.0)).alias("rebalancing_seconds"),
         F.collect_set(F.when(rebalanced, F.col("at"))).alias("times"),
     )
-    # Rebalances are counted in three ways: states of rebalancing, increases of the group epoch, and polls with new or
-    # missing members. Each way can miss some, so the largest count is used.
+    # Rebalances are counted in three ways: by changes to a rebalancing state, by increases of the group epoch, and by
+    # polls with new or missing members. Each way can miss some, so the largest count is used.
     return sums.select(
         "group",
         "hour",
@@ -233,7 +234,7 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return all rows since a keyframe (a poll with all rows), and older rows of partitions that have no owner then.
+    """Return all rows since a keyframe (a poll with all rows). Add older rows of partitions without an owner in it.
 
     The older rows show the previous owners of these partitions.
     """
@@ -262,7 +263,7 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
     Returns:
         DataFrame with group, hour, `at` (time of the poll), `changes` (1 if the state changed), `entered` (1 if a
-            rebalance began), `steps` (increase of the group epoch) and `has_epoch`
+            rebalance began), `steps` (increase of the group epoch) and `has_epoch` (whether it has a group epoch)
     """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
     state, epoch = F.lag("state").over(order), F.lag("group_epoch").over(order)
@@ -282,7 +283,7 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 def _member_changes(rows: DataFrame) -> DataFrame:
     """Return one row for each group and poll with new or missing members: group, hour, `at`, `joined` and `left`.
 
-    `shuffles` is always 1, so that a sum over the rows is their number.
+    Column `shuffles` is always 1, so that its sum is the number of such polls.
     """
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
@@ -308,7 +309,7 @@ def _member_changes(rows: DataFrame) -> DataFrame:
 def _owner_changes(rows: DataFrame) -> DataFrame:
     """Return one row for each time that a partition got a different owner: group, hour and `moved`.
 
-    `moved` is always 1, so that a sum over the rows is their number.
+    Column `moved` is always 1, so that its sum is the number of such changes.
     """
     order = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("poll")
     before = F.last("owner", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))

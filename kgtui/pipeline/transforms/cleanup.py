@@ -87,7 +87,7 @@ def family_of(group: Column) -> Column:
     The prefix ends at the first dot; if there is none, at the first of `:/_`; if there is none, at the first hyphen.
     """
     family = F.lit(None).cast("string")
-    # Hyphens are searched first and dots last, because each match replaces the family that an earlier match has set.
+    # Search for hyphens first and for dots last. Each match replaces the one before, so dots take precedence.
     for separators in reversed(FAMILY_SEPARATORS):
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
@@ -99,7 +99,7 @@ def family_of(group: Column) -> Column:
 def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
     """Join the recorded and the decoded activity into one row per group and day.
 
-    On a day with polls, groups that no poll showed are left out, because they no longer exist.
+    On a day with polls, a group that is missing from the polls no longer exists, and is left out.
     """
     columns = (*_ACTIVITY, "at", "first")
     recorded_days = recorded.select("day").distinct().withColumn("recorded_day", F.lit(True))
@@ -117,7 +117,7 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
     # Prefer the values of `quiet_since` (last commit) and `empty_since` (last member) from records of
-    # `__consumer_offsets`. These records are older than the first recorded poll.
+    # `__consumer_offsets`, because these records can be older than the first poll.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
@@ -182,7 +182,7 @@ def _to_table(rows: DataFrame) -> DataFrame:
 def groups_without_members(timeline: DataFrame, groups: DataFrame, *, since: date | None = None) -> DataFrame:
     """Return the ids of all groups without members, or with an unknown state, at the end of any day.
 
-    Only these groups can be unused.
+    Only these groups can be unused, because a group with members is in use.
 
     Args:
         timeline: result of `poll_timeline`.
@@ -206,12 +206,13 @@ def recorded_activity(
         since: first day to return; None for all days.
 
     Returns:
-        DataFrame with these polls in milliseconds, and further columns:
+        DataFrame with one row per group and day. These columns are times of polls, in milliseconds since the epoch:
 
         - `last_commit`: last poll with a changed offset; null if there is none
-        - `quiet_since`: `last_commit`; without it, the first poll with an offset or, at least, with the group
-        - `empty_since`: first poll with the current state Empty; null in other states
-        - `first`, `at`: first poll with the group, and last poll of the day
+        - `quiet_since`: `last_commit`; if it is null, the first poll with an offset or, without offsets, with the group
+        - `empty_since`: first poll of the current Empty state; null in other states
+        - `first`: first poll with the group
+        - `at`: last poll of the day
     """
     times = time_slots(timeline, _DAY, None if since is None else day_start(since)).select("at", "keyframe")
     group_rows = with_timeline(groups, timeline).transform(_with_empty_since)
@@ -243,7 +244,7 @@ def recorded_activity(
 
 
 def _with_empty_since(groups: DataFrame) -> DataFrame:
-    """Add `empty_since` (first poll with the current state Empty; otherwise null) and `first` (first poll)."""
+    """Add `empty_since` (first poll of the current Empty state; null in other states) and `first` (first poll)."""
     order = Window.partitionBy("group").orderBy("poll")
     empty = F.coalesce(F.col("state") == _EMPTY, F.lit(False))
     begins = empty & ~F.coalesce(F.lag("state").over(order) == _EMPTY, F.lit(False))

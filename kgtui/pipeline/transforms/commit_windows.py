@@ -44,10 +44,9 @@ def commit_windows(
     Args:
         timeline: result of `poll_timeline`.
         partitions: recorded table `partitions`.
-        times: result of `time_slots`. With column `ends_hour`, the result has the state to save in column `saved`.
+        times: result of `time_slots`. With the column `ends_hour`, the result has the state to save in column `saved`.
         commits: silver `commits`; None to use polls only.
-        carried: state that an earlier run saved at some poll. It replaces all rows up to this poll. None to use all
-            rows.
+        carried: state that an earlier run saved. It is used instead of all rows up to its poll. None to use all rows.
 
     Returns:
         DataFrame with the columns of `observed_windows` and, if `commits` is not None, `exact` (see
@@ -61,7 +60,8 @@ def commit_windows(
     elif "saved" in windows.columns:
         saved = F.struct("saved.*", F.lit(None).cast(DECODED).alias("decoded"))
         windows = windows.withColumn("saved", F.when(F.col("saved").isNotNull(), saved))
-    # Gold `health` reads the result twice. Its query plan would also be too deep for Spark Connect (100 messages).
+    # Checkpoint the result, because gold `health` reads it twice. Its query plan would also be too deep for Spark
+    # Connect, which allows 100 nested messages.
     return windows.localCheckpoint()
 
 
@@ -84,7 +84,7 @@ def with_silver_commits(
         partitions: recorded table `partitions`, used for log end offsets.
         carried: saved state from which `observed` was computed; None if there was none.
     """
-    # `read_until` is the time up to which records were decoded. Records before the saved state do not matter.
+    # `read_until` is the time up to which records were decoded. Records before the saved state are not the newest ones.
     recent = commits if carried is None else commits.filter(_is_after(carried.at))
     read_until = recent.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
     if carried is not None:
@@ -120,7 +120,7 @@ def _after_state(
 ) -> tuple[DataFrame, DataFrame]:
     """Return the rows of `commits`, and the rows of `partitions`, that are not part of the saved state.
 
-    These are later rows, and all rows of partitions that the state does not contain.
+    These are all rows after the state, and also earlier rows of partitions for which the state has no silver commits.
     """
     known = carried.rows.filter(F.col("carried.decoded").isNotNull())
     unknown = observed.select(*PARTITION_KEY).distinct().join(known, [*PARTITION_KEY], "left_anti")
@@ -142,14 +142,14 @@ def _is_after(at: int) -> Column:
 def _commit_rings(
     rows: DataFrame, commits: DataFrame, options: Options, carried: Carried | None, asked: DataFrame | None
 ) -> DataFrame:
-    """Return one row per silver commit, with the newest commits of its partition so far in column `ring`, oldest first.
+    """Return one row per silver commit. Column `ring` has the partition's newest commits up to this one, oldest first.
 
     As in `kgtui.model.burrow.CommitRing`, commits that are out of order are dropped. A tombstone empties the array.
 
     Args:
         rows: recorded table `partitions`, joined with the timeline. Its log end offsets give the lag of each commit.
-        carried: saved state, whose commits come before these; None if there is none.
-        asked: polls (`at`) and partitions for which a row with the newest log end offset (`known_log`) is added; None
+        carried: saved state with earlier commits; None if there is none.
+        asked: polls (`at`) and partitions. For each, a row with the newest log end offset (`known_log`) is added. None
             to add no rows.
     """
     written_at, committed_at = F.unix_millis("record_time"), F.unix_millis(F.coalesce("commit_time", "record_time"))
@@ -171,8 +171,8 @@ def _commit_rings(
     order = Window.partitionBy(*PARTITION_KEY).orderBy("record_offset")
     lifetime = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("record_offset")
     newest = F.max("committed_at").over(lifetime.rowsBetween(Window.unboundedPreceding, -1))
-    # Number the lifetimes of each partition's committed offset. A new lifetime begins at each tombstone, and at the
-    # commit window from the saved state.
+    # Number the lifetimes of each partition's committed offset. A new lifetime begins at each tombstone, and at the row
+    # from the saved state.
     starts = F.col("offset").isNull() & F.col("is_asked").isNull()
     in_order = (
         records.transform(_with_log_end, rows, carried)
@@ -183,8 +183,8 @@ def _commit_rings(
     lag = lag_of_commit(F.col("end"), F.col("offset"))
     commit = F.struct("offset", F.col("committed_at").alias("at"), lag.alias("lag")).cast(COMMIT)
     commit = F.when(F.col("offset").isNotNull(), commit)
-    # The first row of a `lifetime` is a tombstone or a commit window from the saved state. Its `commit` is null, so
-    # that `collect_list` ignores it.
+    # The first row of a lifetime is no commit, but a tombstone or the saved state. Its `commit` is null, so that
+    # `collect_list` ignores it.
     ring = F.collect_list("commit").over(lifetime.rowsBetween(1 - options.intervals, 0))
     if carried is not None:
         first = F.first("carried_ring").over(lifetime.rowsBetween(Window.unboundedPreceding, 0))

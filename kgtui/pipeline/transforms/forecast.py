@@ -33,8 +33,7 @@ A smaller fraction can be a measurement error. The same limit applies to the gro
 """
 
 _MOST_VARIATION = 3.0
-"""If traffic varies, the movement of the log start can underestimate the time until records are deleted by this factor.
-"""
+"""Records may be deleted up to this many times later than the deletion rate suggests, because traffic varies."""
 
 _LEAST_AGE = 60.0
 """`behind_since` is computed only if the oldest unread record of the group is at least this old, in seconds."""
@@ -69,7 +68,7 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 
     Args:
         since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
-        state: gold `forecast_state`, which replaces rows before `since`; None to use these rows.
+        state: gold `forecast_state`, used instead of the rows of `lag` before `since`; None to use those rows.
     """
     if since is None or state is None:
         return lag.transform(_with_deletion_rate).transform(_hours, since)
@@ -79,9 +78,9 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 
 
 def _carried(state: DataFrame, since: int) -> DataFrame:
-    """Return for each partition the newest row of `state` before `since`. It replaces earlier rows of gold `lag`.
+    """Return for each partition the newest row of `state` before `since`, to be used instead of earlier rows of `lag`.
 
-    There is one row for each series of polls between two gaps. Column `is_carried` is always true.
+    If there were gaps between polls, there is one row for each part between them. Column `is_carried` is always true.
     """
     values = ("hour", "log_start", *_JUMPS)
     newest = state.filter(~is_since("hour", since)).groupBy(*_KEY, "steady_since")
@@ -100,7 +99,7 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
     Retention deletes whole segments, so the log start jumps. The rate is measured from the first jump to the last one.
 
     Args:
-        carried: rows that replace earlier rows of `lag` (see `_carried`); None if there are none.
+        carried: rows to use instead of earlier rows of `lag` (see `_carried`); None if `lag` is complete.
     """
     order = Window.partitionBy(*_KEY, "steady_since").orderBy("minute")
     rows = lag.withColumns(dict.fromkeys(_JUMPS, F.lit(None).cast("long")))
@@ -108,8 +107,8 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
         rows = rows.unionByName(carried, allowMissingColumns=True)
     jumped = F.col("log_start") > F.lag("log_start").over(order)
     at, start = F.when(jumped, F.unix_millis("covered_to")), F.when(jumped, F.col("log_start"))
-    # The columns of a jump are filled one by one. This is safe, because the time of a jump and its log start are either
-    # both null or both known.
+    # Filling the columns one by one cannot mix two jumps, because the time and the log start of a jump are either both
+    # null or both known.
     jumps = {name: F.coalesce(name, at if name.endswith("_at") else start) for name in _JUMPS}
     rows = rows.withColumns(jumps)
     until_now = order.rowsBetween(Window.unboundedPreceding, 0)
@@ -127,10 +126,10 @@ def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
 
     - the values of the last minute of the hour
     - `slope`, `reads`, `sxx`, `syy`: linear regression of the lag over time; `slope` in records/s
-    - `age_slope`, `age_reads`, `age_sxx`, `age_syy`: the same for the time lag, leaving out lower bounds
+    - `age_slope`, `age_reads`, `age_sxx`, `age_syy`: the same for the time lag, without values that are lower bounds
     - `write_rate`, `consume_rate`: records written and consumed per second
 
-    Only the minutes after the last gap in the hour are used.
+    If there are gaps between polls in the hour, only the minutes after the last gap are used.
     """
     rows = lag if since is None else lag.filter(is_since("minute", since))
     rows = rows.withColumn("hour", F.timestamp_seconds(F.floor(F.unix_seconds("minute") / HOUR) * HOUR))
@@ -204,13 +203,13 @@ def _with_trend(rows: DataFrame) -> DataFrame:
 
 
 def _slope(prefix: str) -> Column:
-    """Return the slope of a linear regression, such as `age_slope` for `age_`; null for fewer than `LEAST` points."""
+    """Return the column `slope` with a prefix, such as `age_slope`; null if it comes from fewer than `LEAST` points."""
     enough = (F.col(f"{prefix}reads") >= LEAST) & (F.col(f"{prefix}sxx") > 0)
     return F.when(enough, F.col(f"{prefix}slope"))
 
 
 def _error(prefix: str) -> Column:
-    """Return the standard error of the result of `_slope`, or null if that is null."""
+    """Return the standard error of the slope that `_slope` returns; null if the slope is null."""
     slope, sxx, syy = (F.col(f"{prefix}{name}") for name in ("slope", "sxx", "syy"))
     residuals = F.greatest(syy - slope**2 * sxx, F.lit(0.0))
     return F.when(_slope(prefix).isNotNull(), F.sqrt(residuals / (F.col(f"{prefix}reads") - 2) / sxx))
@@ -231,12 +230,12 @@ def _drain(value: str, trend: str, error: str) -> Column:
 
 
 def _with_loss(rows: DataFrame) -> DataFrame:
-    """Add `loss_seconds`: time until retention deletes unread records; null if that is too far ahead to be estimated.
+    """Add `loss_seconds`: time until retention deletes unread records; null if no such loss is foreseeable.
 
-    Estimate 1 uses the topic's retention time and the time lag. Estimate 2 uses the deletion rate, which varies with
-    the traffic. Estimate 2 is taken if estimate 1 is missing, or more than `_MOST_VARIATION` times as long.
+    It is estimated from the topic's retention time and the time lag. If this is impossible, or gives more than
+    `_MOST_VARIATION` times the estimate from the deletion rate, the latter is used.
 
-    - `loss_basis`: which estimate was used
+    - `loss_basis`: which of the two estimates was used
     - `loss_at_most`: whether the estimate is only an upper limit
     - `assessed`: whether the data suffice for an estimate
     - `at_risk`: whether records are deleted before the group has caught up
@@ -250,7 +249,8 @@ def _with_loss(rows: DataFrame) -> DataFrame:
     falls_behind = (growth > 0) & ((growth >= _NOISE) | F.col("time_lag_at_least"))
     by_age = F.when(retention.isNotNull() & age.isNotNull(), F.greatest(retention - age, F.lit(0.0)) / growth)
     by_log_start = F.when(approach > 0, F.col("lead") / approach)
-    # Trends do not last until all records that are now in the topic have been deleted.
+    # `kept` is the time until all current records have been deleted. A later loss is not predicted, because trends do
+    # not last that long.
     kept = F.coalesce(retention, (F.col("log_end") - F.col("log_start")) / F.col("deletion_rate"))
     varies = F.when(F.col("time_lag_at_least"), F.lit(1.0)).otherwise(_MOST_VARIATION)
     soonest = F.when(by_age <= by_log_start * varies, by_age).otherwise(F.coalesce(by_log_start, by_age))
@@ -286,8 +286,8 @@ def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
     Both are null in other rows, because computing them is slow: each row needs the time lags of a whole day.
     """
-    # The rows are read twice, first to find the groups with a backlog, then to add the times at which the backlogs
-    # began.
+    # Checkpoint the rows, because they are read twice: to find the groups with a backlog, and to add the times at which
+    # the backlogs began.
     rows = rows.localCheckpoint()
     last_hours = rows.groupBy("day").agg(F.max("hour").alias("last_hour"))
     rows = rows.join(F.broadcast(last_hours), "day").withColumn("at", F.unix_millis("covered_to"))
@@ -312,8 +312,8 @@ def _to_table(rows: DataFrame) -> DataFrame:
     """Convert forecasts to rows of gold `forecast`, and add the timestamps `drained_at` and `loss_at`."""
 
     def time_after(name: str) -> Column:
-        # If the trend is close to zero, the time can be too large for a Spark timestamp. If it is more than a century
-        # away, it becomes null.
+        # If the trend is close to zero, the time can be so far away that it does not fit into a Spark timestamp. A time
+        # more than a century away becomes null.
         within_a_century = F.when(F.col(name) < 100 * 365 * 86_400, F.col(name))
         return F.timestamp_millis((F.unix_millis("covered_to") + within_a_century * 1000).cast("long"))
 

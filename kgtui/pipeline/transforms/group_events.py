@@ -35,7 +35,7 @@ _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
 
 
 def event_row(record: CoordinatorRecord) -> dict[str, Any]:
-    """Return a dict: column of `group_events` → value, for the columns that come from the record alone.
+    """Return a dict: column of `group_events` → value, for all columns that can be computed from the record alone.
 
     Columns with a null value can be missing. Times are in milliseconds since the epoch.
     """
@@ -56,7 +56,7 @@ def event_row(record: CoordinatorRecord) -> dict[str, Any]:
 
 
 def type_and_about(record_type: RecordType) -> tuple[str, str]:
-    """Return a pair for a record type: the group type, such as `consumer`, and the value of column `about`."""
+    """Return the group type of a record type, such as `consumer`, and its value of column `about`, such as `member`."""
     if record_type is RecordType.GROUP_METADATA:
         return "classic", "group"
     group_type, _, rest = record_type.name.partition("_GROUP_")

@@ -43,7 +43,7 @@ _ROW = (
     "first_commit", "last_commit", "undecided", "offsets_may_be_hidden", "max_lag_topic", "max_lag_partition", "basis",
     "members", "started",
 )  # fmt: skip
-"""Columns that are computed first. The times of problems, such as `bad_since`, are added later.
+"""Columns of the rows to which the times of problems, such as `bad_since`, are added later.
 
 `started` is only used to compute `bad_since`.
 """
@@ -96,7 +96,7 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
 
     - `status`: integer value of a `Status`
     - `undecided`: a worse `Status` that polls could not rule out; null if there is none
-    - `complete`: number of known commits, divided by the number that Burrow's rules need
+    - `complete`: number of known commits, divided by the number in a full commit window; at most 1
     - `basis`: `commits` (silver `commits`) or `observed` (polls)
 
     Args:
@@ -132,7 +132,7 @@ def commit_status(options: Options = DEFAULTS) -> Column:
 
 
 def _window_fill(options: Options) -> Column:
-    """Return the number of commits in a commit window, divided by the number that Burrow's rules need."""
+    """Return the number of commits in a commit window, divided by the number in a full one (`Options.intervals`)."""
     return F.size("commits") / options.intervals
 
 
@@ -158,7 +158,7 @@ def _observed_verdict(watching: Watching) -> Column:
 def _observed_share_verdict(watching: Watching) -> Column:
     """Return the struct (status, undecided) of a share partition, by the rules of `judging.judge_share`.
 
-    WARN is never certain, because a recording does not contain the lag at every poll. It is only `undecided`.
+    A recording does not contain the lag at every poll. Therefore, WARN is never certain, but only `undecided`.
     """
     still = (F.col("now") - F.col("still_since")) / 1000
     standstill = F.when(F.col("members") == 0, Status.STOP.value).otherwise(Status.STALL.value)
@@ -199,7 +199,8 @@ def _seconds_still() -> Column:
 def _full_window(watching: Watching) -> Column:
     """Return the time from the first to the last commit of a full commit window, in seconds.
 
-    If the window has fewer commits, it is estimated from their average interval, as in `kgtui.model.health.judging`.
+    If the window is not full, this time is estimated from the average time between commits, as in
+    `kgtui.model.health.judging`.
     """
     steps = watching.rules.intervals - 1
     observed = (_last()["at"] - F.element_at("commits", 2)["at"]) / 1000 / (F.col("moves") - 2)
@@ -264,7 +265,7 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
         F.min(by_size).alias("largest"),
         F.max(F.when(has_offsets, F.col("undecided"))).alias("undecided"),
         F.collect_list(bad).alias("bad"),
-        # One partition with basis `observed` suffices for the group, because `observed` sorts after `commits`.
+        # The maximum is `observed` if at least one partition has this basis, because it sorts after `commits`.
         F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),
     )
     rows = groups.transform(_with_group_row).select(*_SLOT, F.explode(F.concat("total", "bad")).alias("row"))
@@ -289,7 +290,7 @@ def _partition_row() -> list[Column]:
 
 
 def _with_group_row(rows: DataFrame) -> DataFrame:
-    """Add `total`: an array with the row for the whole group, which the caller joins with the array `bad`."""
+    """Add `total`: an array with one element, the row for the whole group. The caller appends the rows in `bad`."""
     status = F.least(F.coalesce("worst", F.lit(Status.OK.value)), F.lit(Status.ERR.value))
     is_bad = F.col("worst") > Status.OK
     affected = F.size(F.filter("bad", lambda row: row["status"] == _status_name(F.col("worst"))))

@@ -25,7 +25,7 @@ RECORDED = ("keyframe", "kind", "committed", "spso", "lag", "error", "log_end", 
 """Columns of the recorded table `partitions` from which commit windows are computed."""
 
 DECODED = f"struct<ring: array<{COMMIT}>, at: bigint, record_offset: bigint, log_end: bigint>"
-"""Spark type of the part of a state that comes from silver `commits`; null if there was none.
+"""Spark type of the part of a state that was computed from silver `commits`; null if only polls were used.
 
 - `ring`: the newest commits of the partition; null if there are none
 - `at`: time of the newest commit or tombstone, in milliseconds
@@ -66,7 +66,7 @@ class Carried:
 
 
 def read_state(table: DataFrame, at: int) -> Carried:
-    """Read from gold `health_state` the state that was saved for the poll `at`, in milliseconds since the epoch."""
+    """Read the state of one poll from gold `health_state`. `at` is the time of the poll in ms since the epoch."""
     moment = F.timestamp_millis(F.lit(at))
     rows = table.filter((F.col("at") == moment) & (F.col("day") == F.to_date(moment)))
     rows = rows.select(*PARTITION_KEY, F.from_json("state", STATE).alias("carried"))

@@ -28,9 +28,9 @@ MINUTE = 60
 """Length of time that one row of gold `lag` covers, in seconds."""
 
 _SHORT_TIME_LAG = 900_000
-"""Log end offsets are read from this time before the first minute on, in milliseconds.
+"""Time before the first computed minute from which log end offsets are read, in milliseconds.
 
-They suffice for time lags up to 15 minutes. Older log end offsets are read only for partitions with a longer time lag.
+This is enough for time lags up to 15 minutes. For partitions with a longer time lag, older log end offsets are read.
 """
 
 _LOG = ("topic", "partition")
@@ -59,7 +59,7 @@ def lag(
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # Rows older than this keyframe (a poll with all rows) are needed only for long time lags.
+        # A keyframe is a poll with all rows. Rows before this one are read only for partitions with a long time lag.
         keyframe = _first_keyframe(timeline, minutes) or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)
@@ -77,9 +77,9 @@ def lag(
 
 
 def _first_keyframe(timeline: DataFrame, minutes: DataFrame) -> int | None:
-    """Return from which keyframe (a poll with all rows) on rows are needed, in ms since the epoch; None without polls.
+    """Return the keyframe (a poll with all rows) at which reading begins, in ms since the epoch; None without polls.
 
-    It is the last keyframe that is early enough for time lags up to `_SHORT_TIME_LAG`.
+    It is the last keyframe from which time lags up to `_SHORT_TIME_LAG` can be computed.
     """
     first = minutes.agg(F.min("at").alias("first"), F.min("keyframe").alias("of_first"))
     early = F.max(F.when(F.col("poll") <= F.col("first") - _SHORT_TIME_LAG, F.col("keyframe"))).alias("early")
@@ -160,7 +160,7 @@ def with_log_growth(rows: DataFrame) -> DataFrame:
     - `before_at`: time of the previous poll; null if the log has not grown
 
     Args:
-        rows: rows of table `partitions` from `with_timeline`, of any groups.
+        rows: rows of the recorded table `partitions`, as returned by `with_timeline`.
     """
     order = Window.partitionBy(*_LOG).orderBy("poll")
     earlier = order.rangeBetween(Window.unboundedPreceding, -1)
@@ -180,8 +180,8 @@ def with_log_growth(rows: DataFrame) -> DataFrame:
 def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
     """Add `time_lag` (age of the first unread record, in seconds) and `time_lag_at_least`.
 
-    The record was written between two polls: the log end offset passed the group's position. The time is interpolated.
-    If the first poll is missing, the time lag is a lower bound, and `time_lag_at_least` is true.
+    The log end offset passed the group's position between two polls. The time at which the record was written is
+    interpolated between them. If the first poll is missing, the time lag is a lower bound (`time_lag_at_least`).
 
     Args:
         positions: rows with group, topic, partition, position, `lag`, `at` and `generation` (see `with_log_growth`).
@@ -194,13 +194,13 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
     )
     queries = positions.withColumns({"offset": F.col("position"), "is_query": F.lit(True)})
-    # The SQL window of a position contains all larger log ends. Offsets are in descending order, because Spark computes
-    # a window quickly only if it begins at the first row.
+    # For each position, the SQL window contains all rows with a larger log end offset. The order is descending, so that
+    # the window begins at the first row, because Spark computes other windows slowly.
     beyond = (
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
     seen = F.col("seen")
-    # `nearest` is the lowest log end that is larger than the position, with the first poll that observed this log end.
+    # `nearest` is the lowest log end offset above the position, with the first poll that observed it.
     nearest = F.min_by(seen, F.when(seen.isNotNull(), F.struct(seen["end"], seen["poll"]))).over(beyond)
     both = queries.unionByName(ends, allowMissingColumns=True).withColumn("next", nearest).filter("is_query")
     fraction = (F.col("position") + 1 - F.col("next.before")) / (F.col("next.end") - F.col("next.before"))
@@ -219,7 +219,9 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
 def _with_older_log_ends(
     recent: DataFrame, positions: DataFrame, partitions: DataFrame, timeline: DataFrame
 ) -> DataFrame:
-    """Return the log ends that `with_time_lag` needs: `recent`, and all log ends for older unread records.
+    """Return `recent` and, for partitions with older unread records, also all older log end offsets.
+
+    From the log end offsets, `with_time_lag` computes when the first unread record was written.
 
     Args:
         recent: result of `with_log_growth` for the newest rows of `partitions`.
@@ -234,8 +236,8 @@ def _with_older_log_ends(
     older = older.localCheckpoint()
     if older.isEmpty():
         return recent
-    # In `positions`, `generation` is 0 in the first row of `recent`. Shift it so that this is also true in `every`; in
-    # rows that are older, it is then negative or 0.
+    # In `positions`, `generation` is counted from the first row of `recent`. Count it from the same row here, so that
+    # both match. In older rows, it is negative or 0.
     every = with_timeline(partitions.join(F.broadcast(older), [*_LOG]), timeline).transform(with_log_growth)
     counted = F.min(F.when(F.col("poll") >= F.col("first_poll"), F.col("generation"))).over(Window.partitionBy(*_LOG))
     every = every.withColumn("generation", F.col("generation") - counted).drop("first_poll")

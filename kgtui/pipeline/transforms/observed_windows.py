@@ -3,7 +3,7 @@
 A poll shows no commits. If the committed offset differs from the previous poll, this counts as one commit at the time
 of the poll, as in `kgtui.model.health.judging`.
 
-After a gap between polls, or after a partition disappeared, counting begins again without commits.
+After a gap between polls, or after a partition disappeared, its commit window is empty again.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from kgtui.pipeline.transforms.health_state import Carried
 
 _REFRESH_EARLY = 0.9
-"""Minimum age of the log end offset for the lag of a commit, as a fraction of `offset_refresh`.
+"""Minimum age of the log end offset from which the lag of a commit is computed, as a fraction of `offset_refresh`.
 
-Burrow's log end offsets can be `offset_refresh` seconds old. The fraction is below 1, because the time between two
+In Burrow, log end offsets can be `offset_refresh` seconds old. The fraction is below 1, because the time between two
 polls can be slightly shorter than configured.
 """
 
@@ -37,7 +37,7 @@ _STATE = (
 )  # fmt: skip
 """Columns that `observed_windows` copies from a partition's newest row in a time slot.
 
-`keyframe` and `gone` only show whether the partition still exists.
+`keyframe` and `gone` are used only to check whether the partition still exists.
 """
 
 _SAVED = ("recorded", "latest", "known_end", "ends", "commits", "moves", "first_read", "still_since")
@@ -55,9 +55,9 @@ def observed_windows(
     Args:
         timeline: result of `poll_timeline`.
         partitions: recorded table `partitions`.
-        times: result of `time_slots`, with or without the column `ends_hour` (see `with_hour_ends`).
-        carried: state that an earlier run saved at some poll. It replaces all rows up to this poll, which must not be
-            later than `first_poll_of_windows`. None to use all rows.
+        times: result of `time_slots`. With the column `ends_hour` (see `with_hour_ends`), the result has `saved`.
+        carried: state that an earlier run saved. It is used instead of all rows up to its poll, which must not be later
+            than `first_poll_of_windows`. None to use all rows.
 
     Returns:
         DataFrame with at (last poll of the slot), group, topic, partition, kind, position, lag, and
@@ -69,8 +69,8 @@ def observed_windows(
         - `first_read`: first poll that found a position (committed offset or SPSO)
         - `missing`: see `with_lag`
         - `steady_since`: see `poll_timeline`
-        - `still_since`: last poll at which the consumer was active
-        - `saved`: state to save if `ends_hour` is true; otherwise null. Missing without `ends_hour`.
+        - `still_since`: last poll at which the consumer of a share partition was active
+        - `saved`: state to save, in rows in which `ends_hour` is true; null in other rows
     """
     if carried is not None:
         later = partitions.filter(F.col("poll") > carried.at).drop("day")
@@ -105,14 +105,14 @@ def observed_windows(
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
     """Return for each poll in `times` the range of polls whose log end offsets are needed.
 
-    As in Burrow, `intervals` log end offsets are needed, one every `refresh_ms` milliseconds. A range does not cross a
-    gap.
+    As in Burrow, these are `intervals` log end offsets, one every `refresh_ms` milliseconds. A range contains no gap.
 
     Returns:
-        One row per poll and keyframe (a poll with all rows), with the columns
+        The ranges, split into one row per keyframe (a poll with all rows), with the columns
 
         - `at`, `of_keyframe`: the poll in `times`, and its keyframe
-        - `range_keyframe`, `from`, `to`: a keyframe, and the first and last poll of the range that belong to it
+        - `range_keyframe`: keyframe of this part of the range
+        - `from`, `to`: first and last poll of this part
     """
     polls = timeline.select("poll", F.col("keyframe").alias("range_keyframe"), F.col("number").alias("poll_number"))
     within = F.col("poll_number").between(F.col("number") - _reach(intervals, refresh_ms), F.col("number"))
@@ -126,17 +126,17 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _reach(intervals: int, refresh_ms: float) -> Column:
-    """Return how many polls before the last one are in a range of `_log_end_ranges`, as a Spark expression.
+    """Return the number of polls in a range of `_log_end_ranges`, except its last poll, as a Spark expression.
 
-    Example: 10 intervals of 10 s, polls every 5 s → 18 polls.
+    Example: with a poll every 5 s, 10 intervals of 10 s need 18 polls.
     """
     return (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
 
 
 def first_poll_of_windows(options: Options) -> Column:
-    """Return the `number` of the earliest poll whose log end offset is needed, as a Spark aggregate.
+    """Return a Spark aggregate over `time_slots`: the `number` of the earliest poll whose log end offset is needed.
 
-    Use the aggregate on rows of `time_slots`. It is less than 1 if the first row of the timeline is already too late.
+    A result below 1 means that this poll is before the first row of the timeline.
     """
     return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 
@@ -144,7 +144,7 @@ def first_poll_of_windows(options: Options) -> Column:
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     """Add `commits`, `moves` and `first_read` (see `observed_windows`), computed from the polls up to each row.
 
-    As in Burrow, the lag of a commit uses the log end offset of about `offset_refresh` seconds before.
+    As in Burrow, the lag of a commit is computed from a log end offset that is about `offset_refresh` seconds older.
     """
     if "carried" not in rows.columns:
         rows = rows.withColumn("carried", F.lit(None).cast(STATE))
@@ -152,11 +152,11 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
     refreshed = order.rangeBetween(Window.unboundedPreceding, -refresh_ms)
-    # `counts` is the position, or null if it does not count as a commit: the broker reported no lag for a share
-    # partition (see `kgtui.model.health.judging.judge_share`).
+    # `counts` is the position if it counts as a commit. It is null for a share partition whose lag the broker did not
+    # report (see `kgtui.model.health.judging.judge_share`).
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     current = F.when(counts.isNotNull(), F.struct("position", "lag"))
-    # `carried` is null except in a row with a saved state, which is the first row of the partition's lifetime.
+    # Only a row from the saved state has a value in `carried`. It is the first row of the partition's lifetime.
     state = F.first("carried").over(order)
     rows = rows.withColumns({
         "is_carried": F.col("carried").isNotNull(),
@@ -165,8 +165,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
         "any_end": F.coalesce("log_end", "carried.known_end"),
         "state": state,
     })  # fmt: skip
-    # `end` is a log end offset: the newest one that was read at least `refresh_ms` before this poll. `before` is the
-    # position (committed offset or SPSO) and the lag at the previous poll that read them.
+    # `end` is the newest log end offset that was read at least `refresh_ms` before this poll. `before` is the previous
+    # known position (committed offset or SPSO), with its lag.
     end = F.last("any_end", ignorenulls=True).over(refreshed)
     rows = rows.withColumns({"end": end, "before": F.last("current", ignorenulls=True).over(earlier)})
     known_early = F.filter("state.ends", lambda seen: seen["at"] <= F.col("poll") - refresh_ms)
@@ -206,7 +206,7 @@ def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
     """Add `still_since`: the last poll so far at which the consumer of a share partition was active.
 
-    It is inactive if it has lag, and neither position nor lag have improved since the previous poll.
+    It is inactive if the partition has lag, and neither the position nor the lag has improved since the previous poll.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     before = F.col("before")
@@ -223,7 +223,7 @@ def _with_saved_values(rows: DataFrame, options: Options) -> DataFrame:
 
     - `latest`: newest position and its lag
     - `known_end`: newest known log end offset
-    - `ends`: log end offsets with their times, oldest first, for the lags of the next commits
+    - `ends`: log end offsets with their times, oldest first, from which the lags of later commits are computed
     """
     refresh_ms = round(options.offset_refresh * 1000 * _REFRESH_EARLY)
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")

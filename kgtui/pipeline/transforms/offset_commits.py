@@ -41,8 +41,8 @@ def uint32_at(data: Column, position: Column) -> Column:
 
     The result is arbitrary if the data is too short.
     """
-    # Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. CRC-32 is fast, determines the four bytes,
-    # and is linear over XOR. The number is the XOR of four table entries, one per byte of the checksum.
+    # Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. `crc32` is fast, and its result for four
+    # bytes can be inverted: the number is the XOR of four table entries, one per byte of the checksum.
     # The result contains the expression `checksum` four times, but Spark evaluates it only once.
     checksum = F.crc32(F.substring(data, position, F.lit(4)))
     shifted = (F.shiftright(checksum, 8 * index) if index else checksum for index in range(4))
@@ -57,7 +57,7 @@ def int64_at(data: Column, position: Column) -> Column:
 
 def _table(index: int) -> Column:
     """Return one of the four `crc32_inverse_tables` as an array of numbers."""
-    # One literal is parsed, because 256 literals would slow down query planning.
+    # Let Spark parse one string of numbers, because 256 literals would slow down query planning.
     numbers = F.split(F.lit(",".join(map(str, crc32_inverse_tables()[index]))), ",")
     return numbers.cast(ArrayType(LongType(), containsNull=False))
 
@@ -91,7 +91,7 @@ The first two bytes are the version, which is 0 or 1 for offset commits.
 """
 
 _INT16, _INT32 = 1 << 15, 1 << 31
-"""Unsigned 16-bit and 32-bit numbers from these values on are negative when read as int16 and int32."""
+"""An unsigned 16-bit or 32-bit number that is at least this large is negative when read as int16 or int32."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
 """Value of an unknown leader epoch: the int32 -1, read as an unsigned number."""
@@ -102,7 +102,7 @@ _NEVER = b"\xff" * 8
 _UUID_SIZE = 16
 
 _ONE_BYTE = 126
-"""Maximum size of the metadata in a commit of version 4, in bytes, for which the length field takes up one byte."""
+"""Maximum size of the metadata in a regular commit of version 4, in bytes. The length field then has only one byte."""
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2
@@ -113,7 +113,7 @@ For other commits, the column is 0 (versions 0 and 2), 1, 3 or 4.
 
 
 def regular_commits(records: DataFrame) -> DataFrame:
-    """Decode regular commits (see the module) into rows of silver `commits`. Other records are left out."""
+    """Decode regular commits into rows of silver `commits`. Records that must be decoded in Python are left out."""
     return records.transform(commit_records).transform(_with_fields).where(_is_regular()).transform(_to_table)
 
 
@@ -198,7 +198,8 @@ def _extract_fields(commits: DataFrame) -> DataFrame:
         _bytes(value, after + 8, 8).alias("_tail"),
         (F.length(value) - after - 7).alias("_left"),
         (after + 11).alias("_topic_id_at"),
-        # Prevents Spark from moving the filter `_is_regular` before this step, which would compute all fields twice.
+        # This column prevents Spark from filtering by `_is_regular` before this step, which would compute all fields
+        # twice.
         F.monotonically_increasing_id().alias("_row"),
     )
 
@@ -281,7 +282,7 @@ def _text(data: Column, position: Column, size: Column) -> Column:
 
 
 def _int16(data: Column, position: Column) -> Column:
-    """Return the third and fourth byte from `position` on (1 is the first byte) as an unsigned number."""
+    """Return the unsigned 16-bit number that begins two bytes after `position` (the first byte has position 1)."""
     return uint32_at(data, position).bitwiseAND(F.lit(0xFFFF)).cast("int")
 
 

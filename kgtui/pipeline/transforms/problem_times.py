@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY = 86_400_000
-"""How far back the beginning of a problem is searched, in milliseconds before the time of a row of gold `health`.
-
-Earlier time lags are left out.
-"""
+"""How far back the beginning of a problem is searched, in milliseconds before the time of a row of gold `health`."""
 
 _KEY = ("group", "topic", "partition")
 
@@ -72,7 +69,8 @@ def behind_since(ages: Column) -> Column:
 
 
 def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Column) -> Column:
-    # Spark expressions would search the array again for each element. Arrow would require pyarrow on the workers.
+    # Run Python code, because Spark expressions would search the array again for each element. Do not use Arrow,
+    # because it needs pyarrow on the workers.
     run = F.udf(lambda pairs: function([tuple(pair) for pair in pairs]), LongType(), useArrow=False)
     return run(ages)
 
@@ -81,12 +79,12 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     """Add the columns `bad_since` and `ended_since` to rows of gold `health`.
 
     - `bad_since`: when the current problem began; null if the status is OK or unknown
-    - `ended_since`: when the problem of a group began that ended in this time window; otherwise null
+    - `ended_since`: if a problem of the group has ended in this time window, when it began; otherwise null
 
     Args:
         rows: one row per time window and group or partition. Column `started` says when the problem of a partition
             began according to its commits, in ms.
-        before: rows of `health` for earlier days; None if there are none.
+        before: stored rows of `health` for earlier time windows; None if there are none.
         lag: gold `lag`, whose time lags show the beginning more exactly than `started`; None to use `started`.
     """
     order = Window.partitionBy(*_KEY).orderBy("at")
@@ -112,11 +110,11 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
 
 
 def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: Column) -> DataFrame:
-    """Add the column `earlier`: `bad_since` of the previous time window, if its row is in `before`; otherwise null.
+    """Add the column `earlier`: if the previous time window is stored in `before`, its `bad_since`; otherwise null.
 
     Args:
-        before: rows of `health` for earlier days; None if there are none.
-        follows: expression: whether there is no gap since the previous time window.
+        before: stored rows of `health` for earlier time windows; None if there are none.
+        follows: expression that is true if there is no gap between polls since the previous time window.
     """
     if before is None:
         return rows.withColumn("earlier", F.lit(None).cast("timestamp"))
@@ -132,10 +130,10 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 
 
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Correct the column `started` with time lags, in rows in which a WARN or STOP begins.
+    """Correct the column `started` of rows in which a WARN or STOP begins. Time lags show its time more exactly.
 
-    WARN starts when the time lag began to rise. STOP starts with the last commit, or when the oldest unread record was
-    written, if that is later.
+    WARN started when the time lag began to rise. STOP started with the last commit or, if that was later, when the
+    oldest unread record was written.
     """
     begins = rows.filter(F.col("begins") & F.col("topic").isNotNull() & F.col("status").isin("WARN", "STOP"))
     ages = with_age_histories(begins, lag).select(

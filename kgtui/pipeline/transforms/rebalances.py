@@ -26,23 +26,23 @@ def rebalances(events: DataFrame) -> DataFrame:
     """Compute the silver table `rebalances`.
 
     Args:
-        events: all events of some groups, with column `created`. If these are only the `needed_events`, rebalances
-            before the record offset `since` are incomplete.
+        events: all events of some groups, or only their `needed_events`, with column `created`. In the second case,
+            rebalances before the record offset `since` are incomplete.
     """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))
 
 
 def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
-    """Return for each group with new events the record offset `since` from which its rebalances can change.
+    """Return a record offset `since` for each group with new events. Rebalances before it cannot change.
 
     Args:
         stored: all rows of silver `group_events`.
-        new: new events, of which some can already be in `stored`.
+        new: new events. Some can already be in `stored`.
     """
     # All records of the rebalance to group epoch N are between the records of the epochs N - 1 and N + 1. A new event
-    # can belong to the last stored epoch, so `since` is after the second to last one. A rebalance of a classic group
-    # has only one record, so `since` is the first new event.
+    # can belong to the rebalance to the last stored epoch, so `since` is after the record of the epoch before it. A
+    # rebalance of a classic group has only one record, so `since` is the first new event.
     first = new.groupBy(*_GROUP).agg(F.min("record_offset").alias("first"))
     before = stored.join(F.broadcast(first), [*_GROUP]).where("record_offset < first AND type <> 'classic'")
     epoch = F.when((F.col("about") == "group") & ~F.col("tombstone"), F.col("record_offset"))
@@ -54,8 +54,8 @@ def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
 def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
     """Return the keys and days of the stored events from which the rebalances of the groups in `starts` are computed.
 
-    These are all events from `since` on, and the last earlier events of each group and member. Column `is_state` is
-    true for the earlier ones.
+    These are all events from `since` on, and the state before: the newest earlier events of each group and member.
+    Column `is_state` is true for the events of this state.
 
     Args:
         stored: all rows of silver `group_events`.

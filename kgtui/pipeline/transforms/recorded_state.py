@@ -28,11 +28,11 @@ _HOUR_MS = 3_600_000
 
 
 def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFrame:
-    """Return one row per poll with its relation to other polls, keyframes (polls with all rows) and gaps.
+    """Number the polls, and find the keyframes (polls with all rows) and the gaps around each poll.
 
     Args:
-        polls: recorded table `polls`, beginning at any poll.
-        steady_since: value for the first row, if earlier polls were left out; otherwise None.
+        polls: recorded table `polls`; its oldest rows can be missing.
+        steady_since: `steady_since` of the first row, if rows before it are missing; otherwise None.
 
     Returns:
         DataFrame with the columns poll, keyframe, interval_ms, and
@@ -42,7 +42,7 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
         - `previous`: the previous poll; null for the first poll and after a gap
         - `steady_since`: the first poll after the latest gap
         - `next_keyframe`: null if there is none before the next gap
-        - `lasts`: `next_keyframe`; if it is null, the last poll before the next gap
+        - `lasts`: until when the rows of a poll are valid: `next_keyframe`, or the last poll before the next gap
     """
     order = _single_window("poll")
     before = F.lag("poll").over(order)
@@ -74,18 +74,18 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
 def _single_window(column: str) -> WindowSpec:
     """Return an SQL window over all rows, ordered by a column.
 
-    The constant partition key prevents a warning of Spark Connect.
+    It has a constant partition key, because Spark Connect warns about windows without a partition key.
     """
     return Window.partitionBy(F.lit(0)).orderBy(column)
 
 
 def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> DataFrame:
-    """Divide time into slots, and return one row for each slot with polls. Its state is the state at its last poll.
+    """Divide time into slots, and return one row per slot that contains polls. It describes the slot's last poll.
 
     Args:
         timeline: result of `poll_timeline`.
         seconds: length of a slot in seconds.
-        since: start of the first slot, in milliseconds since the epoch; the slot before it is returned too. None for
+        since: start of the first slot, in milliseconds since the epoch. The slot before it is returned, too. None for
             all slots.
 
     Returns:
@@ -94,7 +94,7 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
         - `slot`: start of the slot
         - `at`: last poll in the slot
         - keyframe, interval_ms, number and steady_since of this poll
-        - `first`: first poll in the slot, or after the latest gap in it
+        - `first`: first poll in the slot or, if the slot contains a gap, first poll after its last gap
         - `at_before`: last poll in the previous slot; null for the first slot
     """
     slots = (
@@ -117,7 +117,7 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
 
 
 def with_hour_ends(times: DataFrame) -> DataFrame:
-    """Add `ends_hour`: whether a slot is the last one with polls in its hour, and a later hour has polls.
+    """Add `ends_hour`: whether a slot is the last one in its hour. In the newest hour, which may go on, it is false.
 
     Args:
         times: result of `time_slots`.
@@ -130,7 +130,7 @@ def with_hour_ends(times: DataFrame) -> DataFrame:
 def first_keyframe(timeline: DataFrame, since: int) -> int:
     """Return the last keyframe (a poll with all rows) before `since`, in milliseconds since the epoch.
 
-    If no earlier poll exists, this is the first keyframe; if no poll exists, `since`.
+    If there is no poll before `since`, return the first keyframe. If there are no polls at all, return `since`.
     """
     before = F.max(F.when(F.col("poll") < since, F.col("keyframe")))
     row = timeline.agg(before.alias("before"), F.min("keyframe").alias("first")).collect()[0]
@@ -166,7 +166,7 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
     """Add the columns of `poll_timeline` to recorded rows, and repeat all valid rows at the first poll after each gap.
 
-    `carried` (state that an earlier pipeline run saved) is null in added rows, if `rows` has this column.
+    If `rows` has the column `carried` (state that an earlier run saved), it is null in the repeated rows.
     """
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
@@ -212,9 +212,9 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 
 
 def begins_lifetime(key: Sequence[str]) -> Column:
-    """Return an expression for rows from `with_timeline`: whether a group, member or partition appears with this row.
+    """Return an expression for rows from `with_timeline`: whether the group, member or partition of a row is new.
 
-    It appears again if it had disappeared before this row, or was missing from a keyframe (a poll with all rows).
+    It is also new if it had disappeared before, or was missing from a keyframe (a poll with all rows).
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -246,7 +246,7 @@ def floor_to(at: Column, span: int) -> Column:
 
 
 def sum_of_doubles(rate: Column) -> Column:
-    """Return the sum of a column of doubles, independently of the order of the rows, by rounding them to millionths."""
+    """Return the sum of a column of doubles, rounded to millionths so that the order of the rows does not change it."""
     return F.sum(F.round(rate * _MILLION).cast("long")) / _MILLION
 
 

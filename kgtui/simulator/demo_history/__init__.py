@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INCIDENTS = Path(__file__).with_name("incidents.toml")
 
 _BASE = 100_000_000
-"""Log end offset of partition 0 of each topic at the start. It is large, so that no offset is negative."""
+"""Log end offset of partition 0 of each topic at the start. It is so large that even earlier offsets are positive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class HistoryPlan:
     def before_end(self, hours: float, jitter: str = "") -> float:
         """Return the time `hours` before the end, in seconds since the start, but at least 0.
 
-        Equal texts `jitter` move the time by the same random amount, up to ten minutes.
+        `jitter` is any text. It moves the time by up to ten minutes; the same text always moves it by the same amount.
         """
         return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
 
     def at_fraction(self, fraction: float, jitter: str) -> float:
         """Return the time after a fraction of the history, in seconds since its start, but at least 0.
 
-        Equal texts `jitter` move the time by the same random amount, up to ten minutes.
+        `jitter` is any text. It moves the time by up to ten minutes; the same text always moves it by the same amount.
         """
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
 
@@ -104,8 +104,8 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         hours_after_start: hours after the start of the history; may be negative.
         fraction: 0.5 is the middle of the history.
-        jitter: any text. It moves the time by up to ten minutes, always by the same amount. It does not move
-            `hours_after_start`.
+        jitter: any text. It moves the time by up to ten minutes; the same text always moves it by the same amount. It
+            has no effect on `hours_after_start`.
         plus_hours: hours that are added to the time.
     """
 
@@ -119,7 +119,7 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
         """Return the time in seconds since the start of the history.
 
         Raises:
-            ValueError: not exactly one kind of time is set.
+            ValueError: none or more than one of the three kinds of time is set.
         """
         values = [
             value for value in (self.hours_before_end, self.hours_after_start, self.fraction) if value is not None
@@ -141,7 +141,8 @@ class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         begin, end: seconds since the start of the history.
         every: seconds between two changes.
-        turns: numbers of the members that exist in each period: with `((0, 1), (0,))`, member 1 leaves and returns.
+        turns: numbers of the members that exist in each period, repeated. Example: with `((0, 1), (0,))`, member 1
+            leaves and returns.
     """
 
     begin: float

@@ -50,7 +50,7 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
         name: prefix of the client ids.
         static: whether members have instance ids (KIP-345).
         racks: racks of the members; empty for no rack.
-        host: seed of the host addresses; empty for the group id.
+        host: seed of the host addresses; if it is empty, the group id is the seed.
     """
 
     name: str = "consumer"

@@ -59,9 +59,9 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     """Member data of Kafka Connect workers (format `connect` in scenario files).
 
     Attributes:
-        name: protocol: `default` (eager), `compatible` or `sessioned` (both cooperative).
+        name: name of the protocol, `default` (eager), `compatible` or `sessioned` (both cooperative).
         connectors: `(name, number of tasks)` of each connector.
-        delay_ms: scheduled rebalance delay.
+        delay_ms: scheduled rebalance delay in milliseconds.
         domain: domain of the workers' host names.
     """
 
@@ -104,7 +104,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the tasks that the leader must revoke: one task for 30 s after a worker has joined."""
+        """Return the tasks that the leader must revoke: for 30 s after a worker has joined, one task; later, none."""
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
 
@@ -142,7 +142,8 @@ class SchemaRegistryMemberData(
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
         """Return the encoded identity and assignment of each registry.
 
-        Every assignment names the primary: the first eligible registry, or none if `duplicate` is true.
+        Every assignment names the same primary, the first eligible registry. If `duplicate` is true, it contains an
+        error instead.
         """
         nodes = [
             schema_registry.Identity(

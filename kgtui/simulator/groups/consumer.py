@@ -34,7 +34,7 @@ class ConsumerGroup(Group):
     keys: ConsumerKeys
 
     def member_id(self, slot: Slot) -> str:
-        """Return the member id. With the classic protocol, the broker has generated it; otherwise, the client."""
+        """Return the member id. With the classic protocol, brokers generate member ids; otherwise, clients do."""
         return super().member_id(slot) if slot.number in self.keys.classic else self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ class ShareKeys(GroupKeys, tag="share", frozen=True, forbid_unknown_fields=True,
     """The properties of a share group in scenario files.
 
     Attributes:
-        in_flight: acknowledged records per partition after the start offset; the lag excludes them.
+        in_flight: acknowledged records per partition after the share-partition start offset. They do not count as lag.
     """
 
     in_flight: int = 3

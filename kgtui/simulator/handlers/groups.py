@@ -227,7 +227,10 @@ def _response_body(version: int, throttle_ms: int, error: int, count: int, rows:
 
 
 class ListGroupsRowCache:
-    """The rows of all generated groups, encoded for one version of ListGroups, by partition of `__consumer_offsets`."""
+    """Encoded ListGroups rows of all generated groups, for one version of the API.
+
+    The rows are kept per partition of `__consumer_offsets`.
+    """
 
     def __init__(self, generated: GeneratedGroups, version: int) -> None:
         self._generated = generated

@@ -34,10 +34,7 @@ from kgtui.simulator.membership import (
 from kgtui.simulator.topics import Topic
 
 _DELETED_RECORDS = 400_000
-"""Number of records that retention has deleted from a partition before the cluster starts.
-
-It applies only to topics with the key `kept`.
-"""
+"""Number of records per partition that retention has deleted before the start, in topics with the key `kept`."""
 
 _DELETED_BASE = 48_000
 """Log end offset of partition 0 of a deleted topic. The other partitions have slightly higher log end offsets."""
@@ -113,7 +110,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """Build the group.
 
         Raises:
-            ValueError: the members are not set in exactly one way, or a topic is not in `topics`.
+            ValueError: the members are set by no key or by several keys, or a topic is not in `topics`.
         """
         group_class = GROUP_CLASSES[type(self.keys)]
         keys = structs.asdict(self.keys)
@@ -122,7 +119,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def membership(self) -> MembershipSchedule:
         """Return which members the group has at any time.
 
-        Raises ValueError if the members are not set in exactly one way.
+        Raises ValueError unless exactly one of `members`, `constant`, `rotation` and `schedule` is set.
         """
         constant = None if self.members is None else ConstantMembership(self.members)
         schedules = [
@@ -144,7 +141,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
-    """A long group id: `prefix`, followed by as many characters `fill` as are needed for `length` characters."""
+    """A long group id: `prefix`, followed by the character `fill` until the id has `length` characters."""
 
     prefix: str
     fill: str
@@ -195,7 +192,7 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
         without_groups: whether to leave out all groups, also those of `extends`.
         topics: topic name → properties.
         groups: the groups, except those in `hostile_ids`.
-        hostile_ids: ids that many programs handle incorrectly, each for one more group; None for no such groups.
+        hostile_ids: ids that many programs handle incorrectly. Each becomes one more group. None for no such groups.
     """
 
     description: str
