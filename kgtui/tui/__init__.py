@@ -32,6 +32,6 @@ Textual.
 
 import os
 
-# Must be set before Textual is imported. The effect of a key can appear two frames later: after 33 ms at 60 frames
-# per second (Textual's default), after 8 ms at 250.
+# Textual reads this variable when it is imported. The effect of a key can take two frames to appear: 33 ms at Textual's
+# default of 60 frames per second, but only 8 ms at 250.
 os.environ.setdefault("TEXTUAL_FPS", "250")

@@ -51,14 +51,14 @@ The process gets SIGHUP when an SSH connection is lost.
 TERMINAL_CHECK_INTERVAL = 1.0
 """Time between two checks whether the terminal was closed, in seconds.
 
-The checks are needed because kgtui gets SIGHUP only from its controlling terminal.
+The checks are needed because kgtui gets SIGHUP only if the terminal is its controlling terminal.
 """
 
 UNFINISHED_DELETES_DELAY = 1.0
 """Seconds from opening a cluster to searching the audit log for deletions that have no result."""
 
 _ASCII_FILTER = AsciiFilter()
-"""One filter that all apps use, because each drawn line keeps the result of a filter in a cache."""
+"""The only instance, because Textual caches the filtered lines of each filter object separately."""
 
 
 class KgtuiApp(CrashReportingApp):
@@ -98,7 +98,7 @@ class KgtuiApp(CrashReportingApp):
         return with_workarounds(super().get_driver_class())
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return the filters that change drawn lines. In ASCII mode, the last one replaces all other characters."""
+        """Return the filters that change drawn lines. In ASCII mode, the last one replaces non-ASCII characters."""
         filters = super().get_line_filters()
         return [*filters, _ASCII_FILTER] if self.display_settings.ascii else filters
 

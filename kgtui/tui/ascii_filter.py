@@ -33,7 +33,7 @@ _LOOKALIKES = {
     '"': "\u201c\u201d",
 }
 _JUNCTIONS = dict.fromkeys(range(0x2500, 0x25A0), "+")
-"""Code point of the Unicode blocks Box Drawing and Block Elements → `+`, for corners and crossings of lines."""
+"""Code points of the Unicode blocks Box Drawing and Block Elements → `+`, for those that `_LOOKALIKES` lacks."""
 
 
 class _Replacements(dict[int, str]):
@@ -60,5 +60,5 @@ class AsciiFilter(LineFilter):
 
 
 def _ascii(text: str) -> str:
-    # The width of a sequence, such as an emoji with a variation selector, can differ from the sum of its characters.
+    # Restore the width: an emoji with a variation selector can be wider than the replacements of its characters.
     return set_cell_size(text.translate(_REPLACEMENTS), cell_len(text))

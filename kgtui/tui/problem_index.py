@@ -20,14 +20,14 @@ JUDGED_PER_SLICE = 200
 """Number of groups whose status and problem are determined before other tasks can run. It takes about 1 ms."""
 
 STORED_PER_SLICE = 4_000
-"""Maximum number of judgments that are stored before other tasks can run: a multiple of `JUDGED_PER_SLICE`.
+"""Number of groups whose new judgments are stored in one step, a multiple of `JUDGED_PER_SLICE`.
 
-Storing them takes at most 10 ms in a cluster with 100,000 groups.
+A step takes at most 10 ms in a cluster with 100,000 groups.
 """
 
 
 SORTED_AT_MOST = 2_000
-"""If more groups have the same problem, they are sorted by name, because sorting by time would take too long."""
+"""Maximum number of groups with the same problem that are sorted by time. More groups stay sorted by name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +37,7 @@ class Problems:
     Attributes:
         version: changes whenever the problem or status of a group changes.
         groups: problem → sorted ids of the groups with this problem, the most severe first.
-        judgments: group id → newest status and problem. Ended problems are removed from it.
+        judgments: group id → newest status and problem. A group is removed when its problem ends.
         hidden: ids of groups whose problem the user has acknowledged.
         summaries: group id → newest lag and other values of the group.
     """
@@ -49,7 +49,7 @@ class Problems:
     summaries: Mapping[str, Summary] = field(default_factory=dict)
 
     def same_as(self, other: Problems) -> bool:
-        """Return whether each group has the same problem and status in both objects, and the same groups are hidden.
+        """Return whether the problem and status of each group and the hidden groups are the same in both objects.
 
         Times and reasons of problems are not compared.
         """
@@ -76,20 +76,20 @@ class Problems:
         judgment, summary = self.judgments.get(group), self.summaries.get(group)
         since = None if judgment is None else judgment.since if judgment.since is not None else judgment.after
         lag = None if summary is None else summary.lag
-        # Lags are compared only by their number of bits (by powers of two), so that groups rarely change places from
-        # poll to poll.
+        # Compare only the number of bits of the lag, not its value, so that groups rarely change places from poll to
+        # poll.
         return -(since or 0.0), -(lag or 0).bit_length(), group
 
     @property
     def counts(self) -> dict[Problem, int]:
-        """Problem → number of groups. Hidden groups are counted; unused groups (`ONLY_COUNTED`) are not."""
+        """Problem → number of groups, including hidden ones. Problems in `ONLY_COUNTED` (unused) are left out."""
         return {kind: len(groups) for kind, groups in self.groups.items() if kind not in ONLY_COUNTED}
 
 
 class ProblemIndex:
     """The groups with a problem in the newest snapshot.
 
-    Only groups that have changed since the previous snapshot are judged again.
+    Status and problem are determined again only for groups that have changed since the previous snapshot.
     """
 
     def __init__(self) -> None:
@@ -103,11 +103,13 @@ class ProblemIndex:
 
     @property
     def judgments(self) -> Mapping[str, Judgment]:
-        """Group id → judgment, for all groups with a problem."""
+        """Group id → status and problem, for all groups with a problem."""
         return self._judgments
 
     def problems(self, hidden: Iterable[str] = ()) -> Problems:
-        """Return the groups with a problem. Later calls of `steps` change only the attribute `judgments` of the result.
+        """Return the groups with a problem.
+
+        Later calls of `steps` update `judgments` in the result, but no other attribute.
 
         Args:
             hidden: ids of the groups whose problem the user has acknowledged.
@@ -117,7 +119,7 @@ class ProblemIndex:
         return Problems(self._version, groups, self._judgments, frozenset(hidden), summaries)
 
     def steps(self, snapshot: Snapshot) -> Generator[None, None, None]:
-        """Judge the groups that have changed since the previous snapshot, in steps, so that other tasks can run.
+        """Determine the status and problem of each group that has changed. Yield often, so that other tasks can run.
 
         The generator ends early if `steps` is called for a newer snapshot.
         """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 RECENT = 3_600.0
-"""How far back before the displayed poll events are read, in seconds. Older events are not listed."""
+"""Events are listed if they occurred at most this long before the displayed poll, in seconds."""
 
 
 class RecentEvents:
@@ -40,9 +40,9 @@ class RecentEvents:
         self._reading = False
 
     def start_reading(self) -> bool:
-        """Return whether the displayed poll has changed since the last read. If so, the caller must call `read`.
+        """Return whether the caller must call `read`, because the displayed poll has changed.
 
-        The result is False while the events are being read.
+        While `read` is running, the result is False.
         """
         if self._reading or self._position is None or self._read_at == self._position.at:
             return False

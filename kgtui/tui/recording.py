@@ -149,7 +149,7 @@ class Recording:
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:
-    """Return the sign in the header that kgtui is recording: (text, component class).
+    """Return (text, component class) of the mark `REC` in the header, which means that kgtui is recording.
 
     Return None if kgtui is not recording.
     """
@@ -179,7 +179,8 @@ class LakeChoice(NamedTuple):
 def lake_of(session: Session) -> LakeChoice:
     """Return the folder (lake) with the recordings of a session.
 
-    In this order: the open recording, the recording that is being written, KGTUI_LAKE, the default folder.
+    It is the first that exists of: the open recording, the recording that is being written, the lake in the environment
+    variable KGTUI_LAKE, the default folder.
     """
     if session.lake is not None:
         return LakeChoice(session.lake, "the open recording")

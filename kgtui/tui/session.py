@@ -43,7 +43,7 @@ class GroupMonitor(Protocol):
 
     @property
     def series(self) -> SeriesStore:
-        """Past lags and numbers of members, for each group that has been selected, or visible in the tree."""
+        """Past lags and numbers of members of each group that is or was selected or visible in the tree."""
         ...
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...
@@ -92,9 +92,9 @@ class ReplayPosition(Protocol):
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next poll at which more than the offsets of a group changed; backward if `back` is true.
+        """Move to the next poll at which the group changed, or to the previous one if `back` is true.
 
-        Return False if there is no such poll.
+        Changes of offsets do not count. Return False if there is no such poll.
         """
         ...
 

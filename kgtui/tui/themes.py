@@ -162,7 +162,7 @@ _LIGHT = ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0")
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """Return a dict: variable name → color, for themes without kgtui's variables, such as Textual's own themes."""
+    """Return a dict: variable name → color, for themes that do not define kgtui's variables, such as Textual's own."""
     defaults = dict(zip(ROLES, _DARK if theme.dark else _LIGHT, strict=True))
     defaults["kg-on-primary"] = Color.parse(theme.primary).get_contrast_text(1.0).hex
     return defaults

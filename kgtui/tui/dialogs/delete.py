@@ -54,7 +54,10 @@ _LINES_WITHOUT_DETAILS = 13
 
 
 MOST_REPLANNED_GROUPS = 100
-"""If there are more groups, the dialog makes no new plan when a group changes, because a plan needs many requests."""
+"""Maximum number of groups for which the dialog makes a new deletion plan whenever a group changes.
+
+Planning needs many requests, so for more groups, the first plan is kept.
+"""
 
 
 class DeleteDialog(ModalScreen[Results | None]):
@@ -154,7 +157,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
         if monitor is not None and len(self.groups) <= MOST_REPLANNED_GROUPS:
-            # `_post` must not draw: in the monitor's task, the app's display settings, such as UTC, do not apply.
+            # `_post` runs in the monitor's task, which lacks display settings such as UTC, so it must not draw.
             self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
 

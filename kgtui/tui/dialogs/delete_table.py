@@ -160,7 +160,7 @@ class ObservedGroups:
         now: current time.
         empty_since: group id → time of its last change of state, if observed.
         consumed_until: group id → write time of the newest record that the group has read, if known.
-        appeared: ids of groups that appeared while kgtui was running, and are unchanged.
+        appeared: ids of groups that were created while kgtui was running, and still have their first state.
     """
 
     now: float

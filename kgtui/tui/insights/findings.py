@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""Minimum width, in terminal cells, at which the time when the problem began is shown, and not only its duration."""
+"""If there are fewer terminal cells than this, only the duration of a problem is shown, not its beginning."""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -214,7 +214,7 @@ OLD_SECONDS = 3_600.0
 """If the newest data in the gold tables is older than this, in seconds, its age is shown in a warning color."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""A gold table is outdated if another gold table has data that is newer by more than this time, in seconds.
+"""A gold table is outdated if its newest data is this much older than that of another gold table, in seconds.
 
 The limit is two days, because some tables contain only whole days.
 """
@@ -306,6 +306,7 @@ def no_findings_lines(
         which: the folder for a recording and its gold tables (lake), and whether the user has chosen it.
         error: why the gold tables could not be read.
         recorded: whether the folder contains a recording.
+        seeds: bootstrap addresses `host:port` of the cluster, for the commands in the lines.
         width: width of a line in terminal cells.
     """
     path, blank = which.path, Cell("   ")

@@ -174,9 +174,10 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     @property
     def group(self) -> str | None:
-        """Id of the group in the plot, which Enter opens; None if there is no finding.
+        """Id of the group that the plot shows and that Enter opens; None if there is no finding.
 
-        It is the group in the focused evidence row or, if no row is focused, the first existing group of the finding.
+        It is the group in the focused evidence row. Without such a row, it is the finding's first group that still
+        exists.
         """
         row = self.findings.row
         if row is None:

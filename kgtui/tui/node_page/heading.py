@@ -71,7 +71,7 @@ class PageTitle(LineWidget):
 
 
 class PartTabs(LineTabs):
-    """The line with the titles of the tables of the page. For some tables, the number of rows follows the title."""
+    """The line with the titles of the page's tables. Some titles include the number of rows in the table."""
 
     def __init__(self) -> None:
         super().__init__(PARTS[0].id)

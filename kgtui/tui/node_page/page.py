@@ -44,11 +44,11 @@ MOST_EVENTS = 1_000
 ROWS_PER_GROUP = 2
 """Maximum number of events per group in the table of changes. One more row shows the number of older events."""
 SPARKLINE_POINTS = 12
-"""Maximum number of values in a sparkline. Each value is the sum over all groups of the page in one snapshot."""
+"""Maximum number of values in a sparkline, such as the total lag of all groups on the page, one per snapshot."""
 TALL_PAGE_LINES = 28
-"""Height in lines from which the page shows all tables below each other. A lower page shows one table at a time."""
+"""Minimum height, in lines, at which the page shows all tables below each other. A shorter page shows one table."""
 SLICE_SECONDS = 0.004
-"""Maximum time, in seconds, after which the computation of the page lets other tasks of the event loop run."""
+"""Maximum time for which the computation of the page blocks the event loop without a pause, in seconds."""
 GROUPS_PER_SECOND = 20_000
 """Maximum number of groups that are processed for the page per second, on average.
 
@@ -139,7 +139,9 @@ class _Sums:
     consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
 
     def add(self, at: float, summary: GroupSetSummary) -> None:
-        """Add the sums of a snapshot, once. If the user has gone back in a recording, remove all earlier values.
+        """Add the sums of a snapshot. Do nothing if this snapshot is already the newest one.
+
+        If the user has gone back in a recording, first remove all values.
 
         Args:
             at: time of the snapshot, in epoch seconds.
@@ -156,7 +158,7 @@ class _Sums:
 
 
 class NodePage(Vertical):
-    """The page of the cluster or of a tree node. A tall page shows all tables, and a low page shows one of them."""
+    """The page of the cluster or of a tree node. A tall page shows all tables, a short page only one of them."""
 
     DEFAULT_CSS = """
     NodePage {
@@ -226,7 +228,7 @@ class NodePage(Vertical):
 
     @property
     def is_current(self) -> bool:
-        """Whether the page shows the newest snapshot; also true while the page is hidden."""
+        """Whether the page shows the newest snapshot. True while it is hidden, because it is not computed then."""
         return self._subject is None or (not self._due.is_set() and not self._computing)
 
     def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:
@@ -266,7 +268,7 @@ class NodePage(Vertical):
             self.enter()
 
     def enter(self) -> None:
-        """Move the focus to the table in front, which a low page shows."""
+        """Focus the table whose title is highlighted. A short page shows only this table."""
         self.query_one(f"#page-{self.query_one(PartTabs).front}", LineTable).focus()
 
     @on(PartTabs.Chosen)

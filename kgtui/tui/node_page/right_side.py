@@ -115,7 +115,7 @@ class RightSide(Vertical):
             self.show_page(PageSubject(None, cluster, list(tree.snapshot.by_listing.values())))
 
     def bring(self, pane: str, *, of_group: bool) -> bool:
-        """Show the pane with the id `pane` or, unless `of_group`, the table of the page with the same number key.
+        """Show the pane with the id `pane`. If `of_group` is false, show the page's table with the same number key.
 
         Return False if the page has no such table.
         """
@@ -163,7 +163,7 @@ class RightSide(Vertical):
     def next_problem(self, group: str | None) -> str | None:
         """Return the next group with a problem, in order of severity; None if there is none.
 
-        After the last group, or if the current group has no problem, it is the group with the most severe problem.
+        After the last group, or if `group` has no problem, start again with the group with the most severe problem.
         """
         groups = [name for name, _ in self._problems.worst_first()]
         if not groups:

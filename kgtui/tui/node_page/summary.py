@@ -36,7 +36,7 @@ class GroupSetSummary:
 
     Attributes:
         read: number of groups whose offsets have been read.
-        oldest_read: each group was last read at some time; the earliest of these times, in epoch seconds, or None.
+        oldest_read: when the least recently read group was read, in epoch seconds; None if no group has been read.
         problems: (group id, problem with its reason), at most `MOST_PROBLEMS`, the most severe first.
         problem_counts: problem → number of groups, the most severe first.
         counted: problem that needs no attention, such as `UNUSED` → number of groups.
@@ -73,7 +73,7 @@ class GroupSetSummary:
         last: Listing | None = None
         for group in ids:
             listing = snapshot.groups[group]
-            # Consecutive groups usually share one `Listing` object (type, state, coordinator), and therefore the key.
+            # Consecutive groups often share one `Listing` (type, state, coordinator), so the key is computed once.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1
@@ -88,8 +88,7 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # `facts.may_hide_topics` is slow. It can return True only if at least one of these cheap conditions is
-            # true, so it is called only in this case.
+            # `facts.may_hide_topics` is slow. It can return True only if one of these conditions is true.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1

@@ -42,10 +42,10 @@ class PaneEntry(NamedTuple):
     Attributes:
         id: id of the pane, and name of its module.
         short: title on a narrow screen.
-        shortened: the title with rank 1 is the first that is shortened.
+        shortened: position in the order in which titles are shortened to `short`; 1 comes first.
         name: class name of the pane's widget.
         help: sentence in the help screen that says what the key shows.
-        needs_configs: whether the group's configs must be read while the pane is visible.
+        needs_configs: whether the pane shows the group's configs, which are read only while it is visible.
     """
 
     id: str

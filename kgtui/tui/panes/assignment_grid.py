@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgtui.model.assignment import Assignment
 
 LONGEST_MEMBER_TITLE = 4
-"""Maximum width of the title above a member's column, in terminal cells. A title is such as `-10`."""
+"""Maximum width of a title, such as `-10`, above the column of a member, in terminal cells."""
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
 _NAME, _OPEN = "item", "open"
@@ -116,7 +116,7 @@ def item_name(row: PlacementRow) -> str:
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
     """Return the symbol for a member and a partition: the member owns it, must revoke it, or will get it.
 
-    A higher symbol of an owner means a higher lag.
+    If the member owns the partition, the height of the symbol shows the lag.
     """
     placement = row.placement
     has = member.member_id in placement.owners

@@ -151,7 +151,7 @@ _TITLES = {"": "TOPIC", "active": "SUBTOPOLOGY", "standby": "SUBTOPOLOGY", "warm
 def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
     """Return the columns of the list view, which has one row per partition or task.
 
-    ROLE is only for tasks. TARGET and WAITS FOR need a target assignment.
+    The column ROLE exists only for tasks, and TARGET and WAITS FOR exist only if there is a target assignment.
     """
     roles = {one.item.role for one in assignment.placements}
     title = _TITLES.get(min(roles, default=""), "CONNECTOR")

@@ -188,7 +188,7 @@ class AssignmentsPane(Pane):
     def action_member(self, step: int) -> None:
         """In the grid view, choose the member `step` columns to the right, or to the left if `step` is negative.
 
-        In the other views, Textual runs the next action for the same key.
+        In the other views, Textual runs the action of a parent widget for this key.
         """
         if self._view != "grid":
             raise SkipAction

@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""Maximum number of rows (members, partitions) for which `Pane.prepare` runs in the event loop, not in a thread."""
+"""If a pane has more rows than this, `Pane.prepare` runs in a thread, so that it does not block the event loop."""
 
 
 class AutoHeightText(Static, NoRelayout):
     """A widget with a few lines of text. It is hidden while it has no text.
 
-    It avoids layouts, which redraw the whole screen, unless its width or its number of lines has changed.
+    It requests a layout, which redraws the whole screen, only if its width or its number of lines has changed.
     """
 
     DEFAULT_CSS = """
@@ -66,7 +66,7 @@ class AutoHeightText(Static, NoRelayout):
 
     def write(self) -> None:
         """Wrap the text to the current width and show it, or hide the widget if there is no text."""
-        # A hidden widget has width 0. It will get the width of its parent when it becomes visible.
+        # A hidden widget has width 0, so use the width of its parent, which it gets when it becomes visible.
         parent_width = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or parent_width or 80)
         lines = self.wrapped_lines(width)
@@ -307,7 +307,7 @@ def reading_notices(
 
     Args:
         readings: group id → the data that the pane shows.
-        faults_below: whether the pane explains the group's errors below these lines.
+        faults_below: whether the pane itself explains the group's errors, so that these lines do not.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)

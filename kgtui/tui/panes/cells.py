@@ -86,7 +86,7 @@ class Section(NamedTuple):
 
 
 def one_line_field(label: str, *cells: Cell | str) -> Field:
-    """Return a field with one line of these cells and strings."""
+    """Return a field with one line, which consists of these cells and strings."""
     return Field(label, (tuple(Cell(one) if isinstance(one, str) else one for one in cells),))
 
 

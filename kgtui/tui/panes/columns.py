@@ -163,7 +163,7 @@ def fit_columns(
 def _most_important(
     columns: Sequence[Column[RowT]], least: Callable[[Column[RowT]], int], room: int
 ) -> list[Column[RowT]]:
-    """Return the columns that fit, the lowest ranks first; columns of rank 0 are always included.
+    """Choose the columns that fit, starting with the lowest ranks. Columns of rank 0 are always included.
 
     Args:
         least: returns the smallest allowed width of a column, in terminal cells.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
 """Time spans of the plots, in seconds. Key `v` switches to the next time span.
 
-On a live cluster, plots begin no earlier than kgtui.
+On a live cluster, there is no data from before the start of kgtui.
 """
 
 SHORTEST_SPAN = 60.0
@@ -130,7 +130,7 @@ class HistoryPane(Pane):
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
-        """Do nothing. The worker `_draw_requests` reads and prepares the data of this pane instead of this method."""
+        """Do nothing, because the worker `_draw_requests` reads and prepares the data of this pane."""
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
@@ -263,7 +263,7 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
     """Return the times (start, end) of the plots for a recording, in seconds since the epoch.
 
-    They change only once per quarter of `span`, so that the recording is rarely read.
+    The times move in steps of a quarter of `span`, so that the recording is not read again at every poll.
 
     Args:
         at: the displayed time.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import Change, GroupTimeline
 
 MOST_MEMBERS_NAMED = 100
-"""Maximum number of members that joined, and of members that left, whose names the detail area of a change shows."""
+"""Maximum number of joined members, and of left members, whose names the detail area of a change shows."""
 
 
 def _role(change: Change) -> str:
@@ -57,7 +57,7 @@ def _state_text(change: Change) -> SafeText:
 
 
 def _duration_text(change: Change) -> str | None:
-    """Return the duration of the rebalance or of the gap in the recording; None if the change is neither of them."""
+    """Return the duration of a rebalance or of a gap in the recording; None for other changes."""
     if change.now.gap and change.now.since is not None:
         return text.age(change.at - change.now.since)
     return None if change.rebalanced is None else text.age(change.rebalanced)
@@ -85,7 +85,9 @@ def _pair_text(change: Change, name: str) -> str:
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Return for example `+app-3 -app-1 rewound by 200`, or the text of an event.
+    """Return which members joined and left, and rewound offsets, as `+app-3 -app-1 rewound by 200`.
+
+    For an event, return its text.
 
     Args:
         most: maximum number of joined members, and of left members, that are named.
@@ -137,10 +139,10 @@ COLUMNS: tuple[Column[Change], ...] = (
 
 
 def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> list[Change]:
-    """Return the changes with member names in place of member ids.
+    """Return the changes with readable member names in place of member ids.
 
     Args:
-        members: the current members, whose client ids become a part of their names.
+        members: the current members. Their names contain their client ids.
     """
     every = list(changes)
     ids = {one for change in every for one in (*change.now.joined, *change.now.left)}
@@ -158,7 +160,7 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    """Return a dict: title → time in the summary of the History pane, such as `last progress`.
+    """Return a dict: title, such as `last progress` → time. The summary of the History pane shows them.
 
     The times are in seconds since the epoch; an unknown time is None.
     """

@@ -57,7 +57,9 @@ class RelativeLoad(NamedTuple):
 
 
 class MemberLoad(NamedTuple):
-    """The load of one member. Lag and rate cover the partitions that only this member owns.
+    """The load of one member.
+
+    Partitions that several members own, as in share groups, are left out of `lag` and `rate`.
 
     Attributes:
         assigned: number of assigned partitions or tasks.

@@ -19,7 +19,7 @@ LAG_BAR, LEAD_BAR = 6, 8
 """Widths of the bars for lag and lead, in terminal cells."""
 
 _LOW_LEAD = 0.1
-"""If the lead of a partition is less than this fraction of the records in its log, its bar has a warning color."""
+"""A partition's bar has a warning color if its lead is below this fraction of the records in its log."""
 
 
 class OffsetRow(NamedTuple):

@@ -47,9 +47,9 @@ CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
 """Ids of the columns that key `s` sorts the table by. Each press of the key sorts by the next of these columns."""
 
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
-"""Ids of the columns that are sorted by descending value; the default is ascending.
+"""Ids of the columns that are sorted by descending value.
 
-For example, the smallest lead comes first, because its partition loses records first.
+All others are sorted by ascending value, such as `lead`: the partition with the smallest lead loses records first.
 """
 
 
@@ -96,9 +96,9 @@ def filter_and_sort(
 
 
 def is_lagging(row: OffsetRow) -> bool:
-    """Return whether a partition has lag, lost records, or an unknown lag.
+    """Return whether a partition has lag, lost records, or an unknown lag. Always True for the row of a topic.
 
-    A partition without a committed offset does not count as one with unknown lag. For the row of a topic, return True.
+    A lag that is unknown only because nothing was committed does not count.
     """
     one = row.lag
     return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")
@@ -247,8 +247,8 @@ def _age(row: OffsetRow) -> Cell:
         return Cell("")
     if seconds is None:
         return unknown_cell() if row.lag.times is not None else Cell("")
-    # If the group has read records since the age was determined, a younger record is now the first unread one, so the
-    # known age is only the highest possible age.
+    # If the group has read on since the age was determined, its first unread record is now younger. The age is then
+    # shown as `at most`.
     return Cell(("" if row.lag.exact_times else text.marks().at_most) + duration(seconds))
 
 

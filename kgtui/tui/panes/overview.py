@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes.overview_health import OffsetSummary
 
-_OLD_VERDICT_SECONDS = 60.0  # Age of a health verdict, in seconds, from which the verdict is shown with its age.
+_OLD_VERDICT_SECONDS = 60.0  # A health verdict that is older than this, in seconds, is shown with its age.
 
 
 def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
@@ -60,7 +60,7 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
     Args:
         status: name of a `GroupStatus`.
-        problem: whether the group has a problem. If it has none and is not OK, the symbol is `?`.
+        problem: whether the group has a problem. Without a problem, each status except OK has the symbol `?`.
     """
     if not problem and status != GroupStatus.OK.name:
         return text.marks().unknown, MUTED
@@ -77,8 +77,7 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
     name = diagnosis.name
     mark, role = mark_and_role(judgment.status.name, problem=judgment.kind is not None)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # Topics on which the user lacks DESCRIBE are not considered in the verdict, so it is shown with a question
-        # mark.
+        # The verdict ignores topics on which the user lacks DESCRIBE, so it is shown with a question mark.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if judgment.since is None and judgment.after is not None and judgment.kind in (Problem.UNUSED, Problem.EMPTY):
@@ -90,8 +89,7 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
         seconds = snapshot.taken_at - (health.read_at or 0.0)
         if seconds > _OLD_VERDICT_SECONDS:
             cells.append(note(f"as of {duration(seconds)} ago", WARN))
-    # If the group has no problem, the reason for the verdict is not shown here, because the field `undecided` says what
-    # is missing for a final verdict.
+    # Show a reason only for a problem. For other groups, the field `undecided` says why there is no final verdict.
     why = diagnosis.why if judgment.kind is not None else ""
     yield Field("verdict", (tuple(cells), (Cell(single_line(why)),)) if why else (tuple(cells),))
     if diagnosis.also:
@@ -166,8 +164,8 @@ class OverviewPane(Pane):
         return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
     def _show_notices(self, lines: list[PaneLine]) -> None:
-        # These lines are no separate `Notice` widget, because it would cause a new layout whenever the cursor moves to
-        # a group with errors.
+        # The pane draws the notices itself, because a `Notice` widget would cause a new layout of the screen whenever
+        # the cursor moves to a group with errors.
         self._notice_lines = lines
 
     def draw(self, prepared: tuple[GroupOffsets | None, OffsetSummary | None], *, fresh: bool) -> None:

@@ -39,10 +39,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""Length of the time span from whose lag samples the lag trend is computed, in seconds.
-
-It ends at the newest sample.
-"""
+"""The lag trend is computed from the lag samples in this time before the newest sample, in seconds."""
 STEADY = 0.05
 """Change of the lag, in records per second, below which the trend is shown as `steady`."""
 _DATE_SHOWN_AFTER = 43_200.0  # A time that is at least this many seconds before or after now is shown with its date.
@@ -215,12 +212,12 @@ def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Fiel
 
 @dataclass(frozen=True, slots=True)
 class OffsetSummary:
-    """Totals of the offsets of a group in all partitions.
+    """Totals over all partitions of a group.
 
     Attributes:
         total: total lag, in records.
         partitions: number of partitions with a committed offset or an owner.
-        topics: number of topics of all these partitions.
+        topics: number of topics with such partitions.
         worst: the partition with the largest lag; None if no partition has a lag.
         lost: number of records that expired before the group read them.
         lost_in: number of partitions with lost records.

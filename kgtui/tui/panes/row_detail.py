@@ -88,5 +88,5 @@ class DetailedTable(Vertical, Generic[RowT]):
         shown = (row, [column.id for column in self.table.columns])
         if force or shown != self._shown:
             self._shown = shown
-            # A hidden detail area has width 0, so the text is wrapped to the width of its parent.
+            # Wrap the text to the width of this widget, because a hidden detail area has width 0.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

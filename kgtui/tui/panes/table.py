@@ -229,7 +229,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         return min(at, len(self._rows) - 1)
 
     def _changed_rows(self, old: Sequence[RowT]) -> Iterator[int]:
-        """Yield the index of each visible row that differs from the row with this index in `old`, the previous rows."""
+        """Compare the visible rows with the previous rows (`old`). Yield the indexes at which they differ."""
         top = self.scroll_offset.y
         for index in range(top, top + self._lines):
             if old[index : index + 1] != self._rows[index : index + 1]:

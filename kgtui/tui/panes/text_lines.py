@@ -84,7 +84,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # A hidden widget has height 0, but its cache can contain lines from the time when it was visible.
+        # While the widget is hidden, its height is 0. Lines in its cache must still be refreshed.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:

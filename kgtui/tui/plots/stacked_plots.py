@@ -43,7 +43,7 @@ class StackedPlot(NamedTuple):
     """One of the plots of a group, such as the plot of its lag.
 
     Attributes:
-        labels: labels to the left of the lines, from top to bottom. A missing last label is `0`.
+        labels: labels to the left of the lines, from top to bottom. If lines remain, the last line gets the label `0`.
         rows: lines of the plot, from top to bottom.
     """
 
@@ -187,7 +187,7 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Plot the state of the group over time.
 
-    If a cell stands for several states, it shows a rebalancing state or, if there is none, a state other than Stable.
+    A terminal cell can cover several states. It then shows a rebalancing state or, if none, one other than Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []

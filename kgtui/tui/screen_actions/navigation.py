@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
     """Call `in_tree` if the tree or no widget has the focus.
 
-    Otherwise, run the first of the actions that the focused widget has.
+    Otherwise, run the first action in `actions_elsewhere` that the focused widget has.
     """
     focused = screen.focused
     if focused is None or focused is screen.group_tree:

@@ -51,7 +51,7 @@ def _needs_other_cluster(context: ActionContext) -> str | None:
 
 
 def _show_help(screen: ClusterScreen) -> None:
-    # The help screen cannot be imported here, because it imports the table of actions.
+    # Importing the help screen here would be a circular import, so let the app open it.
     screen.post_message(HelpRequested())
 
 

@@ -54,7 +54,7 @@ class Body(Horizontal):
 class ClusterScreen(Screen[None]):
     """The screen of one cluster, live or recorded. `MainScreen` adds key bindings."""
 
-    # If BLANK were false, Textual would render the whole screen widget for each changed line.
+    # Without `BLANK`, Textual would render the whole screen widget again for each changed line.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     AUTO_FOCUS = "GroupTree"
@@ -127,7 +127,7 @@ class ClusterScreen(Screen[None]):
         return ActionFooter((), lambda _: None)
 
     def on_mount(self) -> None:
-        """Restore the saved sort order and columns, or copy those of another screen. Show the newest snapshot."""
+        """Restore the saved sort order and columns, or copy those of the previous screen. Show the newest snapshot."""
         if self._like is not None:
             self._arrange_like(self._like)
         else:
@@ -139,7 +139,7 @@ class ClusterScreen(Screen[None]):
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
         self.group_tree.copy_arrangement(view, cursor=over_live)
-        # Drop the reference to the tree of the other screen, so that the memory of that screen can be freed.
+        # Drop the reference to the previous screen's tree, so that the memory of that screen can be freed.
         self._like = None
         if over_live:
             self.update_monitor()
@@ -174,7 +174,7 @@ class ClusterScreen(Screen[None]):
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Event that is set when the tree shows the groups that match the filter. The key after Enter waits for it."""
+        """Set when the tree shows the groups that match the filter. A key typed after Enter waits for this event."""
         return self.group_tree.match_selected
 
     @property
@@ -345,7 +345,7 @@ class ClusterScreen(Screen[None]):
         self.group_tree.select_match(message.accepted)
 
     def bring(self, pane: str) -> None:
-        """Bring a pane of the selected group to the front or, on a node, the table with the same number key."""
+        """Show a pane of the selected group. If a node is selected, show the table with the same number key instead."""
         if self.group is None and self._matching == 0:
             self.toast("no group matches; press esc to clear the filter")
             return

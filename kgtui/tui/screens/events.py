@@ -59,10 +59,10 @@ Key `o` switches to the next selection.
 _SELECTIONS = tuple(_KINDS)
 
 MAX_EVENTS = 2_000
-"""Maximum number of events in the list. If there are more, the oldest are only counted."""
+"""Maximum number of events in the list. If there are more, only the newest are listed."""
 
 _WIDEST_TEXT = "-" * 200
-"""Text with the assumed width of the column WHAT, because it would take too long to measure all events."""
+"""Stands for the widest text in the column WHAT, because measuring the texts of all events would take too long."""
 
 ROWS_PER_GROUP = 5
 """Maximum number of events per group that have a row of their own. The older events of the group share one row.

@@ -22,7 +22,7 @@ class CompletingInput(Input):
     """
 
     def __init__(self, value: str, completions: Iterable[str], **options: Any) -> None:
-        # Set the completions first, because `super().__init__` calls `watch_value` if the app is running.
+        # Set this attribute first: `super().__init__` can call `watch_value`, which reads it.
         self._completions = tuple(completions)
         super().__init__(value, **options)
 

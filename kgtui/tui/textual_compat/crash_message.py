@@ -59,7 +59,7 @@ class CrashReportingApp(App[int]):
             # been removed.
             _log.info("error while exiting: %s", type(cause).__name__)
             return
-        # Textual removes the children of a widget before it stops the widget's workers, which may look for a child.
+        # Textual removes a widget's children before it stops its workers. A worker that looks for a child then fails.
         if isinstance(cause, NoMatches) and _is_being_removed(_failed_node(error)):
             _log.info("error in a widget that is being removed: %s", cause)
             return

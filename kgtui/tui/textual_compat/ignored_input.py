@@ -36,7 +36,7 @@ METHODS_THAT_NEED_THE_LIST: dict[str, Callable[..., Any]] = {
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
-    """Patch methods of Textual, so that they do nothing in the situations in which they would fail."""
+    """Patch methods of Textual, so that they ignore input that would make them fail."""
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(OptionList, "_move_page", _move_page)  # noqa: B010
     for name, method in METHODS_THAT_NEED_THE_LIST.items():
@@ -53,7 +53,7 @@ def _move_page(options: OptionList, direction: Any) -> None:
 
 
 def only_with_list(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement for a method of `CommandPalette` that does nothing while the palette has no list."""
+    """Wrap a method of `CommandPalette`, so that it does nothing while the palette has no list."""
 
     # `wraps` keeps the signature of the method, because Textual passes a watcher as many arguments as its signature
     # has.

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""After a key, this module waits this many times until the widgets have handled all messages.
+"""How many times, after a key, this module waits until the widgets have handled all their messages.
 
-The second and third wait are for messages that the key causes, such as `Input.Submitted`.
+During each wait, new messages such as `Input.Submitted` can be posted, for which the next wait is needed.
 """
 
 HOLD_TIMEOUT = 3.0
-"""Maximum time for which a key is held back for the previous key, in seconds.
+"""Maximum time for which a key waits until the previous key has been handled, in seconds.
 
 Without this limit, a widget that hangs would block all keys.
 """
 
 ACTION_TIMEOUT = 10.0
-"""Maximum time for which a key is held back for an action, such as opening a recording, in seconds."""
+"""Maximum time for which a key waits for the end of an action, such as opening a recording, in seconds."""
 
 CLOSING_KEYS = frozenset({"escape", "ctrl+c", "ctrl+q"})
 """Keys that are not held back while an action is running, so that the user can always end the action."""

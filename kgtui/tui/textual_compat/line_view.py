@@ -148,7 +148,7 @@ class LineView(StyleCache, ScrollView):
         return range(start, start + ceil(length * 8))
 
     def set_line_count(self, lines: int) -> None:
-        """Set the number of lines. The scroll bar is drawn again only if it looks different."""
+        """Set the number of lines. Redraw the scroll bar only if its appearance changes."""
         height, old = self.size.height, self.virtual_size.height
         if lines == old:
             return
@@ -162,7 +162,7 @@ class LineView(StyleCache, ScrollView):
     def set_top_line(self, top: int) -> None:
         """Scroll so that `top` is the first visible line, or the nearest possible one.
 
-        Only the scroll bar is redrawn.
+        Only the scroll bar is redrawn. The caller must redraw the lines.
         """
         top = max(0, min(top, self.virtual_size.height - self.size.height))
         if top != self.scroll_offset.y:

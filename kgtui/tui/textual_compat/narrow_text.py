@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 textual_wrap: Callable[..., Any] = Content._wrap_and_format
-"""Textual's original method that wraps text. The method `wrap`, which replaces it, calls it."""
+"""Textual's original method for wrapping text. Its replacement, the function `wrap`, calls it."""
 
 _textual_height: Callable[..., int] = RichVisual.get_height
 

@@ -1,6 +1,6 @@
-"""Create plots without the size limit of plotext 5.3.2: the terminal size that plotext detects.
+"""Create plots that can be larger than the terminal size that plotext 5.3.2 detects.
 
-`limit_size` of plotext works only for a global figure, so this module calls a private method.
+plotext's function `limit_size` works only for a global figure, so this module calls a private method.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class StyleCache(Widget):
         return self._base_style
 
     def component_style(self, component: str) -> Style:
-        """Return the style of a component class without the widget's background; for an empty name, `base_style`."""
+        """Return the style of a component class, without the widget's background. An empty name means `base_style`."""
         base = self.base_style
         if not component:
             return base
@@ -63,7 +63,7 @@ class StyleCache(Widget):
 
 
 class NoRelayout(Widget):
-    """Base class of widgets that request no second layout when their size changes. They must not scroll.
+    """Base class of widgets that do not scroll, and need no second layout when their size changes.
 
     It must be the last base class, because Textual takes default styles from the first.
     """

@@ -44,7 +44,7 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             super().write(shorten_sgr(data))
 
         def _sigcont_application(self, *arguments: Any) -> None:
-            # If kgtui was not suspended, for example after SIGHUP, Textual would start a second input thread.
+            # After a SIGCONT without suspension, for example with SIGHUP, Textual would start a second input thread.
             if self._must_signal_resume:
                 super()._sigcont_application(*arguments)
 
@@ -102,7 +102,7 @@ _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
 """Matches an absolute cursor move at the end of a text.
 
-It overrides all moves and newlines before it, so only this move is written.
+It makes the moves and newlines before it unnecessary, so these are not written.
 """
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})

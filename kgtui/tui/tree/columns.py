@@ -31,7 +31,7 @@ LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
 """Minimum width of the names, in terminal cells, if one, two, three, four, or more columns are shown beside them."""
 _UNCHANGED = 0.05
-"""If the lag changes more slowly than by this many records per second, the change is shown as 0."""
+"""A change of the lag by fewer records per second than this is shown as 0."""
 _WITH_FRACTION = 10.0
 """If the lag changes by this many records per second or more, the change is shown without a decimal place."""
 
@@ -137,7 +137,7 @@ class FittedColumns:
 
     @property
     def before_numbers(self) -> int:
-        """Total width of the names and of the columns `problem` and `state`, which the name of a node can use."""
+        """Total width of the names and of the columns `problem` and `state`. The name of a node can be this wide."""
         return self.name + self.width("problem") + self.width("state")
 
     @property
@@ -161,7 +161,7 @@ def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> Fitted
 
     Args:
         width: width of the tree in terminal cells.
-        chosen: ids of the columns, the most important first.
+        chosen: ids of the columns. If not all of them fit, the last ones are left out.
         grouping: if the nodes show states, column `state` is left out.
     """
     name, shown = width - 2, set[str]()
@@ -189,7 +189,7 @@ def severity_mark(level: int) -> Piece:
 def status_mark(row: TreeRow) -> Piece:
     """Return (symbol, color role) of a group's problem or, if it has none, of its state.
 
-    A group of unknown status never has a check mark, which users would read as OK.
+    Users read a check mark as OK, so a group without a problem has a check mark only if its status is OK.
     """
     level = row.judgment.severity
     if not level and row.judgment.status is not GroupStatus.OK and text.state_mark(row.state) == text.marks().stable:

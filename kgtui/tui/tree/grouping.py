@@ -45,7 +45,7 @@ class Node:
 
     Attributes:
         path: keys that identify the node; empty for the root.
-        parts: the group ids in sorted lists; empty in a node with child nodes, except the root.
+        parts: sorted lists of group ids: the groups directly under the node, or all groups for the root.
         count: number of groups under the node and its child nodes.
     """
 
@@ -67,7 +67,7 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class TreeNodes:
-    """The nodes of the tree. An ungrouped tree has only the root.
+    """The nodes of the tree. An ungrouped tree has only the root, which is then also in `top` and `by_path`.
 
     Attributes:
         top: the nodes directly below the root, in display order.
@@ -143,8 +143,8 @@ def build_nodes(
     """Put the groups of a snapshot under nodes. Yield after about every 1,000 groups.
 
     Args:
-        chosen: `Listing` (type, protocol, state and coordinator) → sorted ids of the groups that match the filter; None
-            if no filter is set.
+        chosen: the groups that match the filter: `Listing` (type, protocol, state, coordinator) → sorted ids; None if
+            no filter is set.
     """
     lists = snapshot.by_listing if chosen is None else chosen
     if grouping in _KEYS_OF_GROUP:
@@ -180,7 +180,7 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Put groups of an old broker, which lists no type or state, under nodes on the basis of their descriptions.
+    """Put groups under nodes by their descriptions, because their broker is too old to list types or states.
 
     Args:
         buckets: path of a node → lists of group ids, to which the groups are added.

@@ -35,9 +35,9 @@ class SavedView:
     """The saved columns and order of the tree.
 
     Attributes:
-        configured: ids of the columns in `config.toml` at that time. If they have changed since, they replace
-            `columns`.
-        columns: ids of the columns, the most important one first.
+        configured: ids of the columns in `config.toml` when the view was saved. If `config.toml` has other columns now,
+            they replace `columns`.
+        columns: ids of the columns. If not all of them fit, the last ones are left out.
         sort: a key of `SORT_KEYS`.
         descending: whether the largest value comes first.
     """
@@ -67,7 +67,7 @@ def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
 
 
 def save_view(path: Path, view: SavedView) -> None:
-    """Write a view to the file `path`, and create its folder. Raises `OSError` if this fails."""
+    """Write columns and order of the tree to the file `path`, and create its folder. Raises `OSError` if this fails."""
     private_folder(path.parent)
     with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(json.dumps(asdict(view)).encode())
@@ -119,7 +119,7 @@ class LeftSide(Vertical):
             model.sort, model.descending = self._order_before
 
     def show_columns(self, columns: tuple[str, ...]) -> None:
-        """Show these columns, the most important one first, and save them."""
+        """Show these columns, and save them. If not all of them fit, the last ones are left out."""
         self.group_tree.show_columns(columns)
         self._save_view()
 

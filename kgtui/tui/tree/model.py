@@ -38,7 +38,7 @@ OPEN_ALL_UP_TO = 200
 SORTED_AT_ONCE = 3_000
 """Maximum number of groups of a node that are sorted immediately when the node is opened.
 
-Until more groups have been sorted in the background, they are shown by name.
+The groups of a larger node are shown in the order of their names until a background task has sorted them.
 """
 
 
@@ -48,11 +48,11 @@ class TreeModel:
     Attributes:
         title: name of the cluster, for the first row.
         totals: path of a node → its total lag and worst problem.
-        columns: ids of the columns, the most important one first.
+        columns: ids of the columns. If not all of them fit, the last ones are left out.
         sort: a key of `SORT_KEYS`.
-        cursor_key: the row that the user has chosen. If it is hidden, the cursor returns to it later.
+        cursor_key: the row that the user has chosen. If it is hidden now, the cursor returns to it when it is visible.
         cursor_row: number of the row of the cursor.
-        filter_cache: groups that matched recent filters; only they are tested for a longer filter.
+        filter_cache: groups that matched recent filters. If the user extends a filter, only these are tested.
     """
 
     def __init__(self, snapshot: Snapshot, title: str = "") -> None:
@@ -77,7 +77,7 @@ class TreeModel:
         self.layout = self._lay_out()
 
     def is_open(self, node: Node) -> bool:
-        """Return whether a node is open: as the user has chosen last or, by default, as in `set_initial_openness`."""
+        """Return whether a node is open. If the user has not opened or closed it, `set_initial_openness` decides."""
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
             return by_hand
@@ -104,7 +104,10 @@ class TreeModel:
         return True
 
     def set_initial_openness(self, nodes: TreeNodes, height: int, *, filtered: bool = False) -> None:
-        """Decide which nodes are initially open, so that all nodes below the cluster are visible.
+        """Decide which nodes are initially open.
+
+        All nodes are open if all rows fit, or if only a few groups match the filter. Otherwise, if all nodes fit, only
+        nodes with child nodes are open.
 
         Call this only for a new filter, grouping or order, because it can close nodes.
 
@@ -130,7 +133,7 @@ class TreeModel:
         """Replace the nodes, and lay out the rows again.
 
         Args:
-            order: path of an open node → sorted ids of its groups; empty if they are sorted by name.
+            order: path of an open node → ids of its groups in the chosen order; an empty dict if this order is by name.
         """
         self.nodes = nodes
         self._ordered = dict(order)
@@ -148,7 +151,7 @@ class TreeModel:
     def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
         """Return the ids of a node's groups, sorted by name, and cache them. Yield between steps of the computation."""
         kept = self._merged.get(node.path)
-        # Compare the contents of the lists, because each new filter creates new lists, often with the same ids.
+        # Compare the ids, because a new filter always creates new lists, often with the same ids.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
         ids = untrack((yield from merge_sorted(node.parts)))
@@ -158,7 +161,7 @@ class TreeModel:
     def groups_in_order(self, node: Node) -> Sequence[str]:
         """Return the ids of a node's groups in display order.
 
-        Many groups are in the order of their names until a background task has sorted them.
+        The groups of a large node are in the order of their names until a background task has sorted them.
         """
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != NAME:
@@ -181,7 +184,7 @@ class TreeModel:
 
     @property
     def group_deleted(self) -> bool:
-        """Whether the selected group was deleted or has expired. The tree then has no cursor."""
+        """Whether the selected group was deleted or has expired. If so, the tree shows no cursor."""
         anchor = self.cursor_key
         deleted = anchor is not None and anchor.group is not None and anchor.group not in self.snapshot.groups
         return deleted and bool(self.snapshot.groups)
@@ -234,9 +237,9 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Return the row of a group that is now under a different node, and put the cursor on it.
+        """Put the cursor on a group that is now under a different node, and return its row.
 
-        If the node is closed, return the row of the node; if it does not exist, return None.
+        If the node is closed, return the row of the node instead; if the node does not exist, return None.
         """
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
@@ -279,7 +282,7 @@ class TreeModel:
         return facts.with_hidden(self.snapshot, group, kept[1])
 
     def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
-        """Return the ids of the groups on which an action on a row acts: one group, or all groups under a node."""
+        """Return the ids of the groups that an action on a row affects: one group, or all groups under a node."""
         if row_key.group is not None:
             return (row_key.group,)
         node = self.nodes.by_path.get(row_key.path)
@@ -292,7 +295,7 @@ class TreeModel:
     def groups_under_cursor(self) -> tuple[Path, Sequence[Sequence[str]]]:
         """Return (path of the node under the cursor, sorted lists that together contain its group ids).
 
-        On a group, the node is the parent. On the row of the cluster, path and lists are empty.
+        If the cursor is on a group, the node is the parent of the group. On the row of the cluster, both are empty.
         """
         row_key = self.layout.row_key(self.cursor_row)
         node = None if row_key is None else self.nodes.by_path.get(row_key.path)
@@ -315,10 +318,10 @@ class PreparedLayout:
     """The result of `prepare_layout`: nodes, and the order of their groups.
 
     Attributes:
-        order: path of an open node → sorted ids of its groups; empty if they are sorted by name.
+        order: path of an open node → ids of its groups in the chosen order; an empty dict if this order is by name.
         shown: number of groups that match the filter.
-        searched: (number of groups that have been read and tested, number of groups to test); None if the filter needs
-            only the list of groups.
+        searched: (number of groups that have been read and tested, number of groups to test); None if the filter tests
+            nothing that must be read first.
     """
 
     nodes: TreeNodes

@@ -107,9 +107,9 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self._columns
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return (row that keeps its place when rows change, its line in the widget).
+        """Return the row that keeps its place on the screen when rows change, and its line in the widget.
 
-        It is the row of the cursor (as None) or, if the cursor is not visible, the first visible row.
+        None stands for the row of the cursor. If the cursor is not visible, it is the first visible row.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -171,7 +171,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             event.stop()
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y` up to the scroll bar. Textual would have to cut a longer line in each frame."""
+        """Render line `y` only up to the scroll bar, because Textual would have to cut a longer line at each redraw."""
         line = self._tree_line(self.scroll_offset.y + y)
         self._drawn[y] = line
         strip = self._strip_cache.get(line)
@@ -269,13 +269,13 @@ class TreeHeading(LineWidget):
         self._model = model
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the texts of the line with their styles. A title is as wide as its column."""
+        """Return the texts of the line with their styles. Titles are padded to the width of their columns."""
         model = self._model
         line = rows.heading_line(self._columns(width), GROUPING_TITLES[model.grouping], model.sort, model.descending)
         return [(words, f"tree-heading--{role}") for words, role in line.pieces]
 
     def _columns(self, width: int) -> FittedColumns:
-        # The last cell stays empty, because the scroll bar of the tree is below it.
+        # Leave the cell above the scroll bar of the tree empty.
         return fit_columns(max(width - 1, 1), self._model.columns, self._model.grouping)
 
     def on_click(self, event: events.Click) -> None:

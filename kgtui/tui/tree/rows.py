@@ -34,7 +34,7 @@ class TreeLine:
 def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: bool) -> TreeLine:
     """Return the line above the tree: the grouping and the titles of the columns.
 
-    `▴` or `▾` marks the sort order. A sort key without a column follows the grouping, as in `by state, age ▾`.
+    `▴` or `▾` marks the sort order. If the sort key has no column, it is written after the grouping: `by state, age ▾`.
 
     Args:
         grouping: name of the grouping, such as `by type, state`.
@@ -103,8 +103,8 @@ def node_line(
 def _state_mark(state: str | None, total: NodeTotal) -> Piece:
     """Return (symbol, color role) for the state of a node.
 
-    Users understand a check mark as OK. Therefore, the node of the state Stable has a check mark only if all lags of
-    its groups are known and none has a problem.
+    Users read a check mark as OK. Therefore, a node of Stable groups has a check mark only if all lags are known and
+    no group has a problem.
     """
     mark, role = text.state_mark(state), text.state_role(state)
     if mark == text.marks().stable and (total.severity or total.unknown):
@@ -113,7 +113,7 @@ def _state_mark(state: str | None, total: NodeTotal) -> Piece:
 
 
 def group_line(row: TreeRow, depth: int, columns: FittedColumns, *, cursor: bool) -> TreeLine:
-    """Return the row of a group: sign of a marked group, symbol of the status, name, and cells of the columns.
+    """Return the row of a group: a sign if the group is marked, the status symbol, the name, and the other columns.
 
     `depth` is the level of indentation.
     """

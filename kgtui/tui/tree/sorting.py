@@ -51,8 +51,8 @@ def sort_groups(
     if sort == NAME:
         return ids[::-1] if descending else ids
     value = SORT_KEYS[sort].reader(snapshot)
-    # The ascending list of (value, index) is reversed for a descending order. With negative indexes, groups with equal
-    # values are still sorted by name after the reversal.
+    # For a descending order, the ascending list of (value, index) is reversed in the end. Negative indexes keep groups
+    # with equal values sorted by name after this.
     sign = -1 if descending else 1
     runs: list[list[tuple[float | str, int]]] = []
     unknown: list[str] = []

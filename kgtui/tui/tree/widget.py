@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 SLICE_SECONDS = 0.004
-"""Maximum time for which the layout of a new snapshot blocks the event loop before a break, in seconds."""
+"""Maximum time for which the layout of a new snapshot blocks the event loop without a pause, in seconds."""
 AWAITED_SLICE_SECONDS = 0.012
-"""Maximum time for which a layout blocks the event loop while the user waits for it, in seconds."""
+"""Maximum time for which a layout blocks the event loop without a pause while the user waits for it, in seconds."""
 GROUPS_LAID_OUT_PER_SECOND = 80_000
 """Maximum number of groups that are laid out per second, on average.
 
@@ -45,7 +45,7 @@ LINES_AROUND_TREE = 4
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
-    """The tree of all groups. A new snapshot does not change the cursor, the scroll position and the open nodes.
+    """The tree of all groups. A new snapshot does not change the cursor, the scroll position or the open nodes.
 
     Args:
         problems: the problems of all groups, which the tree keeps current.
@@ -57,7 +57,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         Attributes:
             shown: number of groups that match the filter.
             searched: (number of groups that have been read and tested, number of groups to test); None if the filter
-                needs only the list of groups.
+                tests nothing that must be read first.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -126,7 +126,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def show_columns(self, columns: tuple[str, ...]) -> None:
-        """Show these columns, the most important one first. Columns that do not fit are left out."""
+        """Show these columns. If not all of them fit, the last ones are left out."""
         self.model.columns = columns
         self.refresh_changed()
         self.post_message(self.SettingsChanged())
@@ -150,8 +150,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # Clear the event before the layout. If the user then changes a setting during the layout, there is no pause
-            # after the layout.
+            # Clear this event before the layout, so that there is no pause after the layout if the user changes a
+            # setting during the layout.
             self._user_chose.clear()
             self._layout_done.clear()
             try:
@@ -163,7 +163,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._wait_for_more()
 
     async def _wait_for_more(self) -> None:
-        """Pause after a layout, longer for more groups. A new filter, grouping or order ends the pause early."""
+        """Pause after a layout; more groups mean a longer pause. A new filter, grouping or order ends it early."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
                 self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND

@@ -74,7 +74,7 @@ def broker_line(status: BrokerStatus, groups: int) -> str:
     The line is empty if the broker has no error.
 
     Args:
-        groups: number of groups that no other broker has listed since.
+        groups: number of groups that this broker was the last to list.
     """
     fault = status.fault
     if fault is None:

@@ -33,10 +33,10 @@ _LOWER_BOUNDS: Paragraphs = [
 
 
 SLICE_SECONDS = 0.005
-"""Maximum time for which the search for similar names blocks the event loop before a break, in seconds."""
+"""Maximum time for which the search for similar names blocks the event loop without a pause, in seconds."""
 
 _RECORDING_DELAY = 1.0
-"""Seconds from the last change of the filter until a recording is searched for the group in the filter."""
+"""Delay between the last change of the filter and the search for its group in a recording, in seconds."""
 
 
 class EmptyState(Static):

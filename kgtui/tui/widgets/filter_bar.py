@@ -134,7 +134,7 @@ class FilterBar(Vertical):
         Args:
             searched: (number of groups that have been tested, number of groups to test); None to omit it.
             only_problems: whether only groups with a problem are shown (key `z`).
-            unobserved: number of groups with a possible problem that kgtui does not read in full.
+            unobserved: number of groups with a possible problem that are too many to be read in full at every poll.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
@@ -180,7 +180,7 @@ class FilterBar(Vertical):
         self.post_message(self.Done(self.active_filter.strip()))
 
     def on_key(self, event: events.Key) -> None:
-        """Leave the filter bar for escape, down and tab. Insert the next preset (saved filter) for up.
+        """Handle keys: escape, down and tab leave the filter bar; up inserts the next preset (saved filter).
 
         Escape also restores the previous filter.
         """

@@ -52,7 +52,7 @@ class PollStatus(LineWidget):
     def show(self, right: list[Piece]) -> int:
         """Show these pieces of text, and return the width of the widget in terminal cells.
 
-        The width changes rarely, because each change makes Textual lay out the screen again.
+        The width is changed as rarely as possible, because each change makes Textual lay out the screen again.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
@@ -63,7 +63,7 @@ class PollStatus(LineWidget):
         return width
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the pieces of text, with blanks before them, so that they are at the right end of the widget."""
+        """Return the pieces of text, aligned to the right end of the widget by blanks."""
         if not self._shown:
             return []
         (first, role), *others = self._shown
@@ -195,7 +195,7 @@ class ClusterHeader(LineWidget):
                 (counted(groups, "group"), "header--plain"),
             ]  # fmt: skip
         if snapshot.hides_topics:
-            # `not all topics` explains lower bounds such as `≥ 120` in the tree. On a narrow screen, nothing else
+            # This text explains lower bounds such as `≥ 120` in the tree, even on a narrow screen, where nothing else
             # explains them.
             figures.append(("not all topics", "header--warn"))
         if self._matching is not None:
@@ -230,8 +230,8 @@ class ClusterHeader(LineWidget):
         polled = f"polled {text.clock(newest, offset=True)}"
         right = [(polled, "header--plain")]
         if polled != self._polled or self._poll_ms is None:
-            # The duration is updated only if the time also changes, which is at most once per second, so that fewer
-            # bytes are sent to the terminal.
+            # Update the duration of the poll only together with the time of the poll, at most once per second, so that
+            # fewer bytes are sent to the terminal.
             durations = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
             self._polled, self._poll_ms = polled, max(durations, default=None)
         if self._poll_ms is not None:
@@ -303,7 +303,7 @@ def _with_blanks(right: list[Piece]) -> list[Piece]:
 def _reserved_width(right: Sequence[Piece]) -> int:
     """Return the width to reserve for the poll status, in terminal cells.
 
-    A longer number within this width does not make Textual lay out the screen again.
+    It is enough for usual texts, because Textual lays out the screen again whenever the width changes.
     """
     spare = (max(0, cell_len(widest) - cell_len(piece)) for (piece, _), widest in zip(right, _WIDEST, strict=False))
     return _width(right) + sum(spare)
