@@ -16,7 +16,7 @@ from kgtui.model.slices import PAUSE
 from kgtui.monitor.event_tracker import EventTracker
 from kgtui.monitor.gc_tuning import GcTuning
 from kgtui.monitor.list_tier import ListTier
-from kgtui.monitor.policy import EVENT_MEMBERS, SCREEN_GAPS, MonitorOptions
+from kgtui.monitor.policy import EVENT_MEMBERS, SCREEN_GAPS, MonitorOptions, publish_pause
 from kgtui.monitor.poll_timer import PollTimer
 from kgtui.monitor.store import Store
 
@@ -199,7 +199,8 @@ class Monitor:
         if not self._store.dirty:
             return
         loop = asyncio.get_running_loop()
-        due = max(self._published_at + self._options.publish_interval * factor, loop.time() + at_least)
+        pause = publish_pause(self._options, len(self._store.groups)) * factor
+        due = max(self._published_at + pause, loop.time() + at_least)
         if self._publishing is not None:
             if self._publishing.when() <= due:
                 return

@@ -72,6 +72,12 @@ LARGE_CLUSTER = 20_000
 See `large_first_factor` and `large_later_factor` of `MonitorOptions`.
 """
 
+PUBLISHED_PER_SECOND = 200_000
+"""Snapshots per second, times the number of groups in each, at most.
+
+For example, there are at most two snapshots per second of 100,000 groups, because each one copies parts of the data.
+"""
+
 NO_SWEEP = 0.001
 """Value of `MonitorOptions.sweep_rate` that practically turns off the background read of all groups.
 
@@ -146,7 +152,7 @@ class MonitorOptions:
         describe_pause: minimum time between two descriptions of an unchanged group in the sweep.
         sweep_load: maximum fraction of time for which sweeps after the first occupy a broker.
         suspects: maximum number of groups with a possible problem that are read in full.
-        publish_interval: minimum time between two snapshots.
+        publish_interval: minimum time between two snapshots, in clusters with up to 40,000 groups.
         settle_time: how long the visible groups must stay the same before new ones are read.
         metadata_interval: time between two reads of the cluster's metadata.
         kept_groups: maximum number of groups whose details are kept, even off the screen.
@@ -188,6 +194,15 @@ def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
     if failures:
         return min(2.0**failures, options.failure_pause_max)
     return min(options.metadata_interval, options.failure_pause_max / 2) if left else options.metadata_interval
+
+
+def publish_pause(options: MonitorOptions, groups: int) -> float:
+    """Return the minimum time between two snapshots, in seconds.
+
+    Args:
+        groups: number of groups in the cluster.
+    """
+    return max(options.publish_interval, groups / PUBLISHED_PER_SECOND)
 
 
 def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.tree.grouping import Path
 
-MOST_EVENTS = 1_000
+MOST_EVENTS = 300
 """Maximum number of events in the table of changes."""
 ROWS_PER_GROUP = 2
 """Maximum number of events per group in the table of changes. One more row shows the number of older events."""
@@ -49,10 +49,10 @@ TALL_PAGE_LINES = 28
 """Minimum height, in lines, at which the page shows all tables below each other. A shorter page shows one table."""
 SLICE_SECONDS = 0.004
 """Maximum time for which the computation of the page blocks the event loop without a pause, in seconds."""
-GROUPS_PER_SECOND = 20_000
+GROUPS_PER_SECOND = 10_000
 """Maximum number of groups that are processed for the page per second, on average.
 
-For example, a page about 100,000 groups is computed every 5 s.
+For example, a page about 100,000 groups is computed every 10 s.
 """
 
 

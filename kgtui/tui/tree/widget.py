@@ -33,10 +33,10 @@ SLICE_SECONDS = 0.004
 """Maximum time for which the layout of a new snapshot blocks the event loop without a pause, in seconds."""
 AWAITED_SLICE_SECONDS = 0.012
 """Maximum time for which a layout blocks the event loop without a pause while the user waits for it, in seconds."""
-GROUPS_LAID_OUT_PER_SECOND = 80_000
+GROUPS_LAID_OUT_PER_SECOND = 50_000
 """Maximum number of groups that are laid out per second, on average.
 
-Therefore, the tree pauses after each layout. With 100,000 groups, the pause is 1.25 s.
+Therefore, the tree pauses after each layout. With 100,000 groups, the pause is 2 s.
 """
 
 
