@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def value(folder: Path, text: str, **more: str) -> str:
-    """Return the value of a property with the text `text`, after its references have been replaced.
+    """Return the value of a property whose text in the file is `text`, with its references replaced.
 
     The config providers are the ones in `DECLARED`.
     """

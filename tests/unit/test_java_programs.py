@@ -26,7 +26,7 @@ public class Hello {
 
 @pytest.fixture
 def kafka_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the only jar in a new folder for the jars of Kafka 4.3.1."""
+    """Create a jar folder of Kafka 4.3.1 with only one fake jar, and return the path of the jar."""
     monkeypatch.setenv("KGTUI_TEST_CACHE", str(tmp_path))
     jar = tmp_path / "kafka-4.3.1" / "kafka.jar"
     jar.parent.mkdir()
@@ -51,7 +51,7 @@ def test_a_java_program_is_compiled_again_only_after_a_change(tmp_path: Path, ka
     assert len(list((tmp_path / "programs").iterdir())) == 2
 
 
-def test_a_class_archive_is_used_only_with_its_own_jars(tmp_path: Path, kafka_jar: Path) -> None:
+def test_a_jvm_class_archive_is_used_only_with_its_own_jars(tmp_path: Path, kafka_jar: Path) -> None:
     source = tmp_path / "Hello.java"
     source.write_text(PROGRAM)
     archive = java.archive("4.3.1")

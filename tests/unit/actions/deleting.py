@@ -1,4 +1,4 @@
-"""Delete groups of a fake cluster in tests, and change the cluster in the middle of it."""
+"""Delete groups of a fake cluster in tests. `on_call` can change the cluster during a deletion."""
 
 from __future__ import annotations
 

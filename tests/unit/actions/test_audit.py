@@ -162,7 +162,7 @@ async def test_audit_log_has_the_intent_and_outcome_of_a_deletion(folder: StateF
 async def test_incomplete_audit_log_line_does_not_make_the_next_line_unreadable(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """An incomplete line, for example after a crash, is counted as damaged."""
+    """A crash can leave an incomplete line. It is counted as damaged, and the next entry begins on a new line."""
     folder.path.mkdir()
     folder.audit.write_bytes(b'{"schema":1,"id":"x","entry":"int')
     admin.add("g", state="Empty")

@@ -45,9 +45,9 @@ class FakePool(Pool):
         answers: API name → function from a request to the fields or bytes of the response, or to an exception to raise.
         versions: API name or `(API name, node id)` → highest version; None if the API is not supported.
         coordinators: group id → node id (by default 1), or the error of the lookup.
-        leaders: `(topic, partition)` → node id (by default 1), or a negative error code. For all partitions: topic →
-            error code.
-        partitions: topic → number of partitions.
+        leaders: `(topic, partition)` → node id (by default 1), or a negative error code. If all partitions have the
+            error, the key can be just the topic.
+        partitions: number of partitions of each topic.
         nodes: node ids of the brokers.
         sent: all requests, in order.
         looked_up: for each coordinator lookup, the requested groups that were not cached.

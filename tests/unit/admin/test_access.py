@@ -131,7 +131,10 @@ async def test_topics_that_acls_deny_to_the_user_are_found(
 
 @pytest.mark.parametrize(("code", "operations"), [(NO_TOPIC, EVERY_OPERATION), (FORBIDDEN, DESCRIBE), (NO_TOPIC, 0)])
 async def test_acls_are_not_read_if_they_are_unnecessary_or_unreadable(code: int, operations: int) -> None:
-    """The user has all permissions, lacks DESCRIBE on topics, or lacks DESCRIBE on the cluster (needed for ACLs)."""
+    """There are three cases: the user has all permissions, lacks DESCRIBE on topics, or lacks DESCRIBE on the cluster.
+
+    Reading ACLs needs DESCRIBE on the cluster.
+    """
     pool = FakePool(answers={"Metadata": metadata(code, operations)})
     await KafkaGroupAdmin(pool).access()
     assert [sent.api for sent in pool.sent] == ["Metadata"]

@@ -155,7 +155,7 @@ CONFIGS = {
 
 
 def retention_rows(sent: Sent) -> dict[str, Any]:
-    """Return the configs of requested resources in `CONFIGS`, and TOPIC_AUTHORIZATION_FAILED for other resources."""
+    """Return the configs of requested resources that are in `CONFIGS`, and TOPIC_AUTHORIZATION_FAILED for others."""
     results = []
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]

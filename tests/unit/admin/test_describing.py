@@ -139,7 +139,7 @@ async def test_describing_a_deleted_group_sends_no_list_request() -> None:
 async def test_describing_a_deleted_group_without_a_cached_type_lists_the_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui has cached only the type of the deleted group `s`. For the group `k`, it requests the list of groups."""
+    """Both groups are deleted. kgtui has cached only the type of `s`, so it requests the list of groups to find `k`."""
     monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
     feed = cluster.admin.listing_feed(1)
@@ -214,7 +214,7 @@ async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(
 async def test_a_listed_group_exists_even_if_an_old_broker_reports_it_as_dead() -> None:
     """DescribeGroups before version 6 returns Dead for missing groups, so kgtui also checks the list of groups.
 
-    The description of a listed group is not authoritative.
+    The state Dead is not authoritative for a listed group, because the group may be active.
     """
     versions: dict[str, int | None] = {"DescribeGroups": 5, "ListGroups": 4, "ConsumerGroupDescribe": None}
     versions |= dict.fromkeys(["ShareGroupDescribe", "StreamsGroupDescribe"])

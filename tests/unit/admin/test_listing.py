@@ -55,7 +55,7 @@ class Brokers:
         return self._tagged(answer) if self.tags else answer
 
     def row(self, version: int, name: str, node: int = 1) -> dict[str, Any]:
-        """Return the fields of group `name` of broker `node` in a ListGroups response of this version."""
+        """Return the fields of group `name`, coordinated by broker `node`, in a ListGroups response."""
         protocol, state, kind = self.groups[node][name]
         row = {"GroupId": name, "ProtocolType": protocol}
         if version >= 4:

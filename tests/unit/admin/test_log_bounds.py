@@ -25,11 +25,11 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Logs:
-    """Brokers that respond to ListOffsets. A partition is requested from the broker that `pool.leaders` names.
+    """Brokers that respond to ListOffsets. kgtui sends a request for a partition to its broker in `pool.leaders`.
 
     Attributes:
-        codes: `(topic, partition)` → error code of both offsets. With -2 or -1 as third item, only of the log start or
-            end.
+        codes: `(topic, partition)` → error code for the log start and the log end. For an error in one of them, the key
+            has a third item: -2 for the log start, or -1 for the log end.
         led_by: `(topic, partition)` → real leader, if the one in `pool.leaders` is outdated.
     """
 

@@ -188,7 +188,7 @@ async def test_lag_does_not_depend_on_whether_log_starts_are_read() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_the_committed_ends_option_skips_partitions_without_a_commit() -> None:
+async def test_read_groups_with_committed_ends_skips_partitions_without_a_commit() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -200,11 +200,8 @@ async def test_the_committed_ends_option_skips_partitions_without_a_commit() -> 
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_errors_are_returned_as_faults_only_with_the_separately_option(separately: bool) -> None:
-    """With the option `separately`, the results of successful requests and the faults are returned.
-
-    If the option is not set, `read_groups` raises the error.
-    """
+async def test_read_groups_returns_errors_as_faults_if_separately_is_true(separately: bool) -> None:
+    """With `separately`, it also returns the results of successful requests. Without it, it raises the error."""
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(
@@ -239,7 +236,7 @@ async def test_silent_coordinator_does_not_stop_reads_from_healthy_coordinators(
     assert {step for step, _ in read.faults} == {OFFSETS}
 
 
-def test_remaining_time_is_divided_equally_among_the_remaining_steps(
+def test_deadline_divides_the_remaining_time_among_the_remaining_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 100.0
@@ -264,7 +261,7 @@ def test_remaining_time_is_divided_equally_among_the_remaining_steps(
     ids=["subscribed", "owned"],
 )
 async def test_forbidden_topics_of_members_are_reported_as_hidden(logs: Logs, reader: Member) -> None:
-    """The user has DESCRIBE on the topic `new`, so this topic is not hidden. The group has no offsets in `new`."""
+    """The user may not describe the topic `secret`. `new` is not hidden, although the group has no offsets in it."""
     admin = ScriptedAdmin()
     admin.add("c", members=(reader,), lag=5)
     admin.bounds |= {("secret", part): PartitionBounds(None, None, 29) for part in (0, 1)}
@@ -287,10 +284,10 @@ async def test_topic_permissions_are_checked_only_for_topics_without_offsets() -
     assert dict(admin.calls)["partition_bounds"] == ("t-c-0",)
 
 
-async def test_the_total_lag_counts_owned_partitions_without_a_commit() -> None:
+async def test_partition_count_of_the_total_lag_includes_partitions_without_commit() -> None:
     """`LagTotal.partitions` includes partitions that members own but for which no offset is committed.
 
-    These partitions add no lag.
+    Such a partition does not increase the lag.
     """
     admin = ScriptedAdmin()
     owned = (("t", (0, 1, 2)), ("secret", (0,)))

@@ -105,7 +105,7 @@ def test_the_record_search_finds_timestamps_for_every_traffic_pattern(shape: str
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_record_search_is_as_exact_as_the_precision_requires(shape: str) -> None:
-    """The precision 0.01 requires a range of at most 1 % of the record's age, or 1 s if this is more."""
+    """With the precision 0.01, the time range of a record is at most 1 % of its age wide, or 1 s if that is more."""
     random = Random(shape)
     log = dense(SHAPES[shape][0](random))
     for offset in [random.randrange(1001, log.end) for _ in range(30)]:
@@ -155,7 +155,9 @@ def test_the_record_search_finds_times_in_a_log_with_gaps(times: list[int], data
 
 
 @given(times=st.lists(st.integers(NOW - 10**9, NOW), min_size=2, max_size=80), data=st.data())
-def test_the_record_search_with_decreasing_timestamps_has_limited_rounds(times: list[int], data: st.DataObject) -> None:
+def test_the_record_search_ends_after_limited_rounds_if_timestamps_decrease(
+    times: list[int], data: st.DataObject
+) -> None:
     offset = data.draw(st.integers(0, len(times) - 1))
     search = RecordSearch(LogPosition(offset, 0, len(times)), NOW)
     while (asked := search.next_time()) is not None:

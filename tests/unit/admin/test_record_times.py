@@ -128,8 +128,8 @@ async def test_searching_record_times_sends_no_request_for_compacted_topics() ->
 async def test_tiered_topics_are_skipped_on_kafka_3_4_to_3_9(version: int, readable: bool) -> None:
     """These releases support ListOffsets up to version 8 or 9.
 
-    If `readable` is false, the user cannot read topic configs. A local log start (300) above the log start (0) then
-    shows that the topic has tiered storage.
+    If `readable` is false, the user cannot read topic configs. kgtui then recognizes tiered storage, because the first
+    offset on the disk of the leader (300) is above the log start (0).
     """
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
@@ -183,5 +183,5 @@ async def test_a_failure_of_one_leader_does_not_affect_other_leaders() -> None:
     assert sorted(fault.broker for fault in answer.faults) == [2, 3]
 
 
-async def test_reading_record_times_with_timeout_zero_returns_no_answer() -> None:
+async def test_record_times_with_timeout_zero_have_the_reason_no_answer() -> None:
     assert (await Logs().read(("a", 0), timeout=0)).rows == {("a", 0): RecordTime(400, reason=NO_ANSWER)}

@@ -36,7 +36,7 @@ class RecordingBuilder:
         self.keyframe: int | None = None
 
     def poll(self, result: PollResult, at: int, *, keyframe: bool = False, gap: str = "") -> int:
-        """Add a poll, and return how many rows it has, without the table `polls`.
+        """Add a poll. Return its number of rows in all tables except `polls`.
 
         Args:
             at: time of the poll in milliseconds since the Unix epoch.

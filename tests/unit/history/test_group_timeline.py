@@ -149,7 +149,7 @@ MEMBER = Member("m-1", "client", "/10.0.0.1")
 def test_group_timeline_has_no_rates_after_unreadable_offsets(tmp_path: Path) -> None:
     """A rate needs the offsets of two consecutive polls.
 
-    Only errors of the group's coordinator matter. Errors of the second broker do not.
+    An error of a broker that is not the group's coordinator changes nothing.
     """
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
@@ -183,7 +183,9 @@ def test_group_timeline_and_next_change_accept_special_characters_in_ids(tmp_pat
     assert recording.next_change(group, recording.first) == recording.polls()[1]
 
 
-def test_kgtui_show_prints_the_times_of_a_recorded_group(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_show_prints_when_a_recorded_group_appeared_and_made_progress(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """In the recording, the last rebalance ends at poll 92, and the group `late` appears at poll 60."""
     sample_history.record(tmp_path)
     assert main(["show", "--lake", str(tmp_path), "--format", "json", sample_history.GROUP, "late"]) == 0

@@ -52,7 +52,7 @@ async def test_a_replay_returns_the_permissions_of_the_user_who_made_the_recordi
 async def test_recorder_reports_only_once_that_the_recording_is_possibly_incomplete(
     tmp_path: Path, access: Access, lacks: str | None
 ) -> None:
-    """The message says whether the user's permissions hide topics, or groups and topics.
+    """The message says what is hidden from the user: only topics, or groups and topics.
 
     If the user has all permissions, there is no message.
     """

@@ -92,7 +92,7 @@ EXPECTED = [
 def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
     """Return the event texts, one list per poll in `LIFE` except the first poll.
 
-    Fail if an event has a different time than these polls.
+    Fail if the time of an event is not the time of one of these polls.
     """
     times = [(START + number * 10_000) / 1000 for number in range(1, len(LIFE))]
     assert {event.at for event in events} <= set(times)

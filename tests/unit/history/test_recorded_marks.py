@@ -36,7 +36,7 @@ async def marked_groups(lake: Path, poll: int) -> set[str]:
     return set((await replay.committed_offsets(["pay", "ship"])).hidden)
 
 
-async def test_a_replay_marks_offsets_of_polls_with_forbidden_topics(tmp_path: Path) -> None:
+async def test_a_replay_marks_offsets_as_incomplete_if_topics_were_forbidden(tmp_path: Path) -> None:
     polls = [poll_of(groups=("pay", "ship"), hidden=hidden) for hidden in (VISIBLE, HIDDEN, HIDDEN, VISIBLE, None)]
     write(tmp_path, *polls, keyframes=(2,))
     assert [await marked_groups(tmp_path, poll) for poll in range(5)] == [set(), {"pay"}, {"pay"}, set(), set()]
@@ -65,10 +65,10 @@ async def test_forbidden_topic_of_a_member_makes_offsets_incomplete(tmp_path: Pa
 
 @pytest.mark.parametrize(("hidden", "hides"), [(HIDDEN, True), (VISIBLE, False)])
 @pytest.mark.parametrize("any_topic", ["true", "false"])
-async def test_a_replay_derives_topic_permissions_from_incomplete_offsets(
+async def test_a_replay_infers_topic_permissions_from_marks_of_incomplete_offsets(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
-    """The lake stores only the newest permissions (`any_topic`), which can differ from those at the poll."""
+    """The stored permissions (`any_topic`) are the newest ones. At the time of the poll, they could be different."""
     write(tmp_path, poll_of(hidden=hidden))
     stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'
     (LakeFolder.of(tmp_path).local_path / "access.json").write_text(stored, encoding="utf-8")
@@ -88,7 +88,7 @@ def test_comparison_of_polls_and_group_timeline_say_that_lags_are_lower_bounds(t
 def test_kgtui_ls_says_that_a_recorded_group_has_no_visible_offsets(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """No offsets are recorded for either group. Brokers could have left out offsets of `pay`, but `ship` has none."""
+    """The recording has no offsets of either group. `pay` may have offsets in hidden topics, but `ship` has none."""
     poll = poll_of(groups=("pay", "ship"), hidden=HIDDEN)
     write(tmp_path, replace(poll, committed={"pay": (), "ship": ()}))
     assert main(["ls", "--lag", "--lake", str(tmp_path)]) == 1
@@ -112,10 +112,10 @@ def test_kgtui_commands_mark_recorded_lag_with_incomplete_offsets(
     assert "OK?" in capfd.readouterr().out
 
 
-async def test_a_replay_without_marks_uses_the_stored_permissions(tmp_path: Path) -> None:
-    """The first poll was recorded when table `groups` had no column for this mark.
+async def test_a_replay_without_the_column_for_marks_uses_the_stored_permissions(tmp_path: Path) -> None:
+    """An older kgtui version recorded the first poll without the column `offsets_may_be_hidden`.
 
-    The row of the second poll has the mark.
+    The row of the second poll has this column.
     """
     write(tmp_path, poll_of(hidden=HIDDEN))
     table = str(LakeFolder.of(tmp_path).table(GROUPS.name))

@@ -61,7 +61,7 @@ class ExpectedState:
 
 
 def state_of(state: PointInTime) -> dict[str, dict[str, Any]]:
-    """Return a dict: group id → values of the group in `state`. The form is the same as in `ExpectedState.apply`."""
+    """Return a dict: group id → values of the group in `state`, in the format that `ExpectedState.apply` returns."""
     return {
         group: {
             "listing": listing,
@@ -118,7 +118,7 @@ def poll_of(
         end: log end offset of the partition.
         owner: id of the member.
         groups: ids of the groups.
-        more: attributes of `PollResult`, and `listing`, the row of each group in the list (by default `STABLE`).
+        more: other attributes of `PollResult`; `listing` is the row of each group in the list (by default `STABLE`).
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(

@@ -158,7 +158,7 @@ async def test_monitor_shows_the_new_poll_after_each_step_and_seek(tmp_path: Pat
 async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_path: Path) -> None:
     """A replay returns the same offsets until it moves to a different poll.
 
-    If each of these reads counted, the group would seem to have stopped reading.
+    If each repeated read counted, the group would seem to make no progress.
     """
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=170), poll_of(140, end=190))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)

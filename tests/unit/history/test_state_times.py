@@ -59,8 +59,11 @@ def test_state_starts_are_searched_only_in_the_newest_polls(tmp_path: Path, monk
     assert found == ({}, (lake.first.at + 10, False))
 
 
-async def test_a_replay_judges_an_empty_group_by_recorded_times(tmp_path: Path) -> None:
-    """The group is Empty at the first poll, Stable at the second, and Empty at the last two polls."""
+async def test_judgment_of_a_replayed_group_depends_on_when_it_became_empty(tmp_path: Path) -> None:
+    """The group is Empty at the first poll, Stable at the second, and Empty at the last two polls.
+
+    At the first poll, it is unknown when the group became Empty.
+    """
     write(tmp_path, poll_of(listing=EMPTY), poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))
     lake = RecordingReader(tmp_path)
     admin = await ReplayAdmin.open(lake, lake.last)

@@ -122,10 +122,10 @@ def test_expiry_finding_is_more_severe_if_expiry_is_near(hours: int, severity: S
     assert finding.severity is severity
 
 
-def test_older_forecast_replaces_a_forecast_without_a_trend(tmp_path: Path) -> None:
-    """If there is no forecast of the hour before, the forecast without a trend is used.
+def test_forecast_without_a_trend_is_replaced_with_an_older_forecast(tmp_path: Path) -> None:
+    """The forecast of the hour before is used. If there is none, the forecast without a trend is used.
 
-    A group without a forecast in the newest hour has no finding.
+    A group that has no forecast in the newest hour has no finding.
     """
     young = {"hour": NOW, "trend": None}
     old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
@@ -241,7 +241,7 @@ def test_past_problem_is_reported_with_the_reason_why_the_problem_ended(tmp_path
         ("STALL", 2, None, "it is not known what ended the problem"),
     ],
 )
-def test_each_kind_of_past_problem_has_a_text_about_its_end(
+def test_each_kind_of_past_problem_says_why_it_ended(
     tmp_path: Path, worst: str, members: int, after: dict[str, Any] | None, ended: str
 ) -> None:
     times = {"window_start": NOW - 2 * HOUR, "covered_to": NOW - 2 * HOUR}
@@ -311,8 +311,8 @@ def test_unusual_rate_finding_begins_at_the_first_unusual_time() -> None:
     rows = [hour(0), hour(5), hour(2), hour(1)]
     (finding,) = unusual(rows, ())
     assert finding.since == (NOW - 2 * HOUR).timestamp()
-    # The rates per minute show the first unusual minute. The search for this minute goes back in time, and skips two
-    # minutes with usual rates.
+    # With rates per minute, the finding begins at the first unusual minute, 5 min before `NOW`. Two minutes with usual
+    # rates after it are ignored.
     rates = [50.0] * 5 + [10.0] * 20 + [29.0, None, 31.0, 50.0, 10.0, 10.0, 50.0, 51.0]
     times = [NOW.timestamp() - 60 * back for back in reversed(range(len(rates)))]
     unknown = (None,) * len(rates)

@@ -88,7 +88,7 @@ def test_newest_times_are_read_from_delta_statistics(tmp_path: Path, rows_read: 
     assert rows_read == []
 
 
-def test_newest_time_without_delta_statistics_is_read_from_one_row(tmp_path: Path, rows_read: list[int]) -> None:
+def test_finding_the_newest_time_without_delta_statistics_reads_one_row(tmp_path: Path, rows_read: list[int]) -> None:
     lake = write(tmp_path, rows_with_problems())
     for log in lake.glob("gold/health/_delta_log/*.json"):
         lines = log.read_text().split("\n")

@@ -42,7 +42,7 @@ def test_error_for_an_unreadable_gold_table_has_the_reason(tmp_path: Path) -> No
 
 
 def test_compaction_does_not_change_the_age_of_a_table(tmp_path: Path) -> None:
-    """In the table `gold/churn`, files with rows of different hours are merged. In `gold/lag`, they are not merged."""
+    """The age is the time since rows were last written. Compaction only rewrites files, so it does not count."""
     write(write(tmp_path, rows_with_problems()), rows_with_problems())
     made = Gold(tmp_path).age(CHURN).written
     done = {one.table: one.what for one in upkeep.optimize(tmp_path)}

@@ -196,7 +196,7 @@ def test_time_range_of_a_report_limits_plots_and_episodes_but_not_findings(tmp_p
     ("end", "expected"),
     [
         (NOW - 5.5 * HOUR, {"long": (True, NOW - 5.5 * HOUR), "short": (True, NOW - 5.5 * HOUR)}),
-        # The window in which `short` recovered has begun, but its status was computed later.
+        # The report ends in the window in which `short` recovers, so this window has no status yet.
         (NOW - 4.9 * HOUR, {"long": (True, NOW - 4.9 * HOUR), "short": (True, NOW - 5.1 * HOUR)}),
         (NOW - 4 * HOUR, {"long": (True, NOW - 4 * HOUR), "short": (False, NOW - 4.5 * HOUR)}),
         (None, {"long": (False, NOW - HOUR), "short": (False, NOW - 4.5 * HOUR)}),

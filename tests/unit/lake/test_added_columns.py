@@ -61,7 +61,7 @@ def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTab
 def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
     """Return all rows of the table, sorted by the time of their poll.
 
-    Also assert that reading the table group by group, or keyframe by keyframe, returns the same rows.
+    Also assert that reading the rows of a group, or the rows of a keyframe, returns the same rows.
     """
     recorded = RecordedTable(path, table)
     columns = [name for name in COLUMNS if name in table.names]
@@ -188,7 +188,7 @@ def upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class WiderBuilder(RecordingBuilder):
-    """Builder for the recordings made after `upgrade`. It fills the additional columns with the values in `NEW_ROW`."""
+    """A builder that also fills the columns that `upgrade` adds. Their values are those in `NEW_ROW`."""
 
     def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(path)

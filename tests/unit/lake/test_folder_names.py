@@ -1,4 +1,7 @@
-"""Lakes work in folders whose names have a meaning in URIs and patterns, or are rejected before anything is written."""
+"""Tests of lakes in folders whose names contain special characters of URIs or patterns.
+
+Such a lake works, or is rejected before anything is written.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ def test_a_lake_can_be_written_and_read_in_a_folder_with_an_unusual_name(
 def test_a_folder_that_deltalake_cannot_use_is_rejected_before_anything_is_written(
     tmp_path: Path, name: str, link: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A symbolic link does not help, because deltalake resolves it."""
+    """A symbolic link to such a folder is also rejected, because deltalake resolves the link."""
     folder = tmp_path / "work" / name
     folder.mkdir()
     if link:

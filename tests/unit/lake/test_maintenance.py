@@ -152,7 +152,7 @@ def test_optimizing_a_lake_merges_files_of_gold_lag_only_within_an_hour(lake: Pa
 def test_optimizing_a_lake_rewrites_int96_timestamps_without_changing_times(lake: Path) -> None:
     """Older versions of kgtui wrote INT96 timestamps with Spark. Even timestamps in the year 9999 must not change.
 
-    The path of the lake contains characters that deltalake's list of files escapes.
+    The path of the lake contains characters that deltalake escapes in its list of files.
     """
     lake = lake.rename(lake.parent / "a 100% é lake")
     path = lake / "silver/commits"
@@ -256,7 +256,7 @@ def test_pruning_deletes_rows_of_days_older_than_the_keep_rule_allows(lake: Path
 
 
 def test_pruning_deletes_recorded_polls_before_rows_of_other_tables(lake: Path) -> None:
-    """If pruning is interrupted, readers ignore the rows that remain, because `recorded/polls` lacks their polls."""
+    """If pruning is interrupted, old rows remain. Readers ignore them, because `recorded/polls` lacks their poll."""
     assert next(maintenance.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 
 

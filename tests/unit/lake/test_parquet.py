@@ -83,9 +83,9 @@ def test_compacted_file_has_no_block_for_a_group_without_rows(tmp_path: Path, mo
 def test_compacted_file_with_a_very_long_group_id_has_one_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a group id exceeds 4,096 bytes, Parquet stores no smallest and largest id of the row group.
+    """If an id is longer than 4,096 bytes, Parquet does not store the smallest and largest id of a row group.
 
-    The reader cannot know which row groups contain a Kafka group, so the whole file is one block.
+    Without them, the reader cannot find the row groups of a Kafka group. It reads the whole file as one block.
     """
     monkeypatch.setattr(parquet, "BLOCK", 1)
     groups = {"a": 1, "x" * 32_000: 2, "z": 1}

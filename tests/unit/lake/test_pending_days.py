@@ -1,7 +1,7 @@
 """Tests of `pending_days`: the days for which the next run of the pipeline must compute gold rows.
 
-They begin on the day of the earliest new row. If there are new polls or commits, they begin at the latest on the day of
-the newest one that was already processed.
+The first pending day is the day of the earliest new row. New polls or commits also make the day of the last processed
+poll or commit pending, because its newest gold rows may be incomplete.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> LakeFolder:
 
 
 def write(folder: LakeFolder, table: Table, *days: date) -> None:
-    """Append one row per day to the table. Nullable columns are null. `values_at_noon` returns the other values."""
+    """Append one row per day to the table. Nullable columns are null, and the others are as in `values_at_noon`."""
     rows = [
         {column.name: None if column.nullable else values_at_noon(day)[column.type] for column in table.columns}
         for day in days
@@ -103,7 +103,7 @@ def test_days_since_the_previous_run_are_pending_after_new_polls(folder: LakeFol
     assert pending_days(folder).days == ()
 
 
-def test_pending_days_begin_at_the_newest_processed_commit(folder: LakeFolder) -> None:
+def test_new_commits_make_the_day_of_the_last_processed_commit_pending(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
     found = pending_days(folder)
@@ -152,7 +152,7 @@ def test_metadata_of_a_delta_commit_determines_the_first_pending_day(folder: Lak
 def test_all_days_are_pending_if_the_delta_log_is_incomplete(folder: LakeFolder) -> None:
     """The Delta log lacks a version, so it does not say which rows are new.
 
-    An older kgtui version ran before, and did not store when files were written. Otherwise, this time would help.
+    The time of the last processed file would also show new files, but an older kgtui version did not store it.
     """
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
@@ -171,7 +171,7 @@ def test_all_days_are_pending_if_the_delta_log_is_incomplete(folder: LakeFolder)
 
 
 def without_old_log(folder: LakeFolder, table: Table) -> None:
-    """Delete all versions except the newest from a table's Delta log. Delta does this after more than a day."""
+    """Delete all versions except the newest from a table's Delta log. Delta itself does this after more than a day."""
     path = folder.table(table.name, table.layer)
     load_deltalake().DeltaTable(str(path)).create_checkpoint()
     for file in sorted(Path(str(path)).glob("_delta_log/*.json"))[:-1]:
@@ -199,7 +199,7 @@ def test_days_are_pending_from_the_earliest_new_row_after_a_long_pause(folder: L
     write(folder, table, FOURTH)
     without_old_log(folder, table)
     found = pending_days(folder)
-    # Because there are new commits, the day of the newest commit of the previous run is pending, too.
+    # New commits also make the day of the last processed commit pending, here the second day.
     assert found.since == (ms(SECOND) if table is COMMITS else ms(THIRD))
     run_pipeline(folder)
     write(folder, table, FIRST)

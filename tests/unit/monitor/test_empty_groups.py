@@ -51,7 +51,10 @@ def cluster(ages: dict[str, tuple[float | None, ...]]) -> ScriptedAdmin:
 
 
 async def judgments(admin: ScriptedAdmin, partitions: int) -> dict[str, Judgment]:
-    """Return group id → judgment. Wait until this many partitions were searched and an unused group was found."""
+    """Run a monitor until it has searched this many partitions and found an unused group.
+
+    Return group id → judgment.
+    """
 
     def searched(snapshot: Snapshot) -> bool:
         calls = [ids for method, ids in admin.calls if method == "record_times"]
@@ -78,10 +81,10 @@ async def test_a_group_with_only_old_unread_records_is_unused() -> None:
     assert {judgment.reason.partition(",")[0] for judgment in found.values()} == {"Empty since before kgtui started"}
 
 
-async def test_an_empty_group_is_not_searched_again_soon_after_a_search() -> None:
-    """The search finds the time of the first unread record of the group `old`, but not of the group `unknown`.
+async def test_times_of_unread_records_are_not_searched_again_soon() -> None:
+    """kgtui finds the time of the first unread record of the Empty group `old`, but not of `unknown`.
 
-    Neither group is searched again soon.
+    It does not repeat either search soon.
     """
     admin = cluster({"old": (3.0,), "unknown": (None,)})
     async with watching(admin) as monitor:
@@ -92,7 +95,7 @@ async def test_an_empty_group_is_not_searched_again_soon_after_a_search() -> Non
     assert sorted(partition for ids in searched for partition in ids) == ["t-old-0", "t-unknown-0"]
 
 
-async def test_an_unused_group_keeps_its_judgment_while_it_is_selected() -> None:
+async def test_an_unused_group_still_counts_as_unused_while_selected() -> None:
     admin = cluster({"old": (3.0,)})
     async with watching(admin) as monitor:
         monitor.set_view("old")
@@ -101,7 +104,7 @@ async def test_an_unused_group_keeps_its_judgment_while_it_is_selected() -> None
     assert snapshot.judgment("old").kind is Problem.UNUSED
 
 
-async def test_the_monitor_stores_the_time_since_which_a_broker_has_responded() -> None:
+async def test_the_monitor_stores_when_a_broker_began_to_respond() -> None:
     admin = cluster({"old": (3.0,)})
     async with watching(admin) as monitor:
         first = await until(monitor, lambda s: any(one.answered_at is not None for one in s.brokers.values()))

@@ -139,7 +139,10 @@ def test_a_group_list_older_than_the_last_description_causes_no_event() -> None:
 
 
 def test_fully_read_groups_are_exempt_from_the_limit_on_stored_members() -> None:
-    """kgtui remembers members to notice who joins or leaves. It reads groups `in_full` at every poll."""
+    """kgtui stores the members of a limited number of groups, to notice which members join or leave.
+
+    In addition, it stores the members of all groups that it reads `in_full` (at every poll).
+    """
     log = EventLog(10)
     tracker = EventTracker(log, 4)
     for number in range(5):
@@ -156,7 +159,7 @@ def test_fully_read_groups_are_exempt_from_the_limit_on_stored_members() -> None
 async def test_event_log_stays_within_the_limit_for_100_000_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The log keeps the last 10,000 events. When all groups are removed, only 10,000 `Event` objects are created."""
+    """The log keeps 10,000 events. When 100,000 groups are removed, only these 10,000 `Event` objects are created."""
     groups = {f"group-{number:06}": STABLE for number in range(100_000)}
     log = EventLog(10_000)
     store = Store(10, time.time, EventTracker(log, EVENT_MEMBERS))
@@ -231,7 +234,7 @@ async def test_more_lost_records_do_not_change_the_start_time_of_the_problem() -
     assert store.snapshot().judgment("g").since_text(str) == "since before 280.0"
 
 
-async def test_problem_of_an_unreadable_group_began_after_the_last_read() -> None:
+async def test_problem_of_an_unreadable_group_began_after_its_last_successful_read() -> None:
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)

@@ -43,7 +43,7 @@ def collections() -> Iterator[list[int]]:
     gc.callbacks.remove(collected)
 
 
-def test_garbage_collection_is_off_until_all_paused_blocks_end(tuning: GcTuning) -> None:
+def test_garbage_collection_stays_off_until_the_outer_pause_ends(tuning: GcTuning) -> None:
     with tuning.paused():
         with tuning.paused():
             assert not gc.isenabled()
@@ -82,8 +82,11 @@ def test_objects_that_survive_several_garbage_collections_are_frozen(tuning: GcT
     assert len(kept) == 3
 
 
-def test_objects_untracked_by_the_garbage_collector_are_freed(tuning: GcTuning) -> None:
-    """The test deletes a list, a dict and a Summary. The collector can then free the cycle that the dict referenced."""
+def test_objects_excluded_from_garbage_collection_are_still_freed(tuning: GcTuning) -> None:
+    """`untrack` excludes a list, a dict and a Summary from garbage collection. The test then deletes them.
+
+    The collector frees the reference cycle to which the dict referred.
+    """
     few = [object()]
     assert gc.is_tracked(untrack(few)), "in a small cluster, the collector must still track the data"
     tuning.freeze_once(10_000)
@@ -124,8 +127,8 @@ def test_garbage_collection_waits_until_most_of_very_many_new_objects_are_freed(
     assert collections == [1]
 
 
-def test_many_new_objects_are_frozen_after_30_calls_of_tidy(tuning: GcTuning, collections: list[int]) -> None:
-    """Collecting so many objects would take long. Frozen objects are ignored by later garbage collections."""
+def test_many_new_objects_are_frozen_after_30_postponed_collections(tuning: GcTuning, collections: list[int]) -> None:
+    """Collecting so many objects would take long, so `tidy` postpones it. Later collections ignore frozen objects."""
     tuning.freeze_once(10_000)
     frozen, groups = gc.get_freeze_count(), [[number] for number in range(60_000)]
     for _ in range(30):
@@ -136,7 +139,7 @@ def test_many_new_objects_are_frozen_after_30_calls_of_tidy(tuning: GcTuning, co
     assert (collections, len(groups)) == ([], 60_000)
 
 
-def test_next_paused_block_turns_garbage_collection_off_after_gc_enable(tuning: GcTuning) -> None:
+def test_next_pause_turns_garbage_collection_off_again_after_gc_enable(tuning: GcTuning) -> None:
     """kgtui calls `gc.enable` shortly after its start, when `GcTuning` can already have turned off the collection."""
     gc.disable()
     tuning.freeze_once(10_000)
@@ -175,7 +178,7 @@ class Cycle:
         self.itself = self
 
 
-def test_old_cycles_are_freed_while_the_user_is_away(tuning: GcTuning) -> None:
+def test_old_reference_cycles_are_freed_while_the_user_is_away(tuning: GcTuning) -> None:
     tuning.freeze_once(10_000)
     cycle = Cycle()
     reference, kept = weakref.ref(cycle), [[number] for number in range(8_000)]

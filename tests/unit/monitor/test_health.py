@@ -125,7 +125,7 @@ async def test_the_lag_trend_is_unknown_after_a_gap_without_reads() -> None:
 
 
 async def test_the_lag_trend_is_known_with_a_polling_interval_of_60_s() -> None:
-    """The longer the polling interval is, the longer is the time between two reads that does not count as a gap."""
+    """60 s between two reads would be a gap with a short polling interval, but not with an interval of 60 s."""
     setup = HealthSetup()
     setup.clock.set_interval(60)
     for number in range(6):
@@ -243,7 +243,10 @@ async def test_the_time_in_state_empty_begins_when_a_list_first_shows_this_state
 
 
 async def test_time_in_state_empty_is_at_least_the_time_since_the_first_response() -> None:
-    """When the coordinator first responded, 240 s before the group was first read, the group was already Empty."""
+    """The coordinator first responded 240 s before the first read. The group was already Empty.
+
+    It may have been Empty for even longer.
+    """
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
     setup.store.set_broker(LISTING.coordinator, answered_since=T0 - 240)

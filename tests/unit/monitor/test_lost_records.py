@@ -40,7 +40,7 @@ async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int 
 async def test_an_offset_in_the_older_half_of_the_log_is_near_the_log_start(
     position: int, log_start: int, near: bool | None
 ) -> None:
-    """If there are no unread records, `near` is None, because kgtui does not read the log start offset."""
+    """If there are no unread records, kgtui does not read the log start offset. `near` is then None."""
     first, second = await checks([(0, position - 1), (15, position)], log_start)
     assert first is None
     assert second == (None if near is None else LogStartCheck(0, near))

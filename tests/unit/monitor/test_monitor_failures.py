@@ -288,7 +288,7 @@ async def test_lost_records_are_still_reported_while_offsets_cannot_be_read() ->
 
 
 async def test_the_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admin: ScriptedAdmin) -> None:
-    """A total lag over zero partitions would mean that the group has committed no offsets."""
+    """The total lag is None. A lag of 0 in zero partitions would mean that the group has committed no offsets."""
     moving = MovingCoordinator(groups=admin.groups, descriptions=admin.descriptions)
     moving.moves = True
     async with watching(moving) as monitor:
@@ -297,7 +297,7 @@ async def test_the_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admi
 
 
 def test_metadata_is_read_more_often_after_a_broker_failed_or_left() -> None:
-    """A restarted broker is polled again only when the metadata contains this broker."""
+    """kgtui polls a restarted broker again only after it has read metadata that contains this broker."""
     options = MonitorOptions()
     assert metadata_pause(options, failures=0, left=0) == 30.0
     assert metadata_pause(options, failures=0, left=1) <= 5.0

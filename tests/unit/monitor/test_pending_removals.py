@@ -53,7 +53,7 @@ def test_a_missing_group_that_its_broker_lists_again_is_not_removed(store: Store
 
 
 def test_a_silent_broker_delays_the_removal_only_for_a_grace_period(store: Store) -> None:
-    """If the group's own broker has left the cluster, the removal waits for the silent broker without a time limit."""
+    """Exception: if the group's own broker has left the cluster, the removal waits without a time limit."""
     now = 0.0
     removals = PendingRemovals(store.drop, lambda: now)
     removals.add(1, ["a"], {1, 2})

@@ -12,7 +12,7 @@ POLLED = BrokerStatus(1, "one:9092", answered_at=1_000.0, answered_since=400.0, 
 
 @pytest.mark.parametrize(("now", "expected"), [(1_060.0, 400.0), (1_061.0, 1_061.0), (990.0, 990.0)])
 def test_a_broker_counts_as_responding_only_since_the_end_of_the_last_gap(now: float, expected: float) -> None:
-    """If the interval is 20 s, a gap is a time of more than 60 s without a response.
+    """With a polling interval of 20 s, more than 60 s without a response is a gap.
 
     Setting back the clock also causes a gap.
     """

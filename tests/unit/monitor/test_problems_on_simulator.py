@@ -29,10 +29,9 @@ STEP = 5.0
 """Time between two reads of all groups, in seconds of the simulated clock."""
 
 STEPS, MAX_STEPS = 25, 250
-"""Number of reads after which all problems must be found, and after which some of them must be observed exactly.
+"""Maximum number of steps until all problems are found, and until full reads have confirmed three of them.
 
-The exact reads of suspects are scheduled in real time. On a busy machine, there are fewer of them per
-step, so that more steps are needed.
+Full reads are scheduled in real time. On a busy machine, there are fewer of them per step, so it needs more steps.
 """
 
 
@@ -40,7 +39,7 @@ class Rewound:
     """A commit pattern: the group keeps up for 60 s. Then its offsets are set back, and its lag stays constant."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the log end offsets of one second earlier. From `t` = 60 s on, they are 5,000 lower, at least 0."""
+        """Return the log end offsets of one second before. From 60 s on, they are reduced by 5,000, but not below 0."""
         ends = topic.log_ends(t - 1)
         return ends if t < 60 else [max(0, end - 5_000) for end in ends]
 

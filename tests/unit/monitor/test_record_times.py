@@ -113,7 +113,7 @@ async def test_the_search_finds_time_and_expiry_of_the_first_unread_record(setup
     assert (setup.precisions, setup.changes) == ([0.0], 1)
 
 
-async def test_a_search_is_repeated_only_after_progress_and_a_pause_of_30_s(setup: Setup) -> None:
+async def test_record_times_are_searched_again_only_after_progress_and_30_s(setup: Setup) -> None:
     setup.find(100)
     await setup.read(100)
     setup.now += 3600
@@ -129,7 +129,7 @@ async def test_a_search_is_repeated_only_after_progress_and_a_pause_of_30_s(setu
     assert setup.searches == 3
 
 
-async def test_a_group_without_unread_records_is_not_searched(setup: Setup) -> None:
+async def test_record_times_are_not_searched_without_unread_records(setup: Setup) -> None:
     await setup.read(500)
     assert setup.admin.calls == []
 
@@ -144,11 +144,8 @@ async def test_record_times_are_searched_only_for_selected_and_suspected_groups(
     assert setup.precisions == [PRECISION]
 
 
-async def test_selecting_a_suspected_group_makes_its_record_times_exact(setup: Setup) -> None:
-    """The group possibly has a problem, so kgtui searches the times with limited precision.
-
-    When the user selects the group, kgtui searches the exact times.
-    """
+async def test_selecting_a_suspected_group_starts_a_search_for_exact_times(setup: Setup) -> None:
+    """kgtui has already found the times of unread records, but with limited precision."""
     setup.admin.times[PART] = RecordTime(100, TimeRange(T0 - 900, T0 - 895), rounds=3)
     setup.tier.set_suspects(["b"])
     await setup.read(100, "b")

@@ -97,7 +97,7 @@ async def test_a_group_counts_as_stopped_if_one_partition_makes_no_progress(swee
     assert "1 of 2 partitions" in found[-1].reason
 
 
-async def test_the_start_of_a_stop_is_known_after_observed_progress(sweep: Sweep) -> None:
+async def test_start_time_of_a_stop_is_known_after_observed_progress(sweep: Sweep) -> None:
     """The group made progress in the first three reads, so its stop began at the third read."""
     for position in (90, 95, 100):
         sweep.read(rows((position, 105)))
@@ -106,7 +106,7 @@ async def test_the_start_of_a_stop_is_known_after_observed_progress(sweep: Sweep
     assert (found.kind, found.since, found.since_seen) == (Problem.STOP, stopped_at, True)
 
 
-async def test_a_group_that_commits_hourly_counts_as_stopped_only_at_first(sweep: Sweep) -> None:
+async def test_a_group_that_commits_hourly_is_not_stopped_after_two_commits(sweep: Sweep) -> None:
     """After two commits, kgtui knows the commit interval of the group, and expects no commit within the next hour."""
     found = []
     for minute in range(200):
@@ -244,7 +244,7 @@ async def test_a_group_that_was_empty_when_kgtui_started_gets_only_a_warning() -
 
 @pytest.mark.parametrize(("observed", "expected"), [(86_399, Problem.UNUSED), (86_400, Problem.ABANDONED)])
 async def test_an_unused_group_is_abandoned_only_after_a_day_of_observation(observed: int, expected: Problem) -> None:
-    """The members of a group that was more than a day behind could have left a minute before kgtui started."""
+    """Even if a group is more than a day behind, its members could have left just before kgtui started."""
     sweep = Sweep()
     await sweep.list(EMPTY)
     sweep.store.set_broker(1, answered_since=T0)
@@ -269,7 +269,7 @@ async def test_a_group_near_the_log_start_is_read_in_full(sweep: Sweep) -> None:
 
 
 async def test_an_unused_group_that_has_lost_records_is_reported_as_unused() -> None:
-    """When the age of the unread records becomes known, lost records are only an additional problem."""
+    """kgtui first reports the lost records. Later it also knows the age of the unread records, and reports UNUSED."""
     sweep = Sweep()
     await sweep.list(EMPTY)
     assert sweep.read(rows((5, 9)), lost=3).kind is Problem.DATA_LOST

@@ -1,6 +1,6 @@
 """Tests of the store, which keeps the newest lists, and the newest details and errors of groups.
 
-A snapshot does not change when the store changes, except for the summaries.
+A snapshot does not change when the store changes, except for large mappings that it shares with the store.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class NoReads:
     in_view: frozenset[str] = frozenset()
 
     def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
-        """Do nothing."""
+        """Do nothing. The tests only check which groups are chosen."""
 
 
 async def tier_with(
@@ -81,7 +81,7 @@ async def test_fully_read_group_is_replaced_only_by_a_group_with_a_worse_problem
 
 
 async def test_groups_with_a_problem_are_chosen_for_full_reads_before_other_groups() -> None:
-    """The unused group and the deleted group are not chosen."""
+    """The group `u` is not chosen, because it is unused. The group `deleted` no longer exists."""
     tier, _ = await tier_with({"m": BEHIND, "a": NO_PROBLEM, "u": UNUSED}, others=("a", "m", "u", "deleted"))
     assert tier.choose() == ["m", "a"]
 

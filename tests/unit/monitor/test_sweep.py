@@ -49,9 +49,9 @@ async def test_batches_of_background_reads_are_limited_by_groups_and_partitions(
 async def test_slow_batches_and_clock_changes_cause_no_long_pauses_between_batches(
     seconds: tuple[float, ...], pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a slow batch, pauses are shorter until the schedule is met. A negative pause means that there is none.
+    """After a slow batch, the next pauses are shorter, until the reads are on schedule again.
 
-    No pause is longer than `sweep_pause`.
+    No pause is longer than `sweep_pause` (15 s). A negative number means no pause.
     """
     now = 1_000.0
     found: list[float] = []

@@ -152,7 +152,7 @@ def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Simulate a machine without the jars that Spark needs.
 
     Returns:
-        The folder for `maven` (the repository) and `cache` (the user's cache), which do not exist yet.
+        A folder. Its subfolders `maven` (the Maven repository) and `cache` (the user's cache) do not exist yet.
     """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(requirements.JARS_VARIABLE, raising=False)
@@ -161,9 +161,9 @@ def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def publish(folder: Path, content: bytes = b"jar") -> Jar:
-    """Put a file into the Maven repository of `no_jars`, and return the jar that kgtui expects there.
+    """Put a file into the Maven repository in `folder`, and return the jar that kgtui expects there.
 
-    Only with the content `b"jar"`, the file has the expected checksum.
+    The file has the expected checksum only if its content is `b"jar"`.
     """
     jar = Jar("org.example", "thing_2.13", "1.0", hashlib.sha256(b"jar").hexdigest())
     file = folder / "maven" / "org/example/thing_2.13/1.0/thing_2.13-1.0.jar"

@@ -73,7 +73,7 @@ def test_waiting_for_a_query_does_not_stop_a_query_that_has_ended() -> None:
     assert (batches, query.stopped_in) == ([1], [])
 
 
-def test_interrupted_wait_stops_the_query_in_a_separate_thread() -> None:
+def test_interrupting_a_wait_stops_the_query_from_another_thread() -> None:
     query: Any = FakeQuery(is_interrupted)
     with pytest.raises(KeyboardInterrupt):
         await_end(query, ignore)
@@ -83,7 +83,7 @@ def test_interrupted_wait_stops_the_query_in_a_separate_thread() -> None:
 
 @pytest.fixture
 def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
-    """Return a function `replace(topic, silver)`, which makes the pipeline run these fake queries, and returns them.
+    """Return a function `replace(topic, silver)`, which makes the pipeline run two fake queries, and returns them.
 
     `topic` reads `__consumer_offsets` (the bronze job), and `silver` belongs to the silver job.
     """

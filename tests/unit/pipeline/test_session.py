@@ -46,7 +46,7 @@ def test_code_for_spark_executors_imports_only_packages_that_executors_have(tmp_
     assert (done.stdout, done.stderr) == ("record type 9 is not known\n", "")
 
 
-def test_run_together_runs_functions_at_the_same_time_and_raises_an_error_after_all_have_ended() -> None:
+def test_run_together_raises_an_error_only_after_all_functions_ended() -> None:
     barrier, ended = threading.Barrier(2), threading.Event()
 
     def succeed() -> None:
@@ -137,7 +137,7 @@ sys.stderr.write("later")
 """
 """A program that writes errors to stderr, and also lines that `filtered_jvm_stderr` removes.
 
-One line comes in three pieces. The last text comes after the `with` block of `filtered_jvm_stderr`.
+The program writes one line in three pieces. It writes its last text after the `with` block has ended.
 """
 
 

@@ -1,4 +1,4 @@
-"""Run Kafka's own Java classes (kafka-clients 4.4.0, Connect 4.3.1), so that tests can compare kgtui with these."""
+"""Run Kafka's own Java classes (kafka-clients 4.4.0, Connect 4.3.1), so that tests can compare kgtui with them."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def test_decoding_random_bytes_as_a_message_raises_no_error_except_decode_error(
 
 @pytest.mark.parametrize("length", FORGED_LENGTHS)
 def test_decoding_a_frame_with_a_forged_length_needs_little_memory(length: bytes) -> None:
-    """At many positions, a false length, for example of two billion bytes, overwrites a part of each frame."""
+    """At many positions of a frame, the test overwrites a few bytes with a false length, such as two billion."""
     random = Random(1)
     started = time.process_time()
     tracemalloc.start()

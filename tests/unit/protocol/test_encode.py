@@ -57,7 +57,7 @@ def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, versi
     ],
     ids=short_id,
 )
-def test_encoding_drops_unsupported_fields_that_are_ignorable_or_default(
+def test_encoding_drops_ignorable_fields_and_defaults_that_the_version_lacks(
     api: Api, version: int, value: dict[str, Any], same_as: dict[str, Any]
 ) -> None:
     assert api.request.encode(version, value) == api.request.encode(version, same_as)

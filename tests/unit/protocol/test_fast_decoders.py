@@ -138,7 +138,7 @@ def test_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
 
 
 def test_equal_group_states_are_one_string_object_in_rows_with_tagged_fields() -> None:
-    """In each of the 9,000 rows, a tagged field of a newer broker has a different value."""
+    """Each of the 9,000 rows has a tagged field with a different value, so no row is in the cache of decoded rows."""
     rows = [
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])
         for n in range(9000)
@@ -151,7 +151,7 @@ def test_equal_group_states_are_one_string_object_in_rows_with_tagged_fields() -
 def test_group_id_whose_length_takes_two_bytes_is_decoded() -> None:
     """If the decoder read only the first byte of the length, the id would end too early.
 
-    The bytes after this wrong end would equal the bytes of a cached row.
+    The bytes after this wrong end equal a cached row, so the decoder would return the values of that row.
     """
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"

@@ -57,10 +57,7 @@ def test_decoding_a_header_skips_unknown_tagged_fields() -> None:
 
 
 def test_request_header_of_an_unsupported_api_or_version_is_decoded() -> None:
-    """The simulator needs the correlation id in the header of every request.
-
-    It must also respond to an unsupported request with an error.
-    """
+    """The simulator must respond to such a request with an error. It needs the correlation id in the header."""
     produce = bytes.fromhex("0000 000b 0000002a 0002 6162 00".replace(" ", ""))
     assert decode_request_header(produce)[:4] == (0, 11, 42, "ab")
     newer = bytes.fromhex("0012 0063 0000002b ffff 00".replace(" ", ""))

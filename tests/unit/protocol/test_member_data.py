@@ -93,7 +93,7 @@ def connect_assignment(version: int) -> connect.Assignment:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_assignments_of_connect_workers_are_handled_as_in_java(
+def test_connect_assignments_are_encoded_and_decoded_as_in_java(
     connect_data_of_java: dict[str, bytes], version: int
 ) -> None:
     data = connect_data_of_java[f"assignment-{version}" if version else "eager-assignment"]
@@ -103,7 +103,7 @@ def test_assignments_of_connect_workers_are_handled_as_in_java(
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_subscriptions_of_connect_workers_are_handled_as_in_java(
+def test_connect_subscriptions_are_encoded_and_decoded_as_in_java(
     connect_data_of_java: dict[str, bytes], version: int
 ) -> None:
     data = connect_data_of_java[f"state-{version}" if version else "eager-state"]

@@ -63,7 +63,7 @@ def test_a_traffic_surge_adds_records_only_while_it_lasts() -> None:
     assert surging.flow(900) == pytest.approx(without.flow(900) + 400)
 
 
-def test_a_variable_speed_group_catches_up_after_speed_0() -> None:
+def test_a_variable_speed_group_catches_up_after_a_stop() -> None:
     commits = VariableSpeed(((100.0, 0.0), (200.0, 3.0)))
     assert [commits.read_until(t) for t in (50, 100, 150, 200, 220, 250, 300)] == [49, 99, 99, 99, 159, 249, 299]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DIGESTS = Path(__file__).with_name("demo_digests.json")
 API = {api.name: api for api in APIS.values()}
 GENERATED = 40
-"""Maximum number of generated groups per cluster about which requests are sent."""
+"""Requests are sent about at most this many generated groups per cluster."""
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "company": {},

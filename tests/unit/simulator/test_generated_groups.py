@@ -23,7 +23,7 @@ def kinds_and_states(generated: GeneratedGroups) -> dict[str, tuple[int, int]]:
     return {name: (kind, state) for name, kind, state in generated.groups()}
 
 
-def test_mentions_of_generated_groups_and_topics_are_distinct() -> None:
+def test_names_of_generated_groups_and_topics_are_unique() -> None:
     names = [name for name, _ in zip(group_names(), range(250_000), strict=False)]
     assert len(set(names)) == 250_000
     assert len(set(topic_names(2_000))) == 2_000

@@ -1,4 +1,4 @@
-"""Tests of simulated logs, memberships and commit patterns. They are functions of the time only."""
+"""Tests of simulated logs, memberships and commit patterns. Their values depend only on the time."""
 
 from __future__ import annotations
 

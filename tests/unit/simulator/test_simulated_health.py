@@ -61,10 +61,7 @@ def described(group: Group, t: float) -> GroupDescription:
 
 
 def test_generated_groups_never_commit_a_lower_offset_than_before() -> None:
-    """The committed offsets do not decrease at any time.
-
-    This includes the time of a rebalance, the time while a group is Empty, and the moment when members return.
-    """
+    """The offsets do not decrease even during a rebalance, while a group is Empty, or when its members return."""
     generated = GeneratedGroups(150, seed=3, partitions=2, churn=0.05, types=TYPES)
     newest: dict[tuple[str, str, int], int] = {}
     states: set[str] = set()

@@ -122,9 +122,9 @@ def test_a_decoded_tombstone_has_no_value_and_no_version() -> None:
 
 
 def test_consumer_group_members_are_decoded_with_and_without_classic_metadata() -> None:
-    """If the member does not use the classic protocol, the tagged field ClassicMemberMetadata is null.
+    """The tagged field ClassicMemberMetadata is null if the member does not use the classic protocol.
 
-    This null is the byte 0. In other structs, null is the byte 255.
+    In this field, null is encoded as the byte 0. In other structs, null is the byte 255.
     """
     key = bytes.fromhex("0005 0001 67 0001 6d")
     start = bytes.fromhex("0000 00 00 02 63 02 68 02 02 74 00 0000ea60 00")
@@ -216,7 +216,7 @@ def test_encoding_a_record_uses_the_newest_version_by_default() -> None:
 
 
 def test_encoding_a_record_rejects_an_unknown_version_and_an_unknown_field() -> None:
-    """An ignorable field that the version lacks, such as `leaderEpoch` in version 0, is dropped without an error."""
+    """A known field that the version lacks is no error if it is ignorable, such as `leaderEpoch` in version 0."""
     key = {"group": "g", "topic": "t", "partition": 0}
     assert decoded(*encode(RecordType.OFFSET_COMMIT, key, {"leaderEpoch": 3}, version=0)).value is not None
     with pytest.raises(EncodeError, match="in versions 0 to 4, not 5"):
