@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Hypothesis must not fail a test because its examples run slowly. Other tests can keep the machine busy.
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("same", settings.get_profile("random"), derandomize=True, database=None)
+settings.register_profile("same", settings.get_profile("random"), derandomize=True, database=None, max_examples=50)
 
 # While pytest collects tests, garbage collection would free nothing, because all new objects are modules and tests.
 gc.disable()

@@ -161,11 +161,12 @@ def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("last", "tables"),
     [
         pytest.param(HEALTH, HEALTH_TABLES, id="health tables"),
-        *(pytest.param(table, gold.TABLES, id=table.name, marks=pytest.mark.full) for table in gold.TABLES[:-1]),
+        *(pytest.param(table, gold.TABLES, id=table.name) for table in gold.TABLES[:-1]),
     ],
 )
 def test_a_run_after_an_interrupted_run_completes_the_tables_and_keeps_earlier_files(
