@@ -48,7 +48,8 @@ async def reason(
 ) -> str:
     """Assert that a `Pool` cannot connect to `address`, and return the reason.
 
-    kgtui connects once more to find out what listens there. `probe_timeout` limits this attempt, in seconds.
+    After the failure, kgtui connects again to find out what listens on the port. This second attempt takes at most
+    `probe_timeout` seconds.
     """
     with patch.object(connect_errors, "PROBE_TIMEOUT", probe_timeout):
         return await _reason(address, settings, options)

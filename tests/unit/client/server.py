@@ -29,7 +29,7 @@ class Request(NamedTuple):
 
 
 Response: TypeAlias = "dict[str, Any] | bytes | None"
-"""What a handler returns: the fields of a response, the encoded body of a response, or None to send no response."""
+"""Return value of a handler: the fields or the encoded body of a response. With None, no response is sent."""
 
 Handler: TypeAlias = "Callable[[Request], Response | Awaitable[Response]]"
 
@@ -37,7 +37,8 @@ Handler: TypeAlias = "Callable[[Request], Response | Awaitable[Response]]"
 class FakeBroker:
     """A fake broker on the loopback interface.
 
-    `on` maps an API key to the function that creates the response. Other APIs get default values in all fields.
+    `on` maps an API key to the function that creates the responses. For any other API, all fields of the response have
+    default values.
     """
 
     def __init__(self, node: int, cluster: FakeCluster) -> None:
@@ -54,7 +55,7 @@ class FakeBroker:
         self.received: list[Request] = []
         self.connections = 0
         self.arrived = 0
-        """Number of requests that the broker has received, including requests that have no response yet."""
+        """Number of received requests, including requests to which the broker has not responded yet."""
         self._open: dict[int, asyncio.StreamWriter] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None

@@ -101,7 +101,7 @@ async def test_the_token_endpoint_accepts_a_signed_assertion(
 async def test_assertion_template_adds_header_fields_and_overrides_claims(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
-    """As in Kafka's LayeredAssertionJwtTemplate, the template overrides all claims except times such as `exp`."""
+    """As in Kafka's LayeredAssertionJwtTemplate, the template file overrides every claim except times such as `exp`."""
     template = tmp_path / "template.json"
     template.write_text('{"header": {"kid": "k1", "alg": "none"}, "payload": {"sub": "b", "roles": ["r"], "exp": 1}}')
     properties = properties_of(
@@ -155,9 +155,9 @@ async def test_an_assertion_file_is_read_again_for_each_token(endpoint: TokenSer
 
 
 def failure(**assertion: str) -> str:
-    """Assert that these assertion properties raise a ConfigError.
+    """Return the message of the ConfigError that these properties cause. It must not contain the passphrase.
 
-    Return its message, which must not contain the passphrase.
+    Each argument NAME sets the property `sasl.oauthbearer.assertion.NAME`.
     """
     with pytest.raises(ConfigError) as caught:
         from_properties(properties_of(TokenServer("http://localhost:1/token"), **assertion))
@@ -250,9 +250,7 @@ async def test_error_for_a_refused_assertion_gives_the_clock_difference(
     assert assertion.rpartition(".")[2] not in "".join(traceback.format_exception(caught.value))
 
 
-def test_assertion_template_values_keep_their_json_types_in_the_claims(
-    keys: dict[str, PrivateKey], tmp_path: Path
-) -> None:
+def test_values_in_an_assertion_template_keep_their_json_types(keys: dict[str, PrivateKey], tmp_path: Path) -> None:
     payload = {"number": 1.5, "flag": True, "text": "ä", "none": None, "list": [1, {"a": "b"}]}
     (tmp_path / "t").write_text(json.dumps({"payload": payload}), encoding="utf-8")
     key_file = str(write_key(tmp_path / "key.pem", keys["RS256"]))

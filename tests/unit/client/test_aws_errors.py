@@ -1,4 +1,4 @@
-"""Tests of the errors for unusable AWS credentials, and of when kgtui begins to use changed AWS credentials."""
+"""Tests of the errors for unusable AWS credentials, and of signing tokens with changed AWS credentials."""
 
 from __future__ import annotations
 
@@ -112,9 +112,7 @@ async def test_error_for_an_expired_sso_session_gives_the_login_command(
         ),
     ],
 )
-def test_error_for_a_refused_aws_request_has_advice_that_fits_the_request(
-    operation: str, profile: str, advice: str
-) -> None:
+def test_error_for_a_refused_aws_request_says_what_to_do(operation: str, profile: str, advice: str) -> None:
     assert advice in explain_refused_request(operation, "Denied", Session(profile=profile or None), profile)
 
 
@@ -123,7 +121,7 @@ async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
 ) -> None:
     """kgtui signs a new token near the end of the current token's lifetime.
 
-    If a broker refuses the token, kgtui signs a new one earlier, but at least ten seconds after the last one.
+    If a broker refuses the token, kgtui signs a new token as soon as the refused token is ten seconds old.
     """
     now = time.time()
     clock = [now]
@@ -146,10 +144,10 @@ async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
     assert await key_id_of("THIRD", 800) == "THIRD"
 
 
-async def test_token_after_refused_login_is_signed_only_after_a_pause(
+async def test_refused_token_is_replaced_only_after_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The test deletes the AWS credentials after the refused login, so `prepare` fails when it signs a new token."""
+    """The test deletes the AWS credentials after the refusal, so `prepare` fails as soon as it signs a new token."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     login, address = Login(from_properties(properties_of())), Address(BROKER, 9098)

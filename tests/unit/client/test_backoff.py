@@ -1,4 +1,7 @@
-"""Tests of `Backoff` (growing pauses between attempts), and of the concurrent `first_success` and `all_of`."""
+"""Tests of `Backoff`, which computes growing pauses between attempts, and of `first_success` and `all_of`.
+
+`first_success` and `all_of` run several functions concurrently.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +43,9 @@ def test_backoff_pause_does_not_overflow_after_two_thousand_failures() -> None:
 
 
 class Runners:
-    """Functions for `first_success`: `answer` returns its number, `fail` raises an error, and `hang` never returns.
+    """Functions for `first_success`: `answer` succeeds, `fail` raises an error, and `hang` never returns.
 
-    `started` and `canceled` list the argument `number` of each started or canceled call.
+    `started` and `canceled` contain the argument `number` of each started or canceled call.
     """
 
     def __init__(self) -> None:
@@ -68,7 +71,7 @@ class Runners:
 
 
 async def test_first_success_starts_the_next_function_after_failure_or_delay() -> None:
-    """The first function fails. The second one hangs, so the third one is started `head_start` seconds later."""
+    """Function 1 fails, so function 2 starts immediately. Function 2 hangs. Function 3 starts `head_start` s later."""
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
     assert await first_success(runners, head_start=0.01, expected=(ConnectError,)) == 3

@@ -17,13 +17,13 @@ from tests.unit.client.server import cluster
 FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
 """Options with a connection timeout of 600 s.
 
-Calls to healthy brokers have a timeout of 60 s, so they fail if they wait for the hanging connection.
+Calls to healthy brokers have a timeout of only 60 s. They fail if they wait for the connection to the silent broker.
 """
 
 
 @pytest.mark.parametrize("met_before", [True, False])
 async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before: bool) -> None:
-    """If `met_before` is true, broker 1 stops responding only after kgtui has connected to it."""
+    """If `met_before` is true, kgtui connects to broker 1 before broker 1 stops responding."""
     async with cluster(3) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         fake.hosts[1] = ("127.0.0.1", hole.port)
         fake.topics = {"topic": {0: 2, 1: 3}}
@@ -61,7 +61,10 @@ async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before:
 
 
 async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) -> None:
-    """Twelve times, stall, cut, refuse or slow down the connections of a random link for at most 20 ms."""
+    """Disturb a random link twelve times, for at most 20 ms each time.
+
+    A disturbed link stalls, closes, refuses or slows down its connections.
+    """
     for _ in range(12):
         link = chance.choice(links)
         match chance.randrange(5):
@@ -100,7 +103,7 @@ async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_the_pool_recovers_from_random_connection_failures(seed: int) -> None:
-    """After the failures, each broker can be called. After the pool is closed, no asyncio task is left."""
+    """After the failures, calls to every broker succeed. After the pool is closed, no asyncio task is left."""
     chance = random.Random(seed)
     options = PoolOptions(connect_timeout=60, backoff=0.001, backoff_max=0.01, head_start=0.01, stall=0.02)
     async with (

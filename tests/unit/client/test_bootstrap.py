@@ -31,7 +31,7 @@ def closed_port() -> int:
 
 
 async def test_the_first_bootstrap_server_that_responds_is_used() -> None:
-    """Bootstrap servers that are silent, refuse the connection or do not resolve must not delay a responding one."""
+    """The other three servers are silent, refuse the connection, or have an unknown host name."""
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         seeds = [hole.address, f"127.0.0.1:{closed_port()}", "no-such-host.invalid:9092", fake[1].address]
@@ -74,9 +74,9 @@ async def test_unreachable_error_lists_each_bootstrap_server_with_a_reason() -> 
 
 @longer_if_busy(0.5)
 async def test_unreachable_error_lists_attempts_that_are_pending_at_the_deadline(timeout: float) -> None:
-    """A connection attempt is still pending when the call reaches its deadline.
+    """The first server refuses the connection. The second server has not answered at the deadline.
 
-    The attempt continues in the background, so a later call succeeds.
+    The attempt to connect to the second server continues in the background, so a later call succeeds.
     """
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
@@ -165,7 +165,7 @@ async def test_calling_a_broker_that_is_not_in_the_metadata_refreshes_the_metada
 
 
 async def test_cluster_features_with_a_higher_epoch_replace_the_older_features() -> None:
-    """Broker 2 reports a higher FinalizedFeaturesEpoch than broker 1, and a different level of the same feature."""
+    """Broker 1 reports `share.version` 0. Broker 2 reports `share.version` 1 and a higher FinalizedFeaturesEpoch."""
 
     def api_versions_answer(epoch: int, level: int) -> Response:
         row = {"Name": "share.version", "MaxVersionLevel": level, "MinVersionLevel": 0}

@@ -81,7 +81,7 @@ def test_a_password_with_a_character_that_cannot_be_sent_raises_config_error(val
 def test_client_properties_set_the_reconnect_backoff_of_the_pool(
     properties: dict[str, str], pauses: tuple[float, float]
 ) -> None:
-    """As in Kafka's clients, the backoff is constant if only `reconnect.backoff.ms` is set."""
+    """If only `reconnect.backoff.ms` is set, all pauses have this length, as in Kafka's clients."""
     settings = from_properties(properties)
     pool = Pool(["localhost:9092"], settings)
     assert (pool.options.backoff, pool.options.backoff_max) == pauses
@@ -160,7 +160,7 @@ def test_config_error_mentions_the_missing_invalid_or_unsupported_property(
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_unsupported_properties_are_accepted_with_their_default_values() -> None:
+def test_unsupported_properties_are_accepted_if_they_have_default_values() -> None:
     properties = {
         "ssl.protocol": "TLSv1.3",
         "ssl.trustmanager.algorithm": "PKIX",

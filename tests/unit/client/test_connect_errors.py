@@ -138,10 +138,10 @@ async def test_the_connection_error_says_that_the_port_possibly_requires_tls() -
     )
 
 
-async def test_finding_out_what_listens_on_a_port_does_not_exceed_its_time_limit(
+async def test_probe_of_silent_port_does_not_exceed_its_time_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Connecting is slow, and the server answers neither plain text nor TLS."""
+    """The probe connects to find out what listens on a port. The server answers neither plain text nor TLS."""
     timeout, connect = 1.5, asyncio.open_connection
 
     async def slow_connect(*arguments: Any, **options: Any) -> Any:
@@ -229,7 +229,7 @@ async def test_the_second_ip_address_of_a_host_is_tried_after_the_first(
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_a_refused_login_is_not_repeated_at_the_second_ip_address() -> None:
+async def test_second_ip_address_is_not_tried_after_a_refused_login() -> None:
     tries: list[int] = []
 
     async def counted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -262,13 +262,13 @@ async def test_closing_the_pool_does_not_wait_for_a_silent_tls_broker(
 def sasl(
     *, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: int = 0, keys: tuple[int, ...] = (17, 36)
 ) -> Talk:
-    """Return a connection handler that plays the broker in a SASL login.
+    """Return a connection handler that responds to a SASL login as a broker does.
 
     Args:
         offered: mechanisms in the response to SaslHandshake.
         code: error code in the response to SaslHandshake.
         login_code: error code in the response to SaslAuthenticate.
-        keys: supported API keys, in addition to ApiVersions.
+        keys: API keys that the broker supports, in addition to ApiVersions.
     """
 
     def text(word: str) -> bytes:

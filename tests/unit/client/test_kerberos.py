@@ -197,7 +197,7 @@ def test_error_after_a_gssapi_failure_has_the_major_and_minor_message() -> None:
 async def test_error_says_that_gssapi_cannot_read_keytabs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The GSSAPI library of macOS lacks the functions that read keytab files and ticket cache files."""
+    """The GSSAPI library of macOS can read neither keytab files nor ticket cache files."""
 
     def refuse(*_: object, **__: object) -> None:
         raise NotImplementedError

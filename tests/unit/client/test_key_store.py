@@ -34,9 +34,9 @@ def stores(certificates: Certificates) -> Path:
 
 
 def load(properties: dict[str, str]) -> tuple[int, str]:
-    """Build the TLS context. Return `(number of trusted CA certificates, error message)`.
+    """Build a TLS context from client properties, and return `(number of trusted CA certificates, "")`.
 
-    The number is 0 after an error. The message is empty after a success.
+    After a ConfigError, return `(0, error message)`.
     """
     tls = from_properties({"security.protocol": "SSL", **properties}).tls
     assert tls is not None
@@ -59,7 +59,7 @@ def trust_store(path: Path, password: str = PASSWORD, kind: str = "PKCS12") -> d
 
 @pytest.mark.parametrize("kind", ["PKCS12", "pkcs12", "JKS", ""])
 def test_pkcs12_stores_are_read_for_any_store_type(stores: Path, kind: str) -> None:
-    """As in Java, a PKCS#12 file can also be read if the store type is JKS or unset. JKS is the default."""
+    """As in Java, a PKCS#12 file is read even if the store type is JKS. JKS is the default type."""
     properties = key_store(stores / "client.p12", kind=kind) | trust_store(stores / "trust.p12", kind=kind)
     assert load(properties) == (1, "")
 

@@ -1,4 +1,4 @@
-"""Tests of `lazy_package` (skips the `__init__` of a package) and `without_package` (hides a package)."""
+"""Tests of `lazy_package`, which skips the `__init__` of a package, and `without_package`, which hides a package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ assert "aiokafka.consumer" not in sys.modules
 
 
 def run(code: str) -> str:
-    """Return the output of a new process that runs `FIRST`, which imports aiokafka lazily, and then `code`."""
+    """Import aiokafka lazily in a new process, run `code` in this process, and return its output."""
     return subprocess.run([sys.executable, "-c", FIRST + code], capture_output=True, text=True, check=True).stdout
 
 
@@ -37,7 +37,7 @@ def test_package_can_be_imported_normally_after_a_lazy_import(code: str) -> None
     assert run(code) == "aiokafka.consumer.consumer\n"
 
 
-def test_normal_import_after_a_lazy_import_keeps_loaded_modules() -> None:
+def test_normal_import_after_a_lazy_import_reuses_loaded_modules() -> None:
     code = "import aiokafka\nprint(aiokafka.__version__ > '', aiokafka.conn.create_conn is create_conn)"
     assert run(code) == "True True\n"
 

@@ -31,9 +31,9 @@ class FakeConnection:
     """A fake aiokafka connection, which responds to an OAUTHBEARER login as a broker does.
 
     Attributes:
-        answers: fields of the next responses to SaslAuthenticate; the last one is repeated.
+        answers: fields of each response to SaslAuthenticate. The last response is repeated.
         sent: `(API name with version, encoded body)` of each request.
-        gate: SaslAuthenticate is answered only while this event is set.
+        gate: while this event is not set, the broker does not respond to SaslAuthenticate.
     """
 
     def __init__(self, *answers: Mapping[str, Any]) -> None:
@@ -84,7 +84,7 @@ async def test_a_token_login_succeeds_if_the_broker_sends_an_empty_response() ->
 
 
 async def test_a_token_login_fails_after_a_challenge_from_the_broker() -> None:
-    """As in RFC 7628, the broker first sends a challenge without an error code, then an answer with an error code."""
+    """As in RFC 7628, the broker first sends the reason as a challenge. Only its second response has an error code."""
     status = '{"status":"insufficient_scope"}'
     raw = FakeConnection({"AuthBytes": status.encode()}, {"ErrorCode": 58, "ErrorMessage": status})
     with pytest.raises(ConnectError) as caught:
@@ -97,7 +97,7 @@ async def test_a_token_login_fails_after_a_challenge_from_the_broker() -> None:
 
 @pytest.mark.parametrize("message", [None, "no json", "[" * 30_000, '["status"]', '{"status": "x y\\u001b"}'])
 async def test_error_for_a_refused_token_omits_a_missing_or_malformed_status(message: str | None) -> None:
-    """The broker's message should be JSON with a status of one word, as in `{"status": "insufficient_scope"}`."""
+    """A correct message from the broker is JSON with a one-word status: `{"status": "insufficient_scope"}`."""
     with pytest.raises(ConnectError, match="broker:9092 refused the token: the broker requires"):
         await start(FakeConnection({"ErrorCode": 58, "ErrorMessage": message}))
 
@@ -127,7 +127,7 @@ async def test_the_login_is_repeated_before_the_sasl_session_ends(monkeypatch: p
 
 
 async def test_requests_wait_while_the_login_of_their_connection_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests must wait, because a broker accepts no other request between the two requests of a login."""
+    """A login consists of two requests. Between these two, a broker accepts no other request on the connection."""
     raw = FakeConnection({"SessionLifetimeMs": 1000})
     session = await start(raw)
     later = time.monotonic() + 2
@@ -154,7 +154,7 @@ async def test_connection_is_closed_if_the_broker_refuses_a_repeated_login(
     assert raw.closed
 
 
-async def test_connection_without_a_new_token_closes_at_session_end(
+async def test_connection_closes_at_session_end_without_a_new_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     raw = FakeConnection({"SessionLifetimeMs": 100_000})

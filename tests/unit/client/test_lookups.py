@@ -60,7 +60,7 @@ async def test_broker_that_lists_a_group_is_cached_as_its_coordinator() -> None:
         assert (found.nodes, fake[1].received) == ({"g1": 1, "g999": 1}, [])
 
 
-async def test_a_listed_coordinator_that_was_wrong_is_looked_up_until_the_group_is_listed_again() -> None:
+async def test_wrong_listed_coordinator_is_looked_up_until_the_next_listing() -> None:
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         pool.learn_listings({"group": LISTED})
         fake.group_nodes = {"group": 2}
@@ -150,7 +150,7 @@ async def test_lookups_without_reachable_brokers_raise_unreachable_error() -> No
             await pool.find_leaders(["topic"], timeout=60)
 
 
-async def test_the_error_rebootstrap_required_clears_the_coordinator_cache() -> None:
+async def test_a_rebootstrap_required_error_clears_the_coordinator_cache() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_listings({"other-group": LISTED})
         fake.group_codes = {"group": [129]}
@@ -177,12 +177,12 @@ async def test_partition_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=60, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_a_failing_leader_clears_cached_topics_after_growing_pauses(
+async def test_cached_topics_of_failing_leaders_are_removed_at_growing_intervals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Only the topics of the failing leader are removed from the cache.
+    """Broker 2 fails repeatedly. Only topics that it leads are removed from the cache.
 
-    After each failure, the pause until the next removal grows. A response from the broker ends the pause.
+    The pause between two removals grows until the broker responds.
     """
     now = 1_000.0
     monkeypatch.setattr(lookups_module, "Backoff", partial(Backoff, clock=lambda: now))

@@ -68,7 +68,7 @@ def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, l
 def signature_of(url: str, secret: str) -> str:
     """Compute the signature of a URL according to Amazon's documentation (Signature Version 4, in query parameters).
 
-    The signature does not cover User-Agent, which Amazon's signers add after signing.
+    The signature does not cover the parameter User-Agent, because Amazon's signers add it after signing.
     """
     parts = urlsplit(url)
     unsigned = {"X-Amz-Signature", "User-Agent"}
@@ -248,10 +248,10 @@ async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_token_for_a_wrong_region_that_is_ready_last_is_not_cached(
+async def test_late_token_for_a_wrong_region_is_not_cached(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """AWS_REGION contains the wrong region. The token for it is ready only after the token for the broker's region."""
+    """AWS_REGION contains a wrong region. The token for the broker's region is ready first."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     done, read = threading.Event(), msk_iam._credentials
 

@@ -42,7 +42,7 @@ async def test_a_call_returns_response_broker_api_version_and_duration() -> None
         assert {request.client_id for request in fake[2].received} == {"kgtui"}
 
 
-async def test_the_bulk_lane_reuses_the_connection_to_the_bootstrap_server() -> None:
+async def test_bulk_calls_reuse_the_connection_to_the_bootstrap_server() -> None:
     """kgtui opens two connections (lanes) to each broker: BULK for long requests, and UI for short ones."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=60)
@@ -106,8 +106,8 @@ async def test_invalid_or_missing_bootstrap_servers_raise_config_error() -> None
             Pool(seeds)
 
 
-async def test_slow_calls_on_the_bulk_lane_do_not_delay_the_ui_lane() -> None:
-    """The two lanes are separate connections to the same broker."""
+async def test_slow_bulk_calls_do_not_delay_calls_from_the_ui() -> None:
+    """Calls on the BULK lane and calls on the UI lane use separate connections to the same broker."""
     gate = asyncio.Event()
 
     async def held(request: Request) -> Response:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 async def test_a_missed_short_deadline_does_not_close_the_connection() -> None:
-    """A connection is closed only if no response has arrived on it for `PoolOptions.stall` seconds, here 60."""
+    """A connection is closed only if no response arrives for `PoolOptions.stall` seconds, in this test 60 s."""
     async with cluster(1) as fake, Pool(fake.seeds, options=PoolOptions(stall=60)) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
         gate = asyncio.Event()
@@ -142,7 +142,7 @@ async def test_calls_to_a_broker_fail_immediately_during_the_backoff() -> None:
 
 
 async def test_calls_wait_only_briefly_for_an_attempt_to_reconnect_that_hangs() -> None:
-    """While an attempt to reconnect hangs, a call waits `second_wait` seconds, and then raises the last error.
+    """A call waits `second_wait` seconds, and then raises the error of the previous attempt.
 
     The hanging attempt continues in the background.
     """

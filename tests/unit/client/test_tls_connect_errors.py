@@ -1,4 +1,4 @@
-"""Tests of the errors for certificates that cannot be used, and for ports with and without TLS."""
+"""Tests of the errors for unusable certificates, and for connections on which only one side uses TLS."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ async def test_the_token_error_says_that_the_endpoint_is_down_or_silent(endpoint
 async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
     part: Literal["status", "body"], tls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    """Each byte arrives within `sasl.login.read.timeout.ms`. The whole response may take at most twice as long."""
+    """Each byte arrives within `sasl.login.read.timeout.ms`, but the whole response takes more than twice this time."""
     monkeypatch.setenv("no_proxy", "*")
     context, options = None, ""
     if tls:
@@ -310,7 +310,7 @@ async def test_an_oauth_token_is_used_until_it_expires_if_refreshing_it_fails(
 async def test_token_refresh_corrects_the_expiry_time_for_a_wrong_client_clock(
     endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The token is valid for 1,000 s. The client's clock is 1,000 s slow, so to the client, 2,000 s seem to remain."""
+    """The token is valid for 1,000 s. The client's clock is 1,000 s slow, so the token seems valid for 2,000 s."""
     now = time.time()
     clock = [now]
     monkeypatch.setattr(tokens_module, "time", SimpleNamespace(time=lambda: clock[0]))
@@ -324,7 +324,7 @@ async def test_token_refresh_corrects_the_expiry_time_for_a_wrong_client_clock(
     assert len(endpoint.received) == 2
 
 
-async def test_concurrent_logins_use_the_token_of_one_request(endpoint: TokenServer) -> None:
+async def test_concurrent_logins_send_only_one_token_request(endpoint: TokenServer) -> None:
     cache = source(endpoint.properties())
     endpoint.pause = 0.1
     found = await asyncio.gather(*(cache.get() for _ in range(10)))

@@ -44,8 +44,8 @@ def test_create_conn_of_aiokafka_accepts_the_arguments_that_kgtui_passes() -> No
     assert "create_conn" in conn.__all__
 
 
-async def test_aiokafka_reads_only_the_documented_attributes_of_a_request() -> None:
-    """The docstring of `kgtui.client.transport` lists these attributes. A newer aiokafka could read more of them."""
+async def test_aiokafka_reads_only_the_request_attributes_that_kgtui_documents() -> None:
+    """The docstring of `kgtui.client.transport` lists the attributes. A newer aiokafka could read additional ones."""
     used: list[str] = []
 
     class Bare:
@@ -98,7 +98,7 @@ def test_transport_encodes_a_request_for_aiokafka_and_returns_the_response() -> 
 
 
 def test_apiversions_response_header_is_decoded_without_tagged_fields() -> None:
-    """The header of an ApiVersions response never has tagged fields, even if the request has a flexible version."""
+    """The header of an ApiVersions response never has tagged fields, even in flexible versions of this API."""
     frame = BytesIO(b"\0\0\0\x07answer")
     exchange = Exchange(API_VERSIONS, 4, b"")
     exchange.parse_response_header(frame)
@@ -227,8 +227,8 @@ async def test_connecting_to_a_broker_that_never_responds_times_out() -> None:
         await dialler.close()
 
 
-def test_aiokafka_still_has_the_calls_that_kgtui_replaces() -> None:
-    """kgtui replaces AIOKafkaProtocol and `readexactly` to limit the size of responses.
+def test_aiokafka_calls_the_names_that_kgtui_replaces() -> None:
+    """kgtui limits the size of responses by replacing AIOKafkaProtocol and `readexactly` in aiokafka.
 
     If a newer aiokafka does not use these two names, the limit has no effect.
     """

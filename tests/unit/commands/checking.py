@@ -1,4 +1,4 @@
-"""Helpers for tests of `kgtui check`: a fake cluster, a fake clock, and functions that take values from its output."""
+"""Helpers for tests of `kgtui check`: a fake cluster, a fake clock, and functions that parse the output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Script:
 
     Attributes:
         steps: seconds by which each call of `sleep_until` advances the time.
-        happens: functions that change the cluster. The n-th call of `sleep_until` calls each function with n.
+        happens: functions that change the cluster. Call number n of `sleep_until` calls each of them with `n`.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,10 @@ class Script:
 
 
 def watched_cluster(script: Script) -> ScriptedAdmin:
-    """Return a cluster with a stopped, a slow and a healthy group, a share group, and a group without offsets."""
+    """Return a cluster with five groups.
+
+    `stuck` has stopped, `slow` falls behind, `fine` is healthy, `queue` is a share group, and `connect` has no offsets.
+    """
     admin = ScriptedAdmin()
     admin.add("stuck", "consumer", members=(member("a", topics=("t-stuck",)),), lag=1500)
     admin.add("slow", "classic", members=(member("b", topics=("t-slow",)),), lag=900)

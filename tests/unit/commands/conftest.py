@@ -1,4 +1,4 @@
-"""Fixtures for tests of commands. The fixture `admin`, the cluster of the tests, is defined in each test module."""
+"""Fixtures for tests of commands. Each test module defines the fixture `admin`, which is the fake cluster."""
 
 from __future__ import annotations
 

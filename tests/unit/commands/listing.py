@@ -1,4 +1,4 @@
-"""Helpers for tests of `kgtui ls`: a fake cluster, and functions that take values from its output."""
+"""Helpers for tests of `kgtui ls`: a fake cluster, the group ids in the output, and the calls of the fake cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Run kgtui commands in tests: `kgtui` in a separate process, `runner` in this process on a `ScriptedAdmin`."""
+"""Run kgtui commands in tests.
+
+`kgtui` runs a command in a separate process. `runner` runs commands in this process, on a `ScriptedAdmin`.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ def runner(
 ) -> Callable[..., Completed]:
     """Return a function that runs `kgtui check`, `ls` or `show` in this process, connected to `admin`.
 
-    The function takes the words of the command line as arguments.
+    The arguments of the function are the words of the command line, for example `run("ls", "--lag")`.
     """
 
     @asynccontextmanager

@@ -23,7 +23,7 @@ def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
     return deletable_cluster(monkeypatch, tmp_path)
 
 
-def test_delete_backups_and_audit_escape_control_characters_in_group_ids(
+def test_commands_delete_backups_and_audit_escape_control_characters(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.add("\x1b[31mred\n", state="Empty", lag=1)
@@ -55,9 +55,9 @@ def test_kgtui_delete_first_checks_earlier_deletions_whose_outcome_is_unknown(
 def test_backups_command_lists_all_backups_or_prints_one(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """For a single backup, the command also prints how to restore the backup.
+    """With a file name, the command prints this backup and how to restore it.
 
-    An incomplete backup causes exit code 1.
+    The exit code is 1 if the backup is incomplete.
     """
     assert cli.main(["backups"]) == 0
     assert "there are no backups" in capsys.readouterr().err

@@ -95,8 +95,8 @@ def test_kgtui_check_reads_groups_once_per_interval_and_at_the_end(
     assert asked == [("fine",)] * 4
 
 
-def test_rounding_errors_cause_no_additional_read_of_kgtui_check(run: Callable[..., Completed], script: Script) -> None:
-    """3.6 s are 12 intervals of 0.3 s. Rounding errors of the times must not cause a thirteenth interval."""
+def test_rounding_errors_do_not_add_a_read_to_kgtui_check(run: Callable[..., Completed], script: Script) -> None:
+    """Twelve intervals of 0.3 s take 3.6 s. A rounding error must not cause a thirteenth interval."""
     run("check", "fine", "--for", "3.6s", "--interval", "0.3s")
     assert len(script.steps) == 12
 
@@ -104,7 +104,7 @@ def test_rounding_errors_cause_no_additional_read_of_kgtui_check(run: Callable[.
 def test_kgtui_check_reads_only_groups_that_match_the_filter(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The terms for type and lag select the groups to read. The term for the verdict is applied after the reads."""
+    """kgtui reads only the groups that match the terms for type and lag. It knows the verdicts only after the reads."""
     run("check", "not:type:share", "lag:1k+", "verdict:warn+")
     watched = [groups for call, groups in admin.calls if call == "describe_groups"]
     assert set(watched) == {("stuck",)}
@@ -160,7 +160,7 @@ def test_kgtui_check_exits_with_1_if_the_lag_of_a_group_is_unknown(
 def test_kgtui_check_restarts_the_lag_trend_after_a_failed_read(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """One read fails shortly before the end. The reads after it are too few for a trend, so the trend is null."""
+    """One read fails shortly before the end. Only two reads follow, which is too few for a trend."""
     fault = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")
 
     def stumble(step: int) -> None:
@@ -223,8 +223,8 @@ def test_kgtui_check_starts_no_second_read_during_a_slow_read(
     script.happens.append(hold)
     ran = run("check", "fine", "--for", "0.4s", "--interval", "0.05s", "--all")
     assert (ran.code, list(verdicts(ran))) == (0, ["fine"])
-    # Five reads: one at the start, a slow one that takes four steps of the clock, and one in each of the last three
-    # steps.
+    # kgtui reads once at the start. The slow read then takes four steps of the clock, and one read follows in each of
+    # the last three steps.
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 

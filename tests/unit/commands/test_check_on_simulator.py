@@ -95,7 +95,7 @@ async def company() -> AsyncIterator[Simulator]:
 async def test_kgtui_check_is_undecided_about_simple_groups_without_permissions(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The user lacks DESCRIBE on all topics, so the broker hides all offsets of the groups."""
+    """The user lacks DESCRIBE on all topics, so brokers hide all offsets from the user."""
     company.faults.forbid_topics(["*"])
     found = await checked(company, capfd, "kind:simple", seconds=10)
     assert found["groups"]
@@ -141,9 +141,9 @@ async def test_kgtui_check_gives_no_final_verdict_if_some_topics_are_forbidden(
 async def test_kgtui_check_notices_permissions_that_change_during_the_watch(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, granted: bool
 ) -> None:
-    """DESCRIBE on the topic `unrelated` is granted or revoked during the watch.
+    """During the check, DESCRIBE on the topic `unrelated` is granted or revoked.
 
-    Because of the filter term `lag:0+`, kgtui has already read the permissions before the watch.
+    kgtui reads the permissions for the first time before the check, because the filter term `lag:0+` needs them.
     """
     monkeypatch.setattr(group_watch, "ACCESS_MAX_AGE", 0.0)
     sleep_until = SimulatedClock.sleep_until
@@ -174,17 +174,17 @@ async def test_kgtui_check_mentions_a_forbidden_topic_to_which_a_member_subscrib
 
 
 CAUSES = {
-    # Healthy groups of every type; some read topics that have a traffic peak.
+    # These groups of several types are healthy. Some of them read topics with a traffic peak.
     **dict.fromkeys(("payments.settle", "orders.pick", "web.sessions", "audit.sink", "notifications.push"), "OK"),
     **dict.fromkeys(("payments.ledger", "inventory.reserve", "web.recommend", "iot.aggregate"), "OK"),
     **dict.fromkeys(("emails.workers", "fraud.review", "iot.dispatch"), "OK"),
     # These groups are OK although their lag is large, because the lag falls.
     **dict.fromkeys(("orders.ship", "dwh.backfill"), "OK"),
-    # Groups whose lag does not fall, although they commit offsets.
+    # The lag of these groups does not fall, although they commit offsets.
     **dict.fromkeys(("payments.refund", "search.index", "orders.enrich", "jobs.run"), "WARN"),
-    # Groups that have unread records but commit no offsets; some have members, some do not.
+    # These groups have unread records but commit no offsets. Only some of them have members.
     **dict.fromkeys(("orders.archive", "customers.sync", "fraud.score", "jobs.retired", "customers.sync-old"), "STOP"),
-    # Groups that are OK because they have no committed offsets, and therefore no lag.
+    # These groups are OK because they have no committed offsets, and therefore no lag.
     **dict.fromkeys(("connect-cluster", "schema-registry", "payments.never-deployed", "jobs.never-started"), "OK"),
 }
 
@@ -279,7 +279,7 @@ class SimulatedRecording:
 async def test_kgtui_check_gives_the_same_verdicts_for_a_recording_and_its_cluster(
     company: Simulator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The recording has a poll every 5 s for two minutes. The expected verdicts are those for a running cluster."""
+    """The recording has a poll every 5 s for two minutes. Its verdicts must equal the verdicts of a running cluster."""
     options, clock = RecorderOptions(interval=5.0, flush=30.0, describe=5.0), company.clock.now
     async with connect(company.bootstrap.split(",")) as admin:
         recording = SimulatedRecording(company, admin, polls=25)

@@ -100,10 +100,7 @@ def test_kgtui_check_judges_the_end_of_a_recording_by_default(
 def test_kgtui_check_uses_no_polls_after_the_requested_time(
     check: Callable[..., Completed],
 ) -> None:
-    """The recording has several keyframes (polls that store all groups), and compacted files.
-
-    The requested times are in different files of the recording.
-    """
+    """The group `stuck` stops after poll 12. At poll 14, the verdict is OK, because later polls are not used."""
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 
@@ -161,7 +158,7 @@ def test_kgtui_check_predicts_expiry_from_recorded_retention_times(
 ) -> None:
     (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]
     loss = row["loss"]
-    # The oldest unread record is at least two minutes old. As the topic keeps records for an hour, this record will be
+    # The oldest unread record is at least two minutes old. The topic keeps records for one hour, so this record is
     # deleted in at most 58 minutes.
     assert (loss["topic"], loss["partition"], loss["basis"]) == ("t-stuck", 0, "retention")
     assert (loss["seconds"], loss["at_most"]) == (HOUR - 120, True)
@@ -203,9 +200,7 @@ def test_kgtui_check_exits_with_1_if_recorded_data_is_incomplete(
     assert check("fine", "--all", lake=tmp_path / "silent").verdicts == {"fine": "OK"}
 
 
-def test_kgtui_check_finds_a_deleted_group_only_at_times_before_its_deletion(
-    tmp_path: Path, check: Callable[..., Completed]
-) -> None:
+def test_kgtui_check_at_an_earlier_time_finds_a_deleted_group(tmp_path: Path, check: Callable[..., Completed]) -> None:
     recording = RecordingBuilder(tmp_path / "gone")
     for poll in range(4):
         recording.poll(state_at(poll) if poll < 3 else PollResult({}), START + poll * 10_000)
@@ -215,6 +210,6 @@ def test_kgtui_check_finds_a_deleted_group_only_at_times_before_its_deletion(
     assert check("fine", "--at", at(2), "--all", lake=tmp_path / "gone").code == 0
 
 
-def test_kgtui_check_rejects_a_recorded_time_without_a_lake(capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_check_rejects_a_point_in_time_without_a_recording(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "--at", "10m"]) == 2
     assert "--lake" in capfd.readouterr().err

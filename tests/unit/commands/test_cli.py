@@ -321,8 +321,8 @@ def test_command_that_cannot_write_to_stdout_exits_with_1(command: str, redirect
 
 
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
-def test_a_command_that_cannot_write_to_stderr_still_prints_its_result(redirection: str, tmp_path: Path) -> None:
-    """`kgtui ls` prints the groups. It exits with 1, because a warning about a property could not be printed."""
+def test_result_is_printed_to_stdout_even_if_stderr_is_unusable(redirection: str, tmp_path: Path) -> None:
+    """`kgtui ls` prints the groups to stdout. It exits with 1, because it cannot print a warning to stderr."""
     properties = tmp_path / "client.properties"
     properties.write_text("sasl.mechanismm=PLAIN\n")
     with spawn(Options(brokers=1, groups=5)) as cluster:

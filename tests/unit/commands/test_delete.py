@@ -41,9 +41,9 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that replaces stdin and stderr with terminals, and returns the new stderr.
+    """Return a function whose arguments are the lines that the user types.
 
-    Its arguments are the lines that the user types.
+    The function replaces stdin and stderr with terminals, and returns the new stderr.
     """
     screen = Terminal()
 
@@ -146,7 +146,7 @@ def test_kgtui_delete_can_delete_exactly_the_given_group_ids(
 ) -> None:
     """With `--group`, an id that looks like a filter term is not parsed as a filter.
 
-    The option `--expect` counts only existing groups.
+    The number in `--expect` does not include groups that do not exist.
     """
     admin.add("type:share", state="Empty")
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
@@ -175,7 +175,7 @@ def test_kgtui_delete_rejects_an_invalid_selection_of_groups(admin: ScriptedAdmi
     assert admin.calls == []
 
 
-def test_kgtui_delete_applies_the_filters_before_and_after_the_command_name(admin: ScriptedAdmin) -> None:
+def test_kgtui_delete_combines_filters_before_and_after_the_command_name(admin: ScriptedAdmin) -> None:
     """`kgtui --filter X delete Y` deletes only groups that match both filters."""
     assert cli.main(["--filter", "type:share", "delete", "state:Empty", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["idle-b"]
@@ -216,10 +216,10 @@ def test_kgtui_delete_says_that_no_groups_are_visible_to_the_user(
     assert "there is no group that you may see" in capsys.readouterr().err
 
 
-def test_kgtui_delete_rejects_several_group_ids_as_a_filter(
+def test_kgtui_delete_rejects_several_group_ids_without_the_option_group(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The error message suggests one option `--group` per id."""
+    """The error message says to pass each id with the option `--group`."""
     assert cli.main(["delete", "idle-a", "idle-b"]) == 2
     assert "for groups with exactly these ids, pass --group idle-a --group idle-b" in capsys.readouterr().err
     assert admin.calls == []
@@ -236,7 +236,7 @@ def test_deletion_of_one_group_is_confirmed_by_typing_the_group_id(admin: Script
 def test_deletion_is_refused_if_the_typed_confirmation_is_wrong(
     admin: ScriptedAdmin, terminal: Any, typed: str
 ) -> None:
-    """For two groups, only the line `2` confirms the deletion. The end of stdin is not a confirmation."""
+    """To confirm the deletion of two groups, the user must type `2`. An empty stdin does not confirm it either."""
     terminal(typed)
     assert cli.main(["delete", "state:Empty"]) == 4
     terminal()
@@ -256,7 +256,7 @@ def test_deletion_of_several_groups_is_confirmed_by_typing_the_number_of_groups(
 def test_irreversible_deletion_needs_a_second_confirmation(
     admin: ScriptedAdmin, terminal: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The user types `irreversible` on a terminal after the group id, or passes the option `--irreversible`."""
+    """On a terminal, the user types the group id and then `irreversible`. With `--yes`, `--irreversible` is needed."""
     admin.bounds["t-idle-a", 0] = PartitionBounds(None, None, 3)
     words = ["delete", "idle-a", "--yes", "--expect", "1"]
     assert cli.main(words) == 4

@@ -44,7 +44,7 @@ class Watched:
         self.task = asyncio.create_task(watch(args, admin, query_of(args)))
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until a condition is true; the test fails after 60 s."""
+        """Wait until `holds` returns true. Raise TimeoutError after 60 s."""
         async with asyncio.timeout(60):
             while not holds():
                 await asyncio.sleep(0.05)
@@ -53,7 +53,7 @@ class Watched:
                 assert not self.task.done()
 
     async def first_read(self) -> None:
-        """Wait until the groups have been described once, because only later changes are events."""
+        """Wait until kgtui has read the groups once. Only changes after this read become events."""
         await self.until(lambda: any(call == "describe_groups" for call, _ in self.admin.calls))
         await asyncio.sleep(0.1)
 
@@ -94,7 +94,7 @@ async def test_kgtui_events_prints_each_event_when_it_happens(
 async def test_kgtui_events_says_that_no_groups_are_visible_to_the_user(
     capfd: pytest.CaptureFixture[str], operations: frozenset[str]
 ) -> None:
-    """If the cluster has no groups, the message is printed only if the user lacks DESCRIBE on the cluster."""
+    """The message is printed only if the user lacks DESCRIBE on the cluster. With DESCRIBE, no group can be hidden."""
     admin = ScriptedAdmin(user_access=Access(operations, any_topic=True))
     watched = Watched(admin, capfd)
     await watched.until(lambda: sum(call == "poll" for call, _ in admin.calls) > 2 * len(admin.brokers))
@@ -144,7 +144,7 @@ async def test_the_json_output_has_one_object_with_all_values_per_event(
         (("members:5+",), set()),
     ],
 )
-async def test_the_filter_also_selects_events_of_deleted_groups(
+async def test_kgtui_events_filter_can_select_events_of_deleted_groups(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str], words: tuple[str, ...], selected: set[str]
 ) -> None:
     admin.add("gone", "classic", state="Empty")
@@ -206,7 +206,7 @@ def test_the_table_of_recorded_events_has_the_text_of_each_event(
     assert main(["events", "--lake", str(tmp_path)]) == 0
     heading, *rows = capfd.readouterr().out.splitlines()
     start = heading.index("WHAT")
-    # The column EVENT shows the kind of an event, so the text of the event does not repeat the kind.
+    # The column EVENT already contains the kind of the event, so the column WHAT does not repeat it.
     kinds = re.compile("state |coordinator: |group epoch ")
     assert [row[start:] for row in rows] == [kinds.sub("", text, count=1) for texts in EXPECTED for text in texts]
 
@@ -255,7 +255,7 @@ def test_kgtui_events_exits_after_its_duration_or_if_no_broker_responds(
 
 @pytest.mark.parametrize("close", [False, True], ids=["Ctrl-C", "closed pipe"])
 def test_kgtui_events_exits_silently_after_ctrl_c_or_a_closed_pipe(cluster: SimulatorProcess, close: bool) -> None:
-    """No group matches, so the command writes nothing to stdout. It must notice the closed pipe without writing."""
+    """No group matches, so the command writes nothing. It must notice in another way that the pipe is closed."""
     words = ["events", "nobody", "--bootstrap-server", cluster.bootstrap]
     with subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE

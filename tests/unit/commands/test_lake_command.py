@@ -100,7 +100,7 @@ def test_lake_commands_reject_invalid_arguments(
 
 
 def test_kgtui_lake_prune_accepts_keep_rules_for_tables_and_layers() -> None:
-    """`30d` is the default for all tables, `gold=365d` a rule for a layer, and `gold/lag=all` a rule for one table."""
+    """`gold=365d` is a rule for a layer, `gold/lag=all` is a rule for one table, and `30d` is for all other tables."""
     assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == KeepRules(30, (("gold", 365), ("gold/lag", None)))
     assert parse_keep(["36h"]) == KeepRules(1)
     with pytest.raises(UsageError, match="at least one day"):

@@ -163,7 +163,7 @@ def test_kgtui_ls_reports_a_partial_result_if_a_broker_does_not_respond(
 
 
 @pytest.mark.parametrize("words", [("ls",), ("ls", "--lag"), ("ls", "state:Empty"), ("check", "--for", "1s")])
-def test_kgtui_ls_and_check_report_that_the_user_may_see_no_groups(
+def test_kgtui_ls_and_check_say_that_no_groups_are_visible(
     run: Callable[..., Completed], admin: ScriptedAdmin, words: tuple[str, ...]
 ) -> None:
     admin.groups.clear()
@@ -213,9 +213,9 @@ def test_kgtui_ls_without_watch_gives_verdicts_only_on_groups_without_members(ru
 def test_kgtui_ls_applies_filters_about_empty_and_unused_groups_to_all_groups(
     run: Callable[..., Completed], verdict: str, found: list[str]
 ) -> None:
-    """Without `--watch`, groups with members have no verdict.
+    """Without `--watch`, kgtui gives no verdicts on groups with members.
 
-    Filters for `empty` and `unused` still exclude these groups, because both verdicts require the state Empty.
+    These groups cannot be `empty` or `unused`, because both verdicts require the state Empty.
     """
     ran = run("ls", f"verdict:{verdict}")
     assert groups(ran) == found

@@ -27,7 +27,7 @@ def admin() -> ScriptedAdmin:
     return listed_cluster()
 
 
-def test_kgtui_ls_with_lag_reads_log_starts_only_for_empty_groups(
+def test_kgtui_ls_reads_log_start_offsets_only_for_empty_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     ran = run("ls", "--lag")
@@ -53,7 +53,7 @@ def test_kgtui_ls_shows_no_lag_for_a_forbidden_group(run: Callable[..., Complete
     assert "group pay: may not be described [GROUP_AUTHORIZATION_FAILED] (ask for DESCRIBE on the group)" in ran.err
     row = json.loads(run("ls", "--lag", "--format", "json", "pay").out)["groups"][0]
     assert (row["lag"], row["lag_unknown"]) == (None, None)
-    # The lag of group `pay` is unknown, so neither a filter on the lag nor its negation selects the group.
+    # The lag of group `pay` is unknown, so neither `lag:0` nor `not:lag:0` matches the group.
     for expression in ("lag:0", "not:lag:0", "lag:1+"):
         ran = run("ls", "pay", expression)
         assert (ran.code, groups(ran)) == (1, [])
@@ -62,7 +62,7 @@ def test_kgtui_ls_shows_no_lag_for_a_forbidden_group(run: Callable[..., Complete
 def test_kgtui_ls_reports_empty_groups_with_old_unread_records_as_unused(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """If the first unread record is newer, the verdict is `empty`, because the members might have left just now."""
+    """`idle` is unused, because its first unread record is older than one day. `recent` is only empty."""
     admin.add("recent", state="Empty", lag=5)
     for group, age in (("idle", 90_000.0), ("recent", 80_000.0)):
         written = time.time() - age
@@ -79,7 +79,7 @@ RESTRICTED = Access(frozenset({"DESCRIBE"}), any_topic=False)
 def test_lags_in_kgtui_ls_are_lower_bounds_if_some_topics_are_forbidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The exit code is 1 only because the user can see no offsets of the group `quiet`."""
+    """The exit code is 1, because all offsets of the group `quiet` are hidden. A lower bound does not cause it."""
     admin.add("quiet", "consumer")
     admin.user_access = RESTRICTED
     ran = run("ls", "--lag")

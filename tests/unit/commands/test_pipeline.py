@@ -66,7 +66,7 @@ def test_pipeline_reports_an_unreachable_cluster_and_creates_no_lake(
     assert not (tmp_path / "lake").exists()
 
 
-def test_pipeline_run_rejects_an_empty_lake_without_a_source_of_records(
+def test_pipeline_run_without_a_cluster_rejects_an_empty_lake(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """A user who misspells the path of a lake must get an error, not a new empty lake."""
@@ -99,7 +99,7 @@ def test_pipeline_creates_bronze_and_silver_tables_before_it_starts_spark(
 
 
 @pytest.mark.parametrize("make", ["file", "below a file"])
-def test_pipeline_rejects_a_lake_path_at_which_no_folder_can_be_created(
+def test_pipeline_rejects_a_lake_path_that_cannot_be_a_folder(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, make: str
 ) -> None:
     (tmp_path / "file").touch()
@@ -136,7 +136,7 @@ def test_pipeline_rejects_a_lake_with_data_of_a_different_cluster(
 def test_pipeline_rejects_a_lake_with_records_of_a_deleted_offsets_topic(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """If the topic `__consumer_offsets` is deleted and created again, the same offsets belong to different records."""
+    """If `__consumer_offsets` is deleted and created again, its offsets start at 0 again and identify other records."""
 
     async def found(_: object) -> OffsetsTopic:
         return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="prod", topic_id="new")
@@ -165,8 +165,8 @@ class FakeAdmin:
     """A fake admin client for a cluster that has only the topic `__consumer_offsets`.
 
     Args:
-        leaders: result of every leader lookup.
-        bounds: partition → log start and log end offset.
+        leaders: return value of `pool.find_leaders`.
+        bounds: log start offset and log end offset of each partition.
         faults: errors that `partition_bounds` returns.
     """
 
@@ -202,15 +202,13 @@ async def test_log_bounds_of_all_partitions_of_the_offsets_topic_are_read() -> N
         (Leaders({(TOPIC, 0): 1}, {(TOPIC, 4): 5}), "partition 4 cannot be read: LEADER_NOT_AVAILABLE"),
     ],
 )
-async def test_reading_log_bounds_fails_if_the_offsets_topic_is_missing_or_unreadable(
-    leaders: Leaders, message: str
-) -> None:
+async def test_missing_or_unreadable_offsets_topic_raises_source_error(leaders: Leaders, message: str) -> None:
     admin: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7)})
     with pytest.raises(SourceError, match=message):
         await read_bounds(admin, 5)
 
 
-async def test_reading_log_bounds_fails_if_the_bounds_of_a_partition_are_missing() -> None:
+async def test_partition_without_log_start_and_end_raises_source_error() -> None:
     leaders = Leaders({(TOPIC, 0): 1, (TOPIC, 1): 2})
     silent: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7)}, Fault("NO_ANSWER", "broker 2 gave no answer"))
     with pytest.raises(SourceError, match="partition 1 cannot be read: broker 2 gave no answer"):

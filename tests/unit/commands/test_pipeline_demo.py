@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 END = 20_003 * 86_400.0
-"""End of the simulated history, in seconds since the Unix epoch."""
+"""End of the simulated history, in seconds since the Unix epoch: 2024-10-07 00:00 UTC."""
 
 HISTORY = DemoHistory(days=0.25, interval=600.0, until=END, seed=4)
 
@@ -33,7 +33,7 @@ def record(path: Path) -> RecordingReader:
     return RecordingReader(path)
 
 
-def test_demo_histories_with_the_same_seed_are_equal_and_have_no_gaps(tmp_path: Path) -> None:
+def test_simulated_histories_with_the_same_seed_are_equal(tmp_path: Path) -> None:
     first, second = record(tmp_path / "a"), record(tmp_path / "b")
     polls = first.polls()
     assert [poll.at for poll in polls] == [END - 21_600 + 600 * number for number in range(37)]
@@ -49,7 +49,7 @@ def test_demo_histories_with_the_same_seed_are_equal_and_have_no_gaps(tmp_path: 
     assert (last.lag("payments.settle").lag or 0) > 100_000 > (last.lag("payments.ledger").lag or 0)
 
 
-def test_newest_demo_poll_is_at_a_multiple_of_the_interval() -> None:
+def test_newest_simulated_poll_time_is_a_multiple_of_the_interval() -> None:
     assert newest_poll_time(300.0, 1_000.0) == 900.0
 
 

@@ -30,10 +30,10 @@ OPTIONS = {
 
 
 def printed(capsys: pytest.CaptureFixture[str], words: Sequence[str]) -> tuple[list[str], dict[str, str], list[str]]:
-    """Run `kgtui pipeline submit --print`, and parse the `spark-submit` command that it prints.
+    """Return three parts of the `spark-submit` command that `kgtui pipeline submit --print` prints.
 
     Returns:
-        The options except `--conf`, the configuration (from `--conf`), and the program with its arguments.
+        `(options except --conf, Spark configuration from --conf, program with its arguments)`.
     """
     assert main(["pipeline", "submit", "--print", *words]) == 0
     command, *rest = shlex.split(capsys.readouterr().out)

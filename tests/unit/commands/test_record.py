@@ -65,7 +65,7 @@ def wait_for(lake: Path, polls: int) -> None:
 def test_recorder_writes_all_polls_before_it_exits(
     cluster: SimulatorProcess, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """The first recorder is stopped by a signal, and the second one stops after 10 s because of `--for`."""
+    """A signal stops the first recorder. The second recorder has the option `--for 10s`, and stops after 10 s."""
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)

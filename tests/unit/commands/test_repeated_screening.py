@@ -1,6 +1,6 @@
-"""Tests of `kgtui ls --watch`, which finds problems by comparing successive reads of a group (screening).
+"""Tests of screening: `kgtui ls --watch` finds problems by comparing successive reads of each group.
 
-The first list shows none of these problems, because only one read exists.
+The first list shows no such problem, because there is only one read to compare.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 
-async def test_watched_list_shows_a_stopped_group_after_several_reads(
+async def test_ls_watch_needs_several_reads_to_find_a_stopped_group(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     admin = ScriptedAdmin()
@@ -67,9 +67,9 @@ async def test_watched_list_shows_a_stopped_group_after_several_reads(
 async def test_watched_list_keeps_data_of_groups_whose_coordinator_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The coordinator is killed, and for some time, no broker lists its groups.
+    """The coordinator is killed, and for one read, no broker lists the group `simple`.
 
-    When the new coordinator lists the group `simple`, kgtui still knows when the group was first seen.
+    The new coordinator then lists this group. kgtui must not forget when it first saw the group.
     """
     clock = {"now": 1_700_000_000.0}
     admin = ScriptedAdmin()
@@ -85,10 +85,10 @@ async def test_watched_list_keeps_data_of_groups_whose_coordinator_is_replaced(
         return (await select_groups(admin, lag=True, on_read=screened.add, timeout=5)).snapshot
 
     first = await read()
-    admin.broken[2] = ClientError("connection refused", broker=2)  # the broker is killed
+    admin.broken[2] = ClientError("connection refused", broker=2)  # broker 2 is killed
     await read()
     assert "simple" not in screened.missing, "the silent broker may still coordinate the group"
-    del admin.brokers[2], admin.broken[2]  # the broker is unregistered, and no other broker has loaded its groups
+    del admin.brokers[2], admin.broken[2]  # broker 2 is unregistered, and its groups have no coordinator yet
     row = admin.groups.pop("simple")
     del admin.groups["deleted"]
     admin.broken["simple"] = Fault("COORDINATOR_LOAD_IN_PROGRESS", "loading", 14, group="simple")
@@ -107,10 +107,10 @@ async def test_watched_list_keeps_data_of_groups_whose_coordinator_is_replaced(
     assert facts.first_seen(last, "simple") == facts.first_seen(first, "simple") == clock["now"] - 3
 
 
-async def test_a_new_empty_group_is_not_reported_as_left_by_its_members(
+async def test_new_empty_group_has_no_message_about_members_that_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The group `new` is already Empty when it is first listed. The group `old` has a member before it is Empty."""
+    """The group `new` is Empty when it appears. A member joins and leaves the group `old`."""
     admin = ScriptedAdmin()
     admin.add("old", state="Empty", lag=10)
     screened = RepeatedScreening(admin, 5.0, 1.0)

@@ -125,7 +125,7 @@ async def test_simulated_cluster_stops_when_the_terminal_ui_closes() -> None:
 
 
 def test_terminal_ui_exits_with_an_error_message_if_there_is_no_terminal() -> None:
-    """Textual draws on stderr, which is not a terminal in cron jobs or if it is redirected to a file."""
+    """Textual draws on stderr. In a cron job, for example, stderr is not a terminal."""
     refused = subprocess.run(
         [sys.executable, "-m", "kgtui", "demo"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )

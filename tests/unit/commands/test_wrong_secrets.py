@@ -62,7 +62,10 @@ WRONG = {
     "wrong-token-file": f"{URL}file:{{folder}}/vault\n",
     "expired-token-file": f"{URL}file:{{folder}}/expired\n",
 }
-"""Maps each test id to a properties file with a mistake. `{folder}` stands for the path of a folder with secrets."""
+"""Maps each test id to the text of a properties file with a mistake.
+
+`{folder}` is replaced by the path of a folder with secret files.
+"""
 
 
 @pytest.fixture

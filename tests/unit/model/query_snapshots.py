@@ -25,10 +25,7 @@ def summary(
     type: str | None = None,  # noqa: A002 - the field's name
     fault: Fault | None = None,
 ) -> Summary:
-    """Return a group summary. Its values have defaults, so that a test sets only the values that it needs.
-
-    The group was read `age` seconds before `NOW`.
-    """
+    """Return the summary of a group that was read `age` seconds before `NOW`. All values have defaults."""
     return Summary(
         members,
         lag,
@@ -50,11 +47,11 @@ def snapshot(
     empty_for: dict[str, float] | None = None,
     faults: dict[str, Fault] | None = None,
 ) -> Snapshot:
-    """Return a snapshot of these groups at the time `NOW`. Each argument is a dict whose keys are group ids.
+    """Return a snapshot of these groups at the time `NOW`. The keys of every argument are group ids.
 
     Args:
-        summaries: summaries, as the background reads create them.
-        empty_for: seconds since the group became Empty.
+        summaries: what the newest background read of each group found.
+        empty_for: time since the group became Empty, in seconds.
         faults: why the newest read of the group failed.
     """
     by_listing: dict[Listing, list[str]] = {}
@@ -73,9 +70,9 @@ UNKNOWN_TYPE = Listing(None, "consumer", None, 1)
 
 
 def mixed_snapshot() -> Snapshot:
-    """Return a snapshot with six groups of several types and kinds, such as Connect.
+    """Return a snapshot with six groups of different types and kinds.
 
-    `connect-cluster` and `old.group` are listed, but were not read yet.
+    kgtui has listed `connect-cluster` and `old.group`, but has not read them yet.
     """
     return snapshot(
         {

@@ -1,4 +1,4 @@
-"""Tests of group assignments: owners and target owners of partitions, pending moves, and members that delay moves."""
+"""Tests of group assignments: the owner and the target owner of each partition, and members that delay a move."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def test_partition_move_waits_for_the_owner_that_must_give_up_the_partition() ->
     assert found.idle == (), "b owns nothing yet but has a target assignment"
 
 
-def test_partition_without_an_owner_waits_for_members_with_an_older_epoch() -> None:
-    """While member `slow` is giving up the partition, the broker reports no owner.
+def test_partition_without_owner_waits_for_members_that_may_have_it() -> None:
+    """Member `slow` has an older epoch than the group, so kgtui assumes that `slow` has not given up the partition.
 
-    The epoch of `slow` is older than the group's, so kgtui assumes that `slow` still has the partition.
+    The broker no longer reports `slow` as the owner of this partition.
     """
     found = made(
         member("slow", assignment=(("t", (0,)),), target=(("t", (0,)),), epoch=3),
@@ -109,7 +109,7 @@ def test_partition_number_missing_between_owned_partitions_counts_as_unowned() -
     assert status(found, "t", 1) is PlacementStatus.UNOWNED
 
 
-def test_partition_is_never_unsubscribed_if_a_member_subscribes_by_pattern() -> None:
+def test_partition_is_unowned_instead_of_unsubscribed_if_a_pattern_matches() -> None:
     offsets = GroupOffsets((CommittedOffset("x", 0, 1),))
     found = made(member("a", assignment=(), topics=(), regex="x.*"), offsets=offsets)
     assert status(found, "x", 0) is PlacementStatus.UNOWNED
@@ -130,7 +130,7 @@ def test_partitions_of_an_empty_group_are_unowned() -> None:
     assert status(found, "t", 0) is PlacementStatus.UNOWNED
 
 
-def test_assignment_is_none_if_the_broker_withholds_the_members() -> None:
+def test_assignment_is_none_if_the_broker_hides_the_members() -> None:
     assert assignment_of(GroupDescription("g", "share", "share", "Stable", 1, members=None)) is None
 
 
@@ -190,7 +190,7 @@ def test_connector_task_that_a_worker_must_give_up_has_the_status_leaving() -> N
 def test_skew_is_the_largest_partition_count_divided_by_the_average() -> None:
     """Three members have 3, 1 and 0 partitions. Member `d` is ignored, because it reports no assignment.
 
-    Host `h1` has 4 partitions. With two of the three members, it should have 4 × 2/3, so the skew by host is 1.5.
+    Host `h1` has two of the three members, but all 4 partitions. An even assignment would give `h1` 4 × 2/3 partitions.
     """
     found = made(
         member("a", host="h1", rack="r1", assignment=(("t", (0, 1, 2)),)),

@@ -1,4 +1,4 @@
-"""Tests of Burrow's rules: a comparison with a second, literal implementation, and an example of each status."""
+"""Tests of Burrow's rules: a comparison with a second implementation of the rules, and examples of each status."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import TopicPartition
 
 Event = tuple[str, int, int]
-"""An event in the history of a partition: `("commit", offset, ms)` or `("log end", offset, ms)`."""
+"""One step in the history of a partition: `("commit", offset, time)` or `("log end", offset, time)`, times in ms."""
 
 
 # `window_by_hand` and `verdict_by_hand` implement Burrow's rules literally, without kgtui's code. The tests compare
@@ -32,7 +32,10 @@ Event = tuple[str, int, int]
 
 
 def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[int, int, int | None]], list[int]]:
-    """Return the expected contents of a `CommitRing`: `(offset, time, lag)` of each commit, and the log end offsets."""
+    """Return the commits and the log end offsets that a `CommitRing` should contain.
+
+    Each commit is `(offset, time in ms, lag)`.
+    """
     commits: list[tuple[int, int, int | None]] = []
     ends: list[int] = []
     for kind, offset, at in history:
@@ -58,21 +61,23 @@ def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[i
 def verdict_by_hand(  # noqa: C901 - the rules follow in the order of Burrow's documentation
     commits: list[tuple[int, int, int | None]], ends: list[int], now: int, options: Options
 ) -> str:
-    # Rule 0: if there are no commits, or if Complete < minimum-complete, the verdict is OK.
+    # Rule 0: if there are no commits or too few (Complete < minimum-complete), the verdict is OK.
     if len(commits) == 0:
         return "OK"
     if len(commits) / options.intervals < options.minimum_complete:
         return "OK"
-    # CurrentLag = max(latest LEO − last commit, 0). If no log end offset (LEO) is known, the verdict is OK.
+    # The current lag is the newest log end offset minus the last commit, at least 0. If no log end offset is known, the
+    # verdict is OK.
     if len(ends) == 0:
         return "OK"
     current = ends[len(ends) - 1] - commits[len(commits) - 1][0]
     if current < 0:
         current = 0
-    # Rule 1: if CurrentLag ≤ allowed-lag, the verdict is OK.
+    # Rule 1: if the current lag is at most allowed-lag, the verdict is OK.
     if current <= options.allowed_lag:
         return "OK"
-    # Rule 2: if (now − last.ts) > (last.ts − first.ts) and NOT recentLagZero, the verdict is STOP.
+    # Rule 2: the verdict is STOP if more time has passed since the last commit than from the first to the last commit,
+    # and if no known log end offset shows a lag of 0.
     first, last = commits[0], commits[len(commits) - 1]
     recent_lag_zero = False
     for end in ends:
@@ -80,8 +85,8 @@ def verdict_by_hand(  # noqa: C901 - the rules follow in the order of Burrow's d
             recent_lag_zero = True
     if now - last[1] > last[1] - first[1] and not recent_lag_zero:
         return "STOP"
-    # Rule 3: take the first commit whose offset is lower than the offset before it. If no later commit reaches that
-    # earlier offset again, the verdict is REWIND.
+    # Rule 3: find the first commit at which the offset decreased. If no later commit reaches the offset before the
+    # decrease, the verdict is REWIND.
     for i in range(1, len(commits)):
         if commits[i][0] < commits[i - 1][0]:
             recovered = False
@@ -91,7 +96,7 @@ def verdict_by_hand(  # noqa: C901 - the rules follow in the order of Burrow's d
             if not recovered:
                 return "REWIND"
             break
-    # If one of the commits has a lag of at most allowed-lag, the verdict is OK. Unknown lags are skipped.
+    # If the lag at any commit is at most allowed-lag, the verdict is OK. Unknown lags are skipped.
     for _, _, lag in commits:
         if lag is not None and lag <= options.allowed_lag:
             return "OK"
@@ -152,8 +157,8 @@ def test_kgtui_agrees_with_burrow_on_random_commit_histories(
     assert verdict.complete == len(commits) / options.intervals
 
 
-def test_kgtui_agrees_with_burrow_on_small_commit_windows() -> None:
-    """Three commits have all combinations of a few offsets, lags and log end offsets. They lead to every status."""
+def test_kgtui_agrees_with_burrow_on_all_combinations_of_three_commits() -> None:
+    """The test combines a few offsets, lags and log end offsets in every way. Each status occurs."""
     options = Options(intervals=3)
     seen: set[str] = set()
     numbers, lags = (0, 1, 2), (None, 0, 1, 2)
@@ -169,7 +174,7 @@ def test_kgtui_agrees_with_burrow_on_small_commit_windows() -> None:
 
 
 def steady(offsets: list[int], log_end: int, every: int = 1000) -> Window:
-    """Return a window of commits that are `every` ms apart. The lag of each commit is `log_end` minus its offset."""
+    """Return commits that are `every` ms apart, and one log end offset. Each lag is `log_end` minus the offset."""
     commits = tuple(Commit(o, i * every, max(log_end - o, 0)) for i, o in enumerate(offsets))
     return Window(commits, (log_end,))
 
@@ -198,11 +203,13 @@ def steady(offsets: list[int], log_end: int, every: int = 1000) -> Window:
         ),
     ],
 )  # fmt: skip
-def test_example_windows_of_commits_have_the_expected_status(window: Window, now: int, status: Status) -> None:
+def test_burrow_rules_give_the_expected_status_for_examples_of_commits(
+    window: Window, now: int, status: Status
+) -> None:
     assert judge_partition(window, now).status is status
 
 
-def test_burrow_options_can_allow_a_lag_and_require_a_minimum_number_of_commits() -> None:
+def test_burrow_options_allow_small_lags_and_require_enough_commits() -> None:
     window = steady([5, 5], 9)
     assert judge_partition(window, 1000).status is Status.STALL
     assert judge_partition(window, 1000, Options(allowed_lag=4)).status is Status.OK
@@ -213,7 +220,7 @@ def test_burrow_options_can_allow_a_lag_and_require_a_minimum_number_of_commits(
 def test_commits_in_quick_succession_become_one_commit_with_the_earliest_time() -> None:
     """Commits less than `min_distance` seconds apart become one commit, with the newest offset and the earliest time.
 
-    With the newest time instead, all commits of a group that always commits this often would become one.
+    If the newest time were kept, a group that always commits this often would have only one commit.
     """
     ring = CommitRing(Options(min_distance=5))
     for second in range(12):

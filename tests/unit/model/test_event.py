@@ -1,4 +1,4 @@
-"""Tests of events (changes that kgtui finds by comparing two reads of a group) and of their one-line texts."""
+"""Tests of events and of their one-line texts. kgtui creates events by comparing two reads of a group."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_changes_of_a_group_between_two_group_lists_become_events(
     assert texts(listing_events("g", 1.0, before, after)) == expected
 
 
-def test_members_that_join_and_leave_are_named_with_client_and_host() -> None:
+def test_events_of_joining_and_leaving_members_contain_client_and_host() -> None:
     last = LastDescription()
     assert last.update(described(owner("m-1", 0), group_epoch=4), STABLE, 1.0) == []
     found = last.update(described(owner("m-2", 0, client="other"), group_epoch=5), STABLE, 2.0)
@@ -94,7 +94,7 @@ def test_many_members_that_join_together_are_reported_in_one_event() -> None:
     assert found.text == "21 members joined: c-00 at /127.0.0.1, c-01 at /127.0.0.1, c-02 at /127.0.0.1 and 18 more"
 
 
-def test_temporary_loss_of_partition_owners_is_not_a_partition_move() -> None:
+def test_temporarily_missing_partition_owners_do_not_count_as_a_move() -> None:
     last = LastDescription()
     last.update(described(owner("m-1", 0), owner("m-2", 1)), STABLE, 1.0)
     assert last.update(described(member("m-1"), member("m-2")), STABLE, 2.0) == []
@@ -106,7 +106,7 @@ def test_temporary_loss_of_partition_owners_is_not_a_partition_move() -> None:
 @pytest.mark.parametrize(
     "description", [described(state="Dead"), GroupDescription("g", "", "", "Stable", 1, members=None)]
 )
-def test_dead_groups_and_missing_member_lists_cause_no_events(description: GroupDescription) -> None:
+def test_dead_state_and_missing_member_list_cause_no_events(description: GroupDescription) -> None:
     last = LastDescription()
     last.update(described(owner("m-1", 0)), STABLE, 1.0)
     assert last.update(description, STABLE, 2.0) == []
@@ -134,7 +134,7 @@ def test_offsets_that_decrease_cause_an_event_but_progress_does_not() -> None:
 
 
 def test_an_offset_that_rises_without_members_was_reset() -> None:
-    """Simple groups are an exception. They commit offsets without members, so a higher offset is normal progress."""
+    """In a simple group, a higher offset is normal progress, because simple groups never have members."""
     before, after = {("orders", 0): 500}, {("orders", 0): 2_500}
     assert texts(offset_events("g", 1.0, EMPTY, before, after, memberless=True)) == [
         "offset of orders-0 reset while the group had no members: 500 → 2,500"
@@ -161,7 +161,7 @@ def test_texts_of_broker_events_contain_the_broker_address_and_the_error() -> No
     assert broker_back(2, "b:9092", 1.0).text == "broker 2 (b:9092) answers again"
 
 
-def test_full_event_log_drops_and_counts_the_oldest_events() -> None:
+def test_full_event_log_removes_the_oldest_events_and_counts_them() -> None:
     log = EventLog(3)
     log.add([Event(float(number), EventKind.APPEARED, f"g{number}") for number in range(2)])
     seen = log.total

@@ -52,7 +52,7 @@ def test_explanation_of_an_unrecognized_error_has_the_message_of_the_broker() ->
     assert "no explanation for this error code" in found.meaning
 
 
-def test_explanation_of_a_fault_begins_with_its_own_advice() -> None:
+def test_explanation_begins_with_the_advice_in_the_fault() -> None:
     found = explanation.explain_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
     assert found.advice.startswith("Look at broker 4. ")
 
@@ -79,7 +79,7 @@ def test_one_explanation_covers_all_partitions_with_the_same_problem() -> None:
     assert titles == ["records lost, 1 partition", "no commit, 2 partitions", "forbidden, 1 partition"]
 
 
-def test_faults_of_a_group_include_faults_of_the_coordinator() -> None:
+def test_faults_of_a_group_include_the_fault_of_its_coordinator() -> None:
     assert [fault.broker for fault in explanation.faults_of(example_snapshot(), "stale.group")] == [4]
 
 

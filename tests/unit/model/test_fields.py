@@ -46,8 +46,8 @@ def test_no_output_contains_the_same_field_twice(output: str) -> None:
 
 @pytest.mark.parametrize("group", ["payments.settle", "old.group"])
 @pytest.mark.parametrize("described", [False, True])
-def test_values_in_a_column_equal_the_field_values_per_group(group: str, described: bool) -> None:
-    """The broker lists `old.group` without type and state, so both are taken from its summary or description."""
+def test_column_has_the_same_values_as_the_fields_of_groups(group: str, described: bool) -> None:
+    """The list of groups has no type and state for `old.group`. The summary or the description has them."""
     snap = mixed_snapshot()
     summaries = {**snap.summaries, "old.group": summary(state="Stable", type="share")}
     details = {group: Reading(GroupDescription(group, "streams", "streams", "NotReady", 2), 6.0)} if described else {}
@@ -71,7 +71,7 @@ def test_field_without_a_value_returns_none_as_data_and_an_empty_text() -> None:
     assert partition_fields.START_OFFSET.missing is Missing.UNREAD
 
 
-def test_text_of_an_incomplete_total_lag_says_that_it_is_a_lower_bound() -> None:
+def test_lag_text_shows_lower_bound_if_some_lags_are_unknown() -> None:
     assert group_fields.LAG.text(mixed_snapshot(), "backfill tool") == "≥ 700"
     assert group_fields.LAG.data(mixed_snapshot(), "backfill tool") == 700
     assert group_fields.LAG_UNKNOWN.data(mixed_snapshot(), "backfill tool") == 2

@@ -10,7 +10,7 @@ from kgtui.model import group_types as registry
 from kgtui.model.group_types import GROUP_TYPES, KINDS, PROTOCOLS, STATES, TYPES, kind_of
 
 
-def test_group_states_have_a_fixed_order_that_ends_with_empty_and_dead() -> None:
+def test_group_states_are_ordered_from_stable_to_dead() -> None:
     assert STATES == (
         "Stable",
         "PreparingRebalance",

@@ -1,4 +1,4 @@
-"""Tests of the guard, which allows a deletion only if the right describe RPC reports the state Empty."""
+"""Tests of the guard, which allows a deletion only if the describe RPC for the group's type reports the state Empty."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def test_deletion_is_allowed_only_for_described_empty_groups(
     members: tuple[Member, ...] | None,
     operations: frozenset[str] | None,
 ) -> None:
-    """There must be no members, and the ACL operation DELETE must be allowed or unknown.
+    """The group must have no members, and the ACL operation DELETE must be allowed or unknown.
 
-    The description must come from the RPC for the group's type, in a version that can tell group types apart.
+    The description must come from the RPC for the group's type, and its state must be reliable (`authoritative`).
     """
     description = GroupDescription(
         "g", type_, "", state, 1, members=members, operations=operations, source=source, authoritative=authoritative
@@ -101,7 +101,7 @@ def test_refusal_of_a_deletion_says_why_the_group_must_not_be_deleted(changes: d
         (Fault("NO_ANSWER", "broker 4 is slow"), "broker 4 is slow"),
     ],
 )
-def test_a_failed_description_is_the_reason_for_refusing_a_deletion(fault: Fault | None, words: str) -> None:
+def test_refusal_of_deletion_says_why_the_group_was_not_described(fault: Fault | None, words: str) -> None:
     assert words in why_not_described(fault)
 
 
@@ -114,12 +114,12 @@ def snapshot(
     faults: dict[str, Fault] | None = None,
     interval: float = 2.0,
 ) -> Snapshot:
-    """Return a snapshot with one group `g`. Its time is 100 seconds since the epoch.
+    """Return a snapshot with one group `g`, taken 100 seconds after the epoch.
 
     Args:
         at: time at which the group was described, in seconds since the epoch.
-        listing: the group's type, protocol, state and coordinator; None for those of `EMPTY_GROUP`.
-        stale: why the description could not be read again later; None if it was not tried.
+        listing: type, protocol, state and coordinator in the list of groups, by default those of `EMPTY_GROUP`.
+        stale: why the newest attempt to describe the group failed; None if it did not fail.
         faults: group id → why the newest read of the group failed.
         interval: seconds between two polls.
     """
@@ -134,7 +134,7 @@ def snapshot(
     )
 
 
-def test_deletion_is_offered_for_an_empty_group_that_was_described_recently() -> None:
+def test_delete_action_is_available_for_a_recently_described_empty_group() -> None:
     assert delete_availability(snapshot(), "g") is None
 
 
@@ -151,7 +151,7 @@ def test_deletion_is_offered_for_an_empty_group_that_was_described_recently() ->
         (snapshot(replace(EMPTY_GROUP, state="Stable", members=(member(),))), "Stable with 1 member"),
     ],
 )
-def test_user_is_told_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot, words: str) -> None:
+def test_unavailable_delete_action_gives_the_reason(taken: Snapshot, words: str) -> None:
     reason = delete_availability(taken, "g")
     assert reason is not None
     assert words in reason
@@ -161,23 +161,23 @@ def test_user_is_told_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot
 def test_refusal_uses_an_old_description_only_if_state_is_unchanged(listed: str, words: str) -> None:
     """The description is 60 s old. It has the state Stable and one member.
 
-    If the list of groups shows a different state, the refusal says only that the description is old.
+    If the list of groups shows the state Dead, the refusal says only that the description is too old.
     """
     stable = replace(EMPTY_GROUP, state="Stable", members=(member(),))
     taken = snapshot(stable, at=40.0, listing=Listing("classic", "consumer", listed, 1))
     assert words in (delete_availability(taken, "g") or "")
 
 
-def test_deletion_is_not_offered_in_read_only_mode_or_for_unlisted_groups() -> None:
+def test_delete_action_is_unavailable_if_read_only_or_group_unlisted() -> None:
     assert delete_availability(snapshot(), None) == "no group is selected"
     assert delete_availability(snapshot(), "other") == "the group is no longer listed"
     assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY
 
 
 def test_long_poll_interval_allows_an_older_description() -> None:
-    """With 30 s between polls, a description that is 12 s old is accepted.
+    """With 30 s between polls, a description that is 12 s old is new enough.
 
-    With 2 s between polls, an age of 100 s is refused, because the newer polls are missing.
+    With 2 s between polls, a description that is 100 s old is too old.
     """
     assert delete_availability(snapshot(at=88.0, interval=30.0), "g") is None
     assert (

@@ -54,16 +54,16 @@ def test_group_that_does_not_exist_is_not_found() -> None:
 
 
 @pytest.mark.parametrize(("lag", "expected"), [(0, READ_OK), (5, READ_ONCE)])
-def test_group_that_was_read_only_once_is_ok_only_without_unread_records(lag: int, expected: Judgment) -> None:
+def test_after_one_read_a_group_is_ok_only_without_lag(lag: int, expected: Judgment) -> None:
     assert with_group(summaries={"g": summary(lag=lag)}).judgment("g") == expected
 
 
-def test_group_whose_offsets_were_never_read_counts_as_not_read_yet() -> None:
+def test_group_without_read_offsets_is_judged_as_not_read() -> None:
     unread = replace(summary(lag=None), lag_at=None)
     assert with_group(summaries={"g": unread}).judgment("g").basis is Basis.NOT_READ
 
 
-def test_group_whose_background_reads_show_no_problem_is_ok() -> None:
+def test_group_is_ok_if_its_background_reads_show_no_problem() -> None:
     row = replace(summary(lag=5), screened=True)
     assert with_group(summaries={"g": row}).judgment("g") == SCREENED_OK
 
@@ -86,7 +86,7 @@ def test_unobserved_start_of_a_problem_is_shown_as_a_time_range() -> None:
     assert replace(found, since=None).since_text(lambda at: f"{at:.0f}") == "since after 100"
 
 
-def test_judgment_has_only_the_first_line_of_the_error() -> None:
+def test_judgment_contains_only_the_first_line_of_an_error_message() -> None:
     row = replace(summary(lag=5), screened=True)
     found = with_group(summaries={"g": row}, group_faults={"g": FAULT}).judgment("g")
     assert (found.status, found.kind, found.reason) == (GroupStatus.UNKNOWN, Problem.UNREADABLE, "Not authorized.")
@@ -106,7 +106,7 @@ def test_final_health_verdict_replaces_a_problem_found_in_background_reads() -> 
     assert found.basis_text == "observed 55 s"
 
 
-def test_problem_from_background_reads_stays_until_health_verdict_is_final() -> None:
+def test_problem_in_background_reads_is_kept_until_verdict_is_final() -> None:
     short = health_of(watch([offsets((100, 200))] * 2))
     assert with_group(health={"g": short}, screened={"g": SUSPECT}).judgment("g") == SUSPECT
     found = with_group(health={"g": short}).judgment("g")
@@ -114,7 +114,7 @@ def test_problem_from_background_reads_stays_until_health_verdict_is_final() -> 
     assert "STOP needs more than" in found.reason
 
 
-def test_confirmed_stop_keeps_the_start_time_from_background_reads() -> None:
+def test_confirmed_stop_has_the_start_time_from_background_reads() -> None:
     stopped = health_of(watch([offsets((100, 200))] * 20))
     found = with_group(health={"g": stopped}, screened={"g": SUSPECT}).judgment("g")
     assert (found.status, found.kind, found.basis) == (GroupStatus.ERR, Problem.STOP, Basis.OBSERVED)
@@ -124,14 +124,14 @@ def test_confirmed_stop_keeps_the_start_time_from_background_reads() -> None:
 
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED])
-def test_health_verdict_stop_does_not_replace_problem_empty_or_unused(problem: Problem) -> None:
+def test_empty_or_unused_group_is_not_reported_as_stopped(problem: Problem) -> None:
     stopped = replace(health_of(watch([offsets((100, 200))] * 20)), stopped_after=T0 - 900)
     screened = Judgment(GroupStatus.WARN, problem, Basis.SCREENED)
     found = with_group(CLASSIC, health={"g": stopped}, screened={"g": screened}).judgment("g")
     assert (found.status, found.kind, found.after) == (GroupStatus.WARN, problem, T0 - 900)
 
 
-def test_lost_records_are_a_worse_problem_than_the_stop_before_the_loss() -> None:
+def test_group_that_lost_records_while_stopped_has_problem_data_lost() -> None:
     lost = health_of(watch([offsets((100, 900), starts=[300])] * 20))
     found = with_group(health={"g": lost}).judgment("g")
     assert (found.kind, found.others) == (Problem.DATA_LOST, (Problem.STOP,))

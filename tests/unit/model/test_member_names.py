@@ -31,7 +31,7 @@ def test_member_names_are_short_and_distinguish_the_members_of_a_group(members: 
     assert len(set(names)) == len(names)
 
 
-def test_member_label_contains_the_host_only_once() -> None:
+def test_label_of_a_member_contains_its_host_only_once() -> None:
     on_two_hosts = member_labels([member("m-1"), member("m-2", host="/10.0.0.2")])
     assert on_two_hosts == {"m-1": "app at /10.0.0.1", "m-2": "app at /10.0.0.2"}
     on_one_host = member_labels([member("app-12345"), member("app-98765")])

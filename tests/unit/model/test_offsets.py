@@ -28,7 +28,7 @@ def test_lag_is_the_log_end_offset_minus_the_committed_offset() -> None:
     assert (row.lag, row.lead, row.lost, row.reason) == (30, 20, 0, "")
 
 
-def test_committed_offset_beyond_the_log_end_has_zero_lag() -> None:
+def test_lag_is_zero_if_the_committed_offset_exceeds_log_end() -> None:
     """After an unclean leader election or a recreation of the topic, the log can end before the committed offset."""
     assert lag_of_commit(CommittedOffset("t", 0, 120), PartitionBounds(0, 100)).lag == 0
 
@@ -59,7 +59,7 @@ def test_unknown_lag_of_a_partition_has_a_reason(
     assert row.reason == reason
 
 
-def test_committed_offset_at_the_log_end_has_zero_lag() -> None:
+def test_lag_is_zero_if_the_committed_offset_equals_log_end() -> None:
     row = lag_of_commit(CommittedOffset("t", 0, 100), PartitionBounds(0, 100))
     assert (row.lag, row.reason) == (0, "")
 
@@ -72,7 +72,7 @@ def test_lag_of_a_share_partition_is_the_lag_that_the_broker_reports() -> None:
     assert lag_of_share(ShareOffset("t", 0, None), None).reason == "no commit"
 
 
-def test_total_lag_states_how_many_partitions_have_unknown_lag() -> None:
+def test_total_lag_counts_the_partitions_with_unknown_lag() -> None:
     offsets = GroupOffsets(
         committed=(
             CommittedOffset("b", 0, 10),

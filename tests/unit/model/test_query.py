@@ -25,7 +25,10 @@ EVERY = {"payments.settle", "payments.refund", "connect-cluster", "backfill tool
 
 
 def chosen(text: str, snap: Snapshot | None = None, marked: frozenset[str] = frozenset()) -> set[str]:
-    """Return the ids of the groups that a filter selects, and assert that `Query.matches` selects the same groups."""
+    """Return the ids of the groups that a filter selects. Assert that `Query.matches` selects the same groups.
+
+    `marked` contains the ids of the groups that the user has marked.
+    """
     snap = snap or mixed_snapshot()
     query = parse(text)
     found = query.select(snap, marked)
@@ -119,7 +122,7 @@ def test_filters_select_the_expected_groups(text: str, expected: set[str]) -> No
     assert chosen(text) == expected
 
 
-def test_filter_can_select_the_marked_groups() -> None:
+def test_filter_can_select_groups_that_the_user_has_marked() -> None:
     marked = frozenset({"old.group"})
     assert chosen("marked:yes", marked=marked) == {"old.group"}
     assert chosen("marked:no", marked=marked) == EVERY - {"old.group"}
@@ -127,7 +130,7 @@ def test_filter_can_select_the_marked_groups() -> None:
 
 
 def test_filter_treats_a_partly_known_lag_as_a_lower_bound() -> None:
-    """A lag of at least 700 could be above 1,000, so neither `lag:1k+` nor `not:lag:1k+` matches the group."""
+    """The lag is at least 700. It could be above or below 1,000, so neither `lag:1k+` nor `not:lag:1k+` matches."""
     snap = snapshot({"g": CONSUMER}, {"g": summary(1, 700, 2)})
     assert chosen("lag:500+", snap) == {"g"}
     assert chosen("lag:1k+", snap) == set()
@@ -135,7 +138,7 @@ def test_filter_treats_a_partly_known_lag_as_a_lower_bound() -> None:
     assert chosen("not:lag:..500", snap) == {"g"}
 
 
-def test_a_group_that_was_not_read_matches_no_filter_term_and_no_negation() -> None:
+def test_group_that_was_not_read_matches_neither_terms_nor_negations() -> None:
     """kgtui has not read the members and the offsets of the group yet."""
     snap = snapshot({"g": CONSUMER})
     for text in ("topic:x", "client:x", "host:x", "member:x", "lag:0", "members:0", "lag:unknown", "members:unknown"):
@@ -179,8 +182,8 @@ def test_filter_uses_a_description_that_is_newer_than_the_background_read() -> N
 
 def test_search_progress_counts_only_groups_that_can_match() -> None:
     snap = mixed_snapshot()
-    # `searched` counts the groups that can match by id, type and state: first those whose values for the other terms
-    # are known, then all. The topics of three of the six groups are known.
+    # The second number of `searched` counts the groups that match the terms about id, type and state. The first number
+    # counts those of them whose values for the other terms are known. Only three of the six groups have known topics.
     assert parse("topic:payments").searched(snap) == (3, 6)
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
     assert parse("connect topic:payments").searched(snap) == (0, 1)
@@ -188,7 +191,7 @@ def test_search_progress_counts_only_groups_that_can_match() -> None:
     assert parse("payments").searched(snap) == (2, 2)
 
 
-def test_terms_and_sort_keys_determine_which_data_a_filter_needs() -> None:
+def test_filter_needs_only_data_that_terms_and_sort_keys_use() -> None:
     assert parse("payments state:Empty").needs == frozenset()
     assert parse("topic:x").needs == {Need.DESCRIPTION, Need.OFFSETS}
     assert parse("lag:1k+").needs == {Need.OFFSETS}
@@ -315,7 +318,7 @@ def test_invalid_regular_expression_in_a_filter_writes_nothing_to_stderr(capfd: 
     assert capfd.readouterr() == ("", "")
 
 
-def test_filtering_with_pauses_gives_the_same_result_as_without() -> None:
+def test_stepwise_filtering_gives_the_same_result_as_select() -> None:
     snap = snapshot({f"g-{i:05d}": CONSUMER for i in range(5_000)})
     steps = parse("g-0").steps(snap, size=500)
     pauses = 0
@@ -329,10 +332,10 @@ def test_filtering_with_pauses_gives_the_same_result_as_without() -> None:
     assert found == parse("g-0").select(snap)
 
 
-def test_filter_does_not_read_ids_of_groups_with_an_excluded_state() -> None:
+def test_filter_does_not_read_ids_of_groups_with_excluded_types() -> None:
     """Groups with the same type, protocol, state and coordinator share one `Listing`.
 
-    The filter tests each `Listing` once. It does not read the ids of groups whose `Listing` does not match.
+    The filter tests each `Listing` once, and skips all groups of a `Listing` that does not match.
     """
 
     class Unread(list[str]):
@@ -355,7 +358,7 @@ def test_examples_in_the_filter_help_are_valid_and_need_no_shell_quotes() -> Non
 
 
 def test_filter_help_contains_every_filter_term_and_its_values() -> None:
-    """For a term with the values `yes` and `no`, one of the two values in the help is enough."""
+    """For a term with the values `yes` and `no`, the help has to contain only one of the two values."""
     shown = " ".join(f"{row.term} {row.example}" for row in HELP)
     assert [key for key in (*TERM_KEYS, "sort") if f"{key}:" not in shown] == []
     explained = {row.term: f"{row.meaning} {row.example}" for row in HELP}

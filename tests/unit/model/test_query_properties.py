@@ -1,4 +1,4 @@
-"""Properties of the filter language, checked with generated filters and arbitrary text."""
+"""Property tests of the filter language, with generated filters and random text."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_filter_cache_does_not_change_the_selected_groups(passes: list[tuple[lis
 
 
 @given(st.text("abA.-", min_size=1, max_size=4), st.text("abA.-", max_size=4), st.lists(st.text("abA.-B", max_size=8)))
-def test_group_ids_that_match_a_word_match_each_prefix_of_the_word(word: str, more: str, ids: list[str]) -> None:
+def test_group_ids_that_match_a_word_match_its_prefixes(word: str, more: str, ids: list[str]) -> None:
     longer, shorter = IdTerm((IdMatch("word", word + more),)), IdTerm((IdMatch("word", word),))
     assert longer.within(shorter)
     assert set(longer.filter(ids)) <= set(shorter.filter(ids))
@@ -114,10 +114,10 @@ def test_group_ids_that_match_a_word_match_each_prefix_of_the_word(word: str, mo
     assert not replace(longer, negated=True).within(shorter)
 
 
-def test_filter_cache_tests_only_ids_that_matched_before_or_have_changed() -> None:
-    """After the word `o`, the word `or` is tested only on the ids that matched `o`.
+def test_filter_cache_tests_no_id_whose_result_is_already_known() -> None:
+    """After the filter `o`, the filter `or` tests only the ids that matched `o`.
 
-    If the filter stays the same, only lists of ids that have changed are tested again.
+    If the same filter is applied again, only lists of ids that have changed are tested.
     """
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})
@@ -155,7 +155,7 @@ def test_no_group_matches_both_a_filter_term_and_its_negation(term: IdTerm) -> N
 
 
 @given(st.integers(0, 10**9), st.sampled_from(["", "k", "M"]))
-def test_filter_numbers_with_the_suffix_k_or_m_have_the_right_value(number: int, unit: str) -> None:
+def test_suffix_k_or_m_multiplies_a_number_in_a_filter(number: int, unit: str) -> None:
     text = f"{number}{unit}"
     value = number * COUNT_UNITS[unit]
     if value > 10**14:

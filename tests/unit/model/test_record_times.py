@@ -1,4 +1,4 @@
-"""Tests of record times: when the first unread record can expire, and for which partitions times are searched."""
+"""Tests of record times: when the first unread record can expire, and in which partitions kgtui searches for times."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_expiry_of_a_record_depends_on_the_configs_of_its_topic(
     assert (result.expires_at, result.any_time, result.expiry_reason) == expected
 
 
-def test_record_times_are_searched_first_for_partitions_with_most_lag() -> None:
-    """The partition with the largest lag comes first. Partitions with unknown offsets are not searched."""
+def test_kgtui_searches_record_times_first_in_partitions_with_most_lag() -> None:
+    """kgtui searches the partition with the largest lag first. It does not search partitions with unknown offsets."""
     bounds = {("t", 0): (0, 10), ("t", 1): (0, 99), ("t", 2): (0, 7), ("t", 3): (None, 9), ("t", 4): (0, 9)}
     commits = [CommittedOffset("t", part, None if part == 4 else 7) for part in range(5)]
     offsets = GroupOffsets(tuple(commits), bounds={tp: PartitionBounds(*found) for tp, found in bounds.items()})

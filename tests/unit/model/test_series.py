@@ -32,7 +32,7 @@ def test_full_lag_series_drops_its_oldest_samples() -> None:
     assert series.times[-1] == LENGTH
 
 
-def test_full_series_store_drops_the_least_recently_sampled_group() -> None:
+def test_full_store_of_lag_series_drops_least_recently_sampled_group() -> None:
     store = SeriesStore()
     store.add("first", 0.0, 1, 1)
     store.add("second", 0.0, 1, 1)
@@ -78,7 +78,7 @@ def test_last_progress_is_the_last_rise_of_the_committed_offset() -> None:
     assert series.last_progress() == 10.0, "a lower offset is not progress"
 
 
-def test_lag_series_stores_each_group_change_as_a_change_point() -> None:
+def test_each_change_of_a_group_is_stored_as_change_point() -> None:
     series = Series(gap_rule=GAPS)
     series.add(0.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
     series.add(2.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))

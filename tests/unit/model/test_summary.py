@@ -1,4 +1,4 @@
-"""Tests of the summary of a group, which the background reads of all groups create."""
+"""Tests of the summary that the background read of a group creates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kgtui.model.offsets import LagTotal
 from kgtui.model.summary import Topics, summary_of
 
 
-def test_group_summary_has_the_topics_of_offsets_members_and_topology() -> None:
+def test_summary_has_topics_of_subscriptions_assignments_topology_and_commits() -> None:
     described = GroupDescription(
         "g",
         "streams",
@@ -31,7 +31,7 @@ def test_group_summary_has_none_for_values_that_were_not_read() -> None:
 
 
 def test_topics_of_a_group_are_unknown_unless_members_and_offsets_were_read() -> None:
-    """For a group that is listed as Empty (`memberless`), the offsets are enough, because it has no members."""
+    """An Empty group (`memberless`) has no members, so its topics are known as soon as its offsets were read."""
     member = Member("m", "c", "h", topics=("orders",))
     read, withheld = (
         GroupDescription("g", "consumer", "consumer", "Stable", 1, members=members) for members in ((member,), None)
@@ -48,7 +48,7 @@ def test_topics_of_a_group_are_unknown_unless_members_and_offsets_were_read() ->
         assert made.topics == expected
 
 
-def test_groups_with_the_same_topics_have_one_common_tuple_of_topics() -> None:
+def test_summaries_with_equal_topics_use_the_same_tuple_object() -> None:
     shared = Topics()
     one, other = (
         summary_of(None, None, topics, None, 5.0, memberless=True, shared=shared) for topics in (["a", "b"], ["b", "a"])

@@ -1,4 +1,4 @@
-"""Tests of `Trail`, a history of a group in a few bytes, which shows progress, rewinds and rebalances."""
+"""Tests of `Trail`, a compact history of a group that stores progress, rewinds and rebalances in a few bytes."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def rows(*partitions: tuple[int | None, int | None], topic: str = "t") -> list[P
 
 
 def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
-    """Return a trail (the stored last reads of a group) with these reads, which are `seconds` apart.
+    """Return a trail, which stores the last reads of a group. The reads are `seconds` apart.
 
-    The trail is encoded and decoded after each read.
+    The trail is encoded and decoded after each read, so that all tests cover the encoding.
     """
     trail = Trail()
     for number, read in enumerate(reads):
@@ -39,14 +39,14 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
     return trail
 
 
-def test_last_reads_of_a_group_with_ten_partitions_take_at_most_300_bytes() -> None:
-    """Python allocates multiples of 16 bytes. The test adds 8 bytes for the reference to the stored reads."""
+def test_encoded_trail_of_ten_partitions_needs_at_most_300_bytes() -> None:
+    """The size is rounded up to 16 bytes, as Python allocates memory, and includes 8 bytes for a reference."""
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
     assert -(-size // 16) * 16 + 8 <= 300
 
 
-def test_last_reads_take_at_most_220_bytes_if_all_offsets_fit_in_32_bits() -> None:
+def test_encoded_trail_with_small_offsets_needs_at_most_220_bytes() -> None:
     trail = trail_of(*[rows(*[(10**6 + n, 10**6 + 5)] * 10) for n in range(7)])
     assert sys.getsizeof(trail.encode()) <= 220
 
@@ -62,9 +62,9 @@ def test_any_offsets_that_a_broker_can_send_are_stored(
 
 
 def test_waiting_time_of_a_partition_grows_only_without_progress() -> None:
-    """The waiting time is how long a partition with unread records made no progress, in seconds.
+    """The waiting time is the time for which a partition has unread records but makes no progress, in seconds.
 
-    One is added to the stored number, because 0 means that the partition has no unread records.
+    The stored number is the waiting time plus 1. A stored 0 means that the partition has no unread records.
     """
     trail = trail_of(*[rows((5, 9), (5 + n, 9 + n), (9, 9)) for n in range(4)])
     assert list(trail.waited) == [46, 1, 0]
@@ -75,7 +75,7 @@ def test_waiting_time_begins_at_the_first_unread_record() -> None:
     assert list(trail.waited) == [16]
 
 
-def test_waiting_time_of_a_partition_is_limited_to_18_hours() -> None:
+def test_stored_waiting_time_of_partition_is_at_most_18_hours() -> None:
     assert list(trail_of(*[rows((5, 9))] * 3, seconds=40_000).waited) == [WAITED_MAX]
 
 
@@ -91,17 +91,17 @@ def test_earlier_reads_are_discarded_when_the_clock_goes_back() -> None:
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
 
 
-def test_lag_and_offset_sums_are_stored_only_for_newest_reads() -> None:
+def test_trail_stores_lag_and_offset_sums_only_for_newest_reads() -> None:
     trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
     assert len(trail.samples) == SAMPLES
     assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]
     assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
 
 
-def test_trail_stores_the_time_of_progress_and_the_progress_interval() -> None:
-    """A read shows progress if an offset rose. `pace` is the time from one such read to the next, in seconds.
+def test_trail_stores_when_progress_was_made_and_how_often() -> None:
+    """A read shows progress if an offset rose. `pace` is the time between two such reads, in seconds.
 
-    A shorter time lowers `pace` at most to half of its value.
+    If the next time is shorter, `pace` decreases, but to no less than half of its value.
     """
     trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
     assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
@@ -121,22 +121,22 @@ def test_a_rewind_is_stored_until_the_old_offset_is_reached(
     assert trail.rewound_at == (0 if 9 in later else T0 + 15)
 
 
-def test_a_rewind_is_forgotten_after_ten_reads_with_progress() -> None:
+def test_trail_forgets_a_rewind_after_ten_reads_with_progress() -> None:
     back = [rows((900, 2_000)), *[rows((100 + n, 2_000)) for n in range(12)]]
     assert trail_of(*back).rewound_at == 0
 
 
-def test_recreated_topic_does_not_count_as_a_rewind_of_the_offset() -> None:
+def test_offsets_of_a_recreated_topic_do_not_count_as_rewind() -> None:
     trail = trail_of(rows((900, 900)), rows((3, 5)))
     assert (trail.rewound_at, trail.reads) == (0, 1)
 
 
-def test_new_partition_resets_the_read_count_and_the_waiting_times() -> None:
+def test_new_partition_resets_number_of_reads_and_waiting_times() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)), rows((6, 9), (0, 0)))
     assert (trail.reads, list(trail.waited), trail.progress_at) == (1, [1, 0], T0 + 30)
 
 
-def test_reads_with_fewer_or_more_partitions_do_not_count_as_progress() -> None:
+def test_missing_and_new_partitions_do_not_count_as_progress() -> None:
     full = rows((5, 9), (6, 9), (0, 9), (7, 9), (8, 9), (1, 9))
     trail = trail_of(full, full[:3], full, [full[0], full[4]], full)
     assert (trail.progress_at, trail.reads, list(trail.waited)) == (0, 3, [61] * 6)
@@ -153,7 +153,7 @@ def test_progress_is_noticed_even_if_new_partitions_appear() -> None:
 
 
 def test_each_observed_change_of_the_group_epoch_counts_as_one_rebalance() -> None:
-    """A description that is read during a rebalance (state PreparingRebalance) is ignored."""
+    """A description with the state PreparingRebalance does not count, even if it has a new epoch."""
     trail = Trail()
     for number, epoch in enumerate((1, 1, 2, 4)):
         trail.describe(T0 + number, described(epoch=epoch))
@@ -172,7 +172,7 @@ def test_rebalance_seen_in_group_list_and_description_counts_once() -> None:
     assert trail.rebalances == 1
 
 
-def test_trail_counts_successive_descriptions_without_assigned_partitions() -> None:
+def test_trail_counts_consecutive_descriptions_in_which_members_own_no_partitions() -> None:
     trail = Trail()
     trail.describe(T0, described())
     trail.describe(T0 + 1, described())

@@ -42,7 +42,7 @@ def test_the_verdict_term_of_a_filter_accepts_every_verdict() -> None:
 
 @pytest.fixture
 def snapshot() -> Snapshot:
-    """Return a snapshot with five watched groups and one group that is not watched."""
+    """Return a snapshot with five groups whose health is known, and one group without health."""
     names = [*watched(), "unseen"]
     listing = next(iter(mixed_snapshot().groups.values()))
     return replace(
@@ -84,7 +84,7 @@ def test_filter_terms_about_verdicts_select_the_expected_groups(
     assert Need.WATCHING in query.needs
 
 
-def test_search_progress_of_verdict_filters_counts_only_watched_groups(snapshot: Snapshot) -> None:
+def test_verdict_filter_counts_only_watched_groups_as_searched(snapshot: Snapshot) -> None:
     assert parse("verdict:warn+").searched(snapshot) == (5, 6)
     assert parse("timelag:1s+").searched(snapshot) == (5, 6)
 
@@ -96,14 +96,14 @@ matches = st.one_of(
 
 
 @given(st.lists(matches, min_size=1, max_size=4).map(tuple), st.booleans())
-def test_verdict_term_written_as_text_is_parsed_to_the_same_term(
+def test_verdict_term_is_unchanged_after_formatting_and_parsing(
     any_of: tuple[VerdictMatch, ...], negated: bool
 ) -> None:
     term = VerdictTerm(any_of, negated)
     assert parse(term.spelled()).terms == (term,)
 
 
-def test_time_lag_that_is_a_lower_bound_matches_no_maximum() -> None:
+def test_lower_bound_of_time_lag_matches_no_filter_for_maximum() -> None:
     """A time lag of at least 10 s could be above 20 s, so neither `timelag:..20s` nor `not:timelag:..20s` matches."""
     seen = health_of(watch([offsets((900, 1000 + 10 * n)) for n in range(3)], watching=Watching()))
     listing = next(iter(mixed_snapshot().groups.values()))

@@ -38,7 +38,7 @@ def test_wrapped_table_cells_are_escaped_only_once() -> None:
     assert isinstance(line[0].text, SafeText)
 
 
-def test_preferred_width_of_a_column_fits_title_and_values_up_to_a_maximum() -> None:
+def test_preferred_column_width_fits_title_and_values_up_to_maximum() -> None:
     rows = [("ab", 1, ""), ("x" * 50, 1_234_567, "")]
     assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
 
@@ -54,7 +54,7 @@ def test_narrow_table_leaves_out_unimportant_columns_and_never_cuts_off_numbers(
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 20)] == [("name", 10), ("count", 9)]
 
 
-def test_the_table_column_at_a_horizontal_position_is_found() -> None:
+def test_column_of_a_table_is_found_from_a_horizontal_position() -> None:
     arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 
@@ -77,7 +77,7 @@ def test_optional_column_without_values_or_space_is_left_out() -> None:
     ]  # fmt: skip
 
 
-def test_less_important_column_is_shown_instead_of_a_wider_one() -> None:
+def test_narrow_column_replaces_a_more_important_but_too_wide_column() -> None:
     columns: list[Column[str]] = [
         Column("name", "name", lambda row: row, min_width=10),
         Column("lag", "lag", lambda _: 12_345, rank=2, right=True),

@@ -1,4 +1,4 @@
-"""Tests of the diagnosis of a group, which consists of a verdict, a reason, the members concerned, and a next step."""
+"""Tests of the diagnosis of a group: the verdict, its reason, the members that cause the problem, and a next step."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def test_diagnosis_of_a_simple_group_does_not_say_that_members_left() -> None:
     assert diagnose(shown, group, clock).why == expected
 
 
-def test_advice_for_a_stopped_group_with_lost_records_is_to_start_it() -> None:
-    """The group loses records because it has stopped, so kgtui does not recommend faster consumers."""
+def test_advice_for_a_stopped_group_ignores_that_records_were_lost() -> None:
+    """kgtui does not recommend faster consumers, because the group lost the records while it was stopped."""
     judgment = Judgment(
         GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, reason="5 records expired", others=(Problem.STOP,)
     )
@@ -116,7 +116,7 @@ def test_advice_for_a_stopped_group_with_lost_records_is_to_start_it() -> None:
 
 
 def test_diagnosis_of_an_unconfirmed_stop_mentions_the_partition_owner() -> None:
-    """The background read of all groups reports STOP. The detailed reads are too few to confirm the stop."""
+    """The background reads of all groups found a stop. The detailed reads of this group have not confirmed it yet."""
     member = Member("m-2", "billing", "/10.0.0.8", assignment=((f"{GROUP}-topic", (0,)),))
     snapshot = screened(described(stopped(), member), Problem.STOP, GroupStatus.ERR)
     pending = (Undecided(Status.ERR, Lack.TIME),)
@@ -127,7 +127,7 @@ def test_diagnosis_of_an_unconfirmed_stop_mentions_the_partition_owner() -> None
 
 
 def test_diagnosis_says_that_no_member_owns_the_stopped_partition() -> None:
-    """A member with an unknown assignment could own the partition, so the diagnosis then mentions no owner."""
+    """If the assignment of a member is unknown, this member could own the partition, so `who` is empty."""
     member = Member("m-1", "billing", "/10.0.0.7", assignment=())
     assert diagnose(described(stopped(), member), GROUP, clock).who == f"no member owns {GROUP}-topic-0"
     unknown = Member("m-1", "billing", "/10.0.0.7", assignment=None)
@@ -189,7 +189,7 @@ def test_explanation_of_a_stopped_group_begins_with_the_verdict() -> None:
 
 
 def test_forbidden_empty_group_is_not_called_deletable() -> None:
-    """The explanation says `can be deleted now` only about an Empty group that could be read and has not stopped."""
+    """The text `can be deleted now` requires that the Empty group could be read and is not reported as stopped."""
     snapshot = described(sample_snapshot(), state="Empty")
     assert explain_group(snapshot, GROUP, clock)[-1].advice == "The group can be deleted now."
     stopped_group = screened(snapshot, Problem.STOP, GroupStatus.ERR)
@@ -200,7 +200,7 @@ def test_forbidden_empty_group_is_not_called_deletable() -> None:
     assert "cannot be deleted now" in explain_group(replace(snapshot, details=details), GROUP, clock)[-1].advice
 
 
-def test_group_explanation_has_verdict_then_errors_then_state() -> None:
+def test_group_explanation_lists_verdict_errors_and_state_in_this_order() -> None:
     titles = [one.title for one in explain_group(example_snapshot(), "secret.group")]
     assert titles == ["UNREADABLE", "GROUP_AUTHORIZATION_FAILED (30)", "Stable"]
 

@@ -59,9 +59,9 @@ def _utc() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_utc")
 def test_empty_tree_mentions_the_last_deleted_groups_that_match_the_filter() -> None:
-    """At most three groups are named. Groups that exist again, and groups that the filter excludes, are not named.
+    """At most three groups are mentioned. A group that exists again or does not match the filter is left out.
 
-    If no filter is set, no group is named.
+    Without a filter, no group is mentioned.
     """
     listing = Listing("consumer", "consumer", "Empty", 1)
     names = ["orders.a", "orders.b", "orders.c", "orders.d", "orders.back", "billing", "orders.d"]

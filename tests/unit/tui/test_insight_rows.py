@@ -87,7 +87,7 @@ def test_finding_description_fits_the_width_and_escapes_control_characters(subje
         assert not {"\x1b", "\u202e", "\u200b", "\n"} & set("".join(lines))
 
 
-def test_evidence_table_formats_durations_and_unknown_values() -> None:
+def test_evidence_for_a_finding_has_formatted_durations_and_unknown_values() -> None:
     (fact,) = evidence_rows(EVIDENCE)
     cells = {column.title: safe_text(column.cell(fact).text) for column in evidence_columns(EVIDENCE)}
     assert cells == {
@@ -97,8 +97,8 @@ def test_evidence_table_formats_durations_and_unknown_values() -> None:
     assert evidence_title(EVIDENCE) == "evidence: 1 row of gold/forecast, 3 more"
 
 
-def test_finding_row_is_marked_if_all_unused_groups_are_marked() -> None:
-    """Groups that no longer exist are ignored. Findings that are not about unused groups are never marked."""
+def test_finding_is_marked_if_the_user_marked_all_its_groups() -> None:
+    """Groups that no longer exist do not have to be marked. Other findings than unused groups are never marked."""
     found = Insights((FINDING, FAMILY), as_of=NOW)
     existing = {"dwh.backfill", "perf.a"}
     assert [row.marked for row in finding_rows(found, existing, {"dwh.backfill", "perf.a"})] == [False, True]
@@ -106,7 +106,7 @@ def test_finding_row_is_marked_if_all_unused_groups_are_marked() -> None:
     assert [row.number for row in finding_rows(found, existing, (), Kind.UNUSED)] == [1]
 
 
-def test_insights_summary_shows_severities_and_data_age() -> None:
+def test_insights_summary_shows_severities_and_age_of_the_data() -> None:
     summary = words(findings_summary(Insights((FINDING, FAMILY), ages(), NOW - 60), NOW))
     assert summary == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 min ago", "computed 30 s ago"]
     assert words(findings_summary(Insights((), ages(), None), NOW))[:2] == ["no findings", "the tables are empty"]

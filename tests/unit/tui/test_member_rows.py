@@ -42,7 +42,7 @@ def test_member_columns_depend_on_group_type_and_protocol() -> None:
 
 
 def test_members_pane_shows_partitions_lag_and_rate_of_each_member_as_bars() -> None:
-    """Members with a load far above the average and members without partitions are highlighted."""
+    """A member with far more partitions than the average is highlighted, and so is a member without partitions."""
     members = (
         member("hot", client_id="a", assignment=(("t", (0, 1, 2, 3)),)),
         member("cold", client_id="b", assignment=(("t", (4,)),)),
@@ -62,7 +62,7 @@ def test_members_pane_shows_partitions_lag_and_rate_of_each_member_as_bars() -> 
     assert not {"lag", "rate"} & {column.id for column in without}
 
 
-def test_lag_of_partition_with_several_owners_counts_for_no_member() -> None:
+def test_partition_with_several_owners_adds_its_lag_to_no_member() -> None:
     loads = member_loads(data.share_group(), data.share_offsets(), None)
     assert {load.lag.value for load in loads.values()} == {None}
 
@@ -85,10 +85,7 @@ def test_member_that_delays_a_rebalance_is_listed_first() -> None:
 
 
 def test_members_with_equal_client_ids_have_different_names() -> None:
-    """The name of each of these members consists of client id and host.
-
-    In this case, an additional column shows the client ids.
-    """
+    """The client ids are equal, so each name also contains the host. An additional column shows the client ids."""
     members = (
         member("a-3fa8", client_id="billing", host="/10.0.3.7"),
         member("a-91cc", client_id="billing", host="/10.0.3.8"),

@@ -60,7 +60,7 @@ def test_tree_node_adds_up_the_lags_and_rates_of_groups() -> None:
     }  # fmt: skip
 
 
-def test_problems_of_a_node_exclude_unused_groups_and_other_nodes() -> None:
+def test_node_lists_problems_of_its_own_groups_except_unused_groups() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress")
     unused = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
     found = {group: replace(summary(5), screened=True) for group in "abc"}
@@ -79,7 +79,7 @@ def test_problems_of_a_node_exclude_unused_groups_and_other_nodes() -> None:
 
 
 def test_new_problems_of_a_node_appear_without_recomputing_its_sums() -> None:
-    """The updated summary has the problems of the newer snapshot, but still the sums of the older snapshot."""
+    """For a newer snapshot, kgtui updates only the problems. The sums remain those of the older snapshot."""
     snapshot = snapshot_of(ROWS, lags={"a": 5, "b": 7})
     parts = list(snapshot.by_listing.values())
     earlier = run_at_once(summary_steps(snapshot, parts, Problems(), all_groups=True))
@@ -94,7 +94,7 @@ def test_new_problems_of_a_node_appear_without_recomputing_its_sums() -> None:
 def test_totals_of_a_large_cluster_are_updated_every_20_seconds_at_most(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The test cluster has 100,000 groups. With 20,000 groups, the page adds up the newest lags at every update."""
+    """With 100,000 groups, the page keeps its totals for 20 s. With 20,000 groups, every update computes them again."""
     page, cluster, node = NodePage(), PageSubject(None, "", []), PageSubject(("consumer",), "", [])
     now = 1_000.0
     monkeypatch.setattr("kgtui.tui.node_page.page.monotonic", lambda: now)
@@ -141,13 +141,13 @@ def test_row_of_a_problem_has_the_lags_of_the_last_reads() -> None:
         ] == expected
 
 
-def test_last_rates_are_computed_from_the_last_two_reads_of_a_group() -> None:
+def test_write_and_read_rates_are_computed_from_last_two_reads() -> None:
     reads = [(100, 0, 10), (110, 20, 50), (130, 60, 60), (140, 50, 90)]
     found = [last_rates(trail(*reads[:count])) for count in range(5)]
     assert found == [None, None, (4.0, 2.0), (0.5, 2.0), (3.0, 0.0)]
 
 
-def test_state_table_has_only_states_that_occur() -> None:
+def test_states_without_groups_are_omitted_on_the_node_page() -> None:
     rows, columns = state_table({("consumer", "Empty"): 2, ("consumer", "Stable"): 3, ("share", "Stable"): 1})
     assert [column.id for column in columns] == ["type", "state-Stable", "state-Empty", "total"]
     assert [(row.label, row.total) for row in rows] == [("consumer", 5), ("share", 1), ("all", 6)]
@@ -166,8 +166,8 @@ def test_empty_table_of_problems_says_how_many_groups_were_read() -> None:
     assert no_problem_placeholder(GroupSetSummary(groups=3, read=3)) == "no group needs attention"
 
 
-def test_column_since_of_an_unobserved_stop_shows_the_earliest_start() -> None:
-    """If kgtui did not observe when the stop began, the column has `after` and a time before the stop."""
+def test_column_since_shows_after_and_a_time_for_unobserved_stops() -> None:
+    """If kgtui did not see when the stop began, the column shows `after` and a time before the stop."""
     now = display_settings().now()
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, since=now, after=now - 1_500)
     column = next(column for column in PROBLEM_COLUMNS if column.id == "since")
@@ -195,7 +195,7 @@ def test_broker_row_shows_slow_responses_and_throttling(took_ms: float | None, t
 
 
 def test_header_counts_groups_whose_rebalance_has_just_begun() -> None:
-    """A rebalance that has just begun is no problem, so its count does not have the warning color."""
+    """A rebalance that has just begun is not a problem, so the header counts it without the warning color."""
     rows: list[Row] = [("a", "consumer", "consumer", "Reconciling", 1), ("b", "classic", "consumer", "Stable", 1)]
     assert groups_in_rebalance(snapshot_of(rows)) == 1
     assert [count.piece for count in problem_counts({}, rebalancing=1)] == [("↻ 1 rebalancing", "header--plain")]

@@ -22,9 +22,9 @@ def rows_of(offsets: GroupOffsets) -> list[offset_bars.OffsetRow]:
 
 
 def test_offset_rows_show_lag_and_distance_to_data_loss_as_bars() -> None:
-    """A full lag bar stands for the largest lag, rounded up.
+    """The longest possible lag bar stands for the largest lag, rounded up.
 
-    The lead bar shows the distance from the log start to the committed offset.
+    The lead bar shows how far the committed offset is from the log start, where records are deleted.
     """
     offsets = GroupOffsets(
         tuple(CommittedOffset("t", number, offset) for number, offset in enumerate((1_000, 500, 990, 100, 0, None))),
@@ -52,7 +52,7 @@ def test_offset_rows_show_lag_and_distance_to_data_loss_as_bars() -> None:
 @pytest.mark.parametrize(
     ("largest", "scale"), [(0, 0), (1, 1), (2, 2), (8, 10), (10, 10), (11, 15), (10_014, 15_000), (0.2, 0.2)]
 )
-def test_scale_of_a_bar_is_the_largest_value_rounded_up(largest: float, scale: float) -> None:
+def test_longest_possible_bar_stands_for_the_largest_value_rounded_up(largest: float, scale: float) -> None:
     assert scale_of(largest) == pytest.approx(scale)
 
 
@@ -68,7 +68,7 @@ def test_topic_row_shows_the_total_lag_of_its_partitions() -> None:
     )
 
 
-def test_offsets_of_a_topic_with_one_partition_have_no_total_row() -> None:
+def test_topic_with_one_partition_has_no_row_with_totals() -> None:
     shown_rows = offset_rows.filter_and_sort(rows_of(data.classic_offsets()), "topic", descending=False, lagging=False)
     assert [row.partition for row in shown_rows if row.topic == "secret.audit"] == [0]
 
@@ -98,7 +98,7 @@ def test_offsets_filter_searches_topic_partition_owner_and_note(filter_text: str
     assert {row.topic for row in found} == topics
 
 
-def test_offset_row_with_lost_records_shows_number_and_lead_0() -> None:
+def test_offset_row_shows_number_of_lost_records_and_lead_0() -> None:
     rows = offset_rows.partition_rows(data.consumer_offsets(), data.consumer_group())
     (lost,) = [row for row in rows if row.lost]
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
@@ -153,7 +153,7 @@ def test_offset_row_shows_age_and_expiry_of_unread_records(
     assert not shown & {"age", "expires"}
 
 
-def test_share_partition_without_start_offset_has_a_dash_as_lag() -> None:
+def test_lag_of_share_partition_without_start_offset_is_a_dash() -> None:
     rows = offset_rows.partition_rows(data.share_offsets(), data.share_group())
     columns = {column.id: column for column in offset_rows.offset_columns(share=True)}
     assert "metadata" not in columns

@@ -107,7 +107,7 @@ def test_overview_shows_each_health_value_in_its_own_field(fields: dict[str, Any
     ],
 )
 def test_overview_leaves_out_health_fields_without_a_value(fields: dict[str, Any]) -> None:
-    """The pane also leaves out counts of 0, and a data loss that is still days away."""
+    """The pane also leaves out a count of 0, and a data loss that is expected only in four days."""
     nothing = {"trend": None, "time_lag": None, "lost": None, "rebalances": None}
     assert fields_by_label(snapshot_with(**(nothing | fields))).keys() == {"verdict"}
 
@@ -131,7 +131,7 @@ def test_overview_shows_how_long_ago_an_old_health_verdict_was_computed() -> Non
     assert "observed 2 min as of 3 min ago" in verdict
 
 
-def test_overview_shows_the_times_of_the_last_progress_and_the_first_read() -> None:
+def test_overview_shows_time_of_last_progress_and_of_first_read() -> None:
     trail = Trail()
     for number, position in enumerate((5, 9, 9)):
         trail.add(1_759_999_000 + 60 * number, [Position(("t", 0), position, 20, 20 - position)])
@@ -155,7 +155,7 @@ def test_overview_shows_the_lag_trend_of_background_reads() -> None:
     assert "trend" not in fields_by_label(snapshot)
 
 
-def test_overview_takes_the_lag_trend_from_the_health_if_possible() -> None:
+def test_overview_prefers_the_lag_trend_in_the_group_health() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)

@@ -68,7 +68,7 @@ def test_pane_notice_about_old_data_shows_age_and_reason() -> None:
     assert "network" in advice[1].text
 
 
-def test_pane_notice_says_that_the_group_is_no_longer_listed() -> None:
+def test_pane_says_that_the_group_is_no_longer_listed() -> None:
     snapshot = replace(data.example_snapshot(), groups={})
     (line,) = reading_notices(snapshot, "payments.settle", snapshot.details)
     assert "no longer listed" in line[0].text
@@ -82,7 +82,7 @@ def test_pane_shows_a_placeholder_until_the_group_has_been_read() -> None:
         assert awaited_text(snapshot, group, snapshot.details, "members") == ""
 
 
-def test_pane_notice_about_an_unsupported_request_has_no_error_color() -> None:
+def test_message_about_an_unsupported_request_has_no_error_color() -> None:
     snapshot = data.example_snapshot()
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
     configs = {"orders.enrich": Reading((), data.NOW, fault)}
@@ -109,7 +109,7 @@ def test_event_text_is_escaped_and_has_an_ascii_arrow() -> None:
 
 
 def test_grid_shows_the_lag_of_owned_partitions_by_symbol_and_color() -> None:
-    """Partitions with lag and without lag have different symbols, so that the grid can be read without colors."""
+    """Each cell of the grid has a symbol for the lag of one partition, so that the lag is visible without colors."""
     group = replace(data.classic_group(), members=(member("a", assignment=(("t", (0, 1, 2, 3)),)),))
     read = offsets((100, 100), (90, 100), (450, 1_000), (0, 1_000))
     assignment = assignment_of(group, read)

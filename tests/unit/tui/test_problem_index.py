@@ -1,6 +1,6 @@
-"""Tests of the index of problems, which judges only changed groups.
+"""Tests of the index of problems, which judges only the groups that have changed.
 
-The index must equal a new computation from all groups.
+Its content must be the same as if it judged all groups.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def updated(index: ProblemIndex, snapshot: Snapshot) -> Problems:
 
 
 def expected(snapshot: Snapshot) -> list[tuple[str, Judgment]]:
-    """Return the groups that need attention, with their judgments, computed without the index."""
+    """Return the correct contents of the index: each listed group with its judgment, computed from all groups."""
     found = [(group, snapshot.judgment(group)) for group in snapshot.groups]
     found = [row for row in found if row[1].kind is not None and row[1].kind not in ONLY_COUNTED]
 
@@ -106,7 +106,7 @@ STEPS: list[Callable[[Store, str, int], None]] = [
 @given(
     st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(GROUPS), st.integers(0, 3), st.booleans()), max_size=30)
 )
-def test_problem_index_after_random_changes_equals_a_new_index(
+def test_problem_index_is_correct_after_random_changes(
     steps: list[tuple[Callable[[Store, str, int], None], str, int, bool]],
 ) -> None:
     store, index = asyncio.run(store_with(GROUPS[:4])), ProblemIndex()
@@ -143,8 +143,8 @@ async def test_problem_index_judges_only_changed_groups(
     assert problems.counts == {Problem.STOP: 1_499, Problem.BEHIND: 1}
 
 
-async def test_incomplete_change_log_makes_the_index_judge_all_groups() -> None:
-    """The log keeps only two changes, but five groups change between two snapshots."""
+async def test_problem_index_judges_all_groups_if_changes_are_missing() -> None:
+    """The change log keeps only the last two changes. Five groups change, so three changes are missing."""
     store, index = await store_with(GROUPS), ProblemIndex()
     store.changes = ChangeLog(most=2)
     updated(index, store.snapshot())
@@ -153,7 +153,7 @@ async def test_incomplete_change_log_makes_the_index_judge_all_groups() -> None:
     assert updated(index, store.snapshot()).counts == {Problem.STOP: 5}
 
 
-async def test_newer_update_of_the_problem_index_stops_the_older_update() -> None:
+async def test_unfinished_update_of_problem_index_does_not_overwrite_newer_update() -> None:
     names = [f"g{number:04}" for number in range(3 * JUDGED_PER_SLICE)]
     store, index = await store_with(names), ProblemIndex()
     for group in names:
@@ -167,7 +167,7 @@ async def test_newer_update_of_the_problem_index_stops_the_older_update() -> Non
     assert index.problems().counts == {}
 
 
-async def test_problem_index_ignores_a_new_start_or_reason_of_problems() -> None:
+async def test_problems_count_as_unchanged_if_only_reason_or_start_changes() -> None:
     store, index = await store_with(GROUPS), ProblemIndex()
     store.put_screened("g1", replace(STOPPED, reason="5 unread"))
     before = updated(index, store.snapshot())
@@ -180,7 +180,7 @@ async def test_problem_index_ignores_a_new_start_or_reason_of_problems() -> None
 
 
 async def test_problem_index_does_not_list_acknowledged_problems_and_unused_groups() -> None:
-    """The user has acknowledged the problem of `g1`, so it is only counted. The group `g3` is unused."""
+    """The user has acknowledged the problem of `g1`, so it is counted but not listed. The group `g3` is unused."""
     store, index = await store_with(GROUPS), ProblemIndex()
     for group, judgment in zip(GROUPS, (BEHIND, STOPPED, STOPPED, UNUSED), strict=False):
         store.put_screened(group, judgment)

@@ -30,7 +30,7 @@ def test_every_action_has_all_required_attributes() -> None:
         assert action.section in table.SECTIONS, action.id
 
 
-def test_actions_are_ordered_by_their_section_of_the_help_screen() -> None:
+def test_actions_are_in_the_order_of_the_help_screen_sections() -> None:
     sections = [action.section for action in table.ACTIONS]
     assert sections == [section for section in table.SECTIONS for _ in range(sections.count(section))]
 
@@ -63,7 +63,7 @@ def test_keys_in_the_keymap_replace_the_default_keys_of_an_action() -> None:
 
 
 def test_footer_of_a_recording_shows_replay_keys_but_no_delete_key() -> None:
-    """If the recording was opened while a cluster was shown, the footer also has a key that returns to the cluster."""
+    """If the user opened the recording from a cluster, the footer also has a key that returns to the cluster."""
     position = cast("ReplayPosition", object())
     live_session = Session(ClusterLabel("live"))
     recorded_session = Session(ClusterLabel("recording"), replay_position=position, read_only=True)

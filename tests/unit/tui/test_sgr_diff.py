@@ -27,7 +27,7 @@ class Cell(NamedTuple):
 
 
 class Terminal:
-    """A minimal terminal emulator, which stores all written cells and the current style."""
+    """A minimal terminal emulator. It keeps the contents of all cells and the current style."""
 
     def __init__(self) -> None:
         self.cells: dict[tuple[int, int], Cell] = {}
@@ -75,7 +75,7 @@ class Terminal:
 
 
 def screen(data: str) -> tuple[dict[tuple[int, int], Cell], bool]:
-    """Return the cells that a terminal shows after this output, and whether the output ends in the default style."""
+    """Return the cells that a terminal shows for this output, and whether it has the default style at the end."""
     terminal = Terminal()
     terminal.feed(data)
     return terminal.cells, (terminal.attributes, terminal.foreground, terminal.background) == (set(), "39", "49")
@@ -95,7 +95,7 @@ ROWS = st.lists(st.lists(st.builds(Segment, TEXTS, STYLES), max_size=5), max_siz
 
 
 def frame(rows: list[list[Segment]]) -> str:
-    """Return the output of Textual for these rows, with a cursor move before each row."""
+    """Return the output that Textual writes for these rows. Before each row, the output moves the cursor."""
     from rich.console import Console
 
     console = Console(force_terminal=True, color_system="truecolor", legacy_windows=False, file=None)
@@ -122,7 +122,7 @@ def test_background_color_of_several_adjacent_words_is_written_once() -> None:
     assert len(shortened) < 0.6 * len(full)
 
 
-def test_text_color_of_blanks_is_omitted_unless_they_are_underlined() -> None:
+def test_text_color_of_spaces_is_omitted_unless_they_are_underlined() -> None:
     assert shorten_sgr("\x1b[31;44ma\x1b[0m\x1b[32;44m  \x1b[0m\x1b[31;44mb\x1b[0m") == "\x1b[31;44ma  b\x1b[0m"
     assert "32" in shorten_sgr("\x1b[31;44ma\x1b[0m\x1b[4;32;44m  \x1b[0m")
 

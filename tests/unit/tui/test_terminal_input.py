@@ -1,4 +1,4 @@
-"""Tests that no input from the terminal, such as keys, pastes or mouse events, ends the input thread."""
+"""Tests of the thread that reads keys, pastes and mouse events from the terminal. No input may end this thread."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def messages_for(*typed: bytes, driver_class: type[Any] | None = None) -> list[M
         thread.start()
         for chunk in typed:
             os.write(writable, chunk)
-        # The key `q` ends the thread. It is sent repeatedly, because the first `q` can be read as part of an unfinished
-        # escape sequence or paste.
+        # The key `q` ends the input thread. The first `q` can become part of an unfinished escape sequence or paste, so
+        # the test sends `q` repeatedly.
         for _ in range(100):
             os.write(writable, b"\x1b[201~q")
             thread.join(0.05)
@@ -86,12 +86,12 @@ ends = st.sampled_from([b";", b"u", b"~", b"M", b"m", b"R", b"$y", b"t", b":", b
 @given(st.lists(st.one_of(sequences, numbers, ends, st.binary(max_size=8)), max_size=12))
 @example([b"\x1b[", b"99999999999", b"u"])
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_input_thread_still_reads_keys_after_arbitrary_bytes(typed: list[bytes]) -> None:
+def test_input_thread_reads_the_key_q_after_arbitrary_bytes(typed: list[bytes]) -> None:
     messages_for(b"".join(typed))
 
 
-def test_input_thread_of_textual_still_ends_at_an_invalid_byte(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a new version of Textual ignores invalid bytes, this test fails, and `input_decoder` is no longer needed."""
+def test_input_thread_of_unpatched_textual_ends_at_an_invalid_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This test fails as soon as Textual ignores invalid bytes. `input_decoder` is then no longer needed."""
     monkeypatch.setattr(linux_driver, "getincrementaldecoder", codecs.getincrementaldecoder)
     readable, writable = os.pipe()
     driver = object.__new__(LinuxDriver)

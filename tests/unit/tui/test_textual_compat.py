@@ -1,6 +1,6 @@
 """Tests of the workarounds in `textual_compat` for drawing, layout and output.
 
-A test with `still` in its name fails as soon as Textual no longer needs the workaround.
+A test with `unpatched` in its name fails as soon as the library no longer needs the workaround.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def _unpatched_textual() -> Iterator[None]:
 
 
 def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
-    """Call `divide` on a strip, and return how many objects in reference cycles remain after the strip is deleted.
+    """Call `divide` on a strip, delete the strip, and return how many objects remain in reference cycles.
 
     Args:
         divide: `Strip.divide` of Textual or of kgtui.
-        cuts: positions at or after the end of the strip, so that it is not divided.
+        cuts: positions at or after the end of the strip. The strip therefore stays in one piece.
     """
     strip = Strip([Segment("payments")])
     gc.collect()
@@ -61,17 +61,17 @@ def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]],
         gc.enable()
 
 
-def test_textual_still_creates_reference_cycles_in_undivided_strips() -> None:
+def test_unpatched_textual_creates_reference_cycles_in_undivided_strips() -> None:
     assert objects_in_cycles(rendering._textual_divide, 8) > 5, "prevent_strip_cycles is no longer needed"
 
 
-def test_strip_cut_at_its_end_is_freed_without_garbage_collection() -> None:
+def test_patched_strip_cut_at_its_end_leaves_no_reference_cycles() -> None:
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8) == 0
 
 
-def test_strip_cut_beyond_its_end_is_freed_without_garbage_collection() -> None:
-    """Rows of the tree are cut beyond their end, because each row ends before the column of the scroll bar."""
+def test_patched_strip_cut_beyond_its_end_leaves_no_reference_cycles() -> None:
+    """kgtui cuts each row of the tree at the column of the scroll bar, which is beyond the end of the row."""
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8, 10) == 0
 
@@ -84,14 +84,14 @@ def test_patched_strip_divide_returns_the_same_parts_as_the_original() -> None:
     assert [[part.text for part in strip.divide(some)] for some in cuts] == before
 
 
-def test_textual_still_repeats_the_background_color_in_each_segment() -> None:
-    """Two adjacent segments have the same background color, and Textual writes this color for both."""
+def test_unpatched_textual_repeats_the_background_color_in_each_segment() -> None:
+    """Textual writes the same background color twice for two adjacent segments."""
     console = Console(force_terminal=True, color_system="truecolor", legacy_windows=False, file=StringIO())
     runs = [Segment("a", Style(color="red", bgcolor="#131519")), Segment("b", Style(color="blue", bgcolor="#131519"))]
     assert Strip(runs).render(console).count("48;2;19;21;25") == 2, "shorten_sgr is no longer needed"
 
 
-def test_writer_thread_of_textual_still_ends_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writer_thread_of_unpatched_textual_ends_after_a_write_error(monkeypatch: pytest.MonkeyPatch) -> None:
     class LostTerminal(StringIO):
         def write(self, data: str) -> int:
             raise OSError(5, "Input/output error")
@@ -106,17 +106,17 @@ def test_writer_thread_of_textual_still_ends_after_an_error(monkeypatch: pytest.
     assert errors, "LossTolerantTerminal is no longer needed"
 
 
-def test_driver_of_textual_still_stores_the_terminal_in_a_private_attribute() -> None:
+def test_driver_of_unpatched_textual_has_a_private_terminal_attribute() -> None:
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
 
 
-def test_textual_still_fails_to_wrap_text_into_lines_of_zero_cells() -> None:
+def test_unpatched_textual_cannot_wrap_text_to_a_width_of_zero() -> None:
     with pytest.raises(ValueError, match="must not be zero"):
         narrow_text.textual_wrap(Content("payments"), 0)
     assert len(narrow_text.wrap(Content("payments"), 0)) == len("payments")
 
 
-def test_tracebacks_of_textual_still_contain_local_variables() -> None:
+def test_tracebacks_of_unpatched_textual_contain_local_variables() -> None:
     def crash(password: str) -> None:
         raise ValueError(len(password))
 
@@ -130,7 +130,7 @@ def test_tracebacks_of_textual_still_contain_local_variables() -> None:
     assert "topsecret" in output.getvalue(), "crash_message is no longer needed"
 
 
-async def test_textual_still_clears_its_style_cache_at_every_refresh() -> None:
+async def test_unpatched_textual_clears_its_style_cache_at_every_refresh() -> None:
     class Styled(Static):
         COMPONENT_CLASSES: ClassVar[set[str]] = {"styled--part"}
 
@@ -148,7 +148,7 @@ async def test_textual_still_clears_its_style_cache_at_every_refresh() -> None:
         assert not widget._rich_style_cache, "StyleCache is no longer needed"
 
 
-async def test_textual_still_lays_out_the_whole_screen_when_virtual_size_is_set(
+async def test_unpatched_textual_lays_out_the_screen_when_virtual_size_changes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class ScrollApp(App[None]):
@@ -181,7 +181,7 @@ class ScrollBarApp(App[None]):
         yield self.view
 
 
-async def test_scroll_view_of_textual_still_creates_the_default_scroll_bar() -> None:
+async def test_scroll_view_of_unpatched_textual_creates_the_default_scroll_bar() -> None:
     view = ScrollView()
     async with ScrollBarApp(view).run_test():
         assert view._vertical_scrollbar is None, "the property vertical_scrollbar of LineView overrides nothing"
@@ -204,7 +204,7 @@ def width_of(plot: Plot) -> int:
     return max(len(line) for line in plot.uncolorize(plot.build()).splitlines())
 
 
-def test_plotext_still_limits_plots_to_the_terminal_width() -> None:
+def test_unpatched_plotext_limits_plots_to_the_terminal_width() -> None:
     plot = Plot()
     plot.plotsize(2_000, 5)
     assert width_of(plot) < 2_000, "unlimited_plot is no longer needed"

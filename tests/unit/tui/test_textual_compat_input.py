@@ -1,6 +1,6 @@
 """Tests of the workarounds in `textual_compat` for keys, completions and workers.
 
-A test with `still` in its name fails as soon as Textual no longer needs the workaround.
+A test with `unpatched` in its name fails as soon as Textual no longer needs the workaround.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
 
-async def test_textual_still_removes_two_screens_if_one_is_dismissed_twice() -> None:
+async def test_unpatched_textual_removes_two_screens_if_one_is_dismissed_twice() -> None:
     app = App[None]()
     async with app.run_test():
         below, top = Screen[None](), Screen[None]()
@@ -45,7 +45,7 @@ async def test_textual_still_removes_two_screens_if_one_is_dismissed_twice() -> 
 
 
 class EmptyListApp(App[None]):
-    """An app with a list that has one option and the height 0, like the list of a closed command palette."""
+    """An app with a list of height 0 that has one option. A closed command palette has such a list."""
 
     CSS = "OptionList { height: 0; border: none; }"
 
@@ -53,7 +53,7 @@ class EmptyListApp(App[None]):
         yield OptionList("payments")
 
 
-async def test_textual_still_fails_after_a_page_key_in_a_list_of_height_0() -> None:
+async def test_unpatched_textual_fails_after_page_key_in_an_invisible_list() -> None:
     app = EmptyListApp()
     async with app.run_test() as pilot:
         await pilot.pause()
@@ -69,7 +69,7 @@ async def test_textual_still_fails_after_a_page_key_in_a_list_of_height_0() -> N
     ("name", "arguments"),
     [("_action_command_list", ["page_down"]), ("_action_cursor_down", []), ("_watch__list_visible", [])],
 )
-def test_textual_still_fails_after_a_key_in_a_closed_command_palette(name: str, arguments: list[str]) -> None:
+def test_unpatched_textual_fails_after_a_key_in_a_closed_palette(name: str, arguments: list[str]) -> None:
     palette, method = CommandPalette(), ignored_input.METHODS_THAT_NEED_THE_LIST[name]
     with pytest.raises(NoMatches):
         method(palette, *arguments)
@@ -90,7 +90,7 @@ async def search_in_closed_palette() -> None:
         await pilot.pause(0.3)
 
 
-async def test_textual_still_fails_if_a_search_outlives_the_palette(
+async def test_unpatched_textual_fails_if_a_search_outlives_the_command_palette(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, method in ignored_input.METHODS_THAT_NEED_THE_LIST.items():
@@ -129,7 +129,7 @@ class FilterApp(App[None]):
         self.query_one(Input).focus()
 
 
-async def test_textual_still_loses_a_key_that_follows_a_focus_change() -> None:
+async def test_unpatched_textual_loses_a_key_that_follows_a_focus_change() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()
@@ -143,7 +143,7 @@ async def test_textual_still_loses_a_key_that_follows_a_focus_change() -> None:
         assert app.query_one(Input).value == "", "KeyOrder is no longer needed"
 
 
-async def test_textual_still_passes_keys_to_ancestors_before_running_actions() -> None:
+async def test_unpatched_textual_passes_keys_to_ancestors_before_running_actions() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()
@@ -152,8 +152,8 @@ async def test_textual_still_passes_keys_to_ancestors_before_running_actions() -
         assert app.keys_in_container == ["slash"], "run_binding is no longer needed"
 
 
-async def test_textual_still_causes_a_warning_for_a_completion_that_never_begins() -> None:
-    """Textual creates a coroutine for the completion. If its worker is canceled, the coroutine is never awaited."""
+async def test_unpatched_textual_causes_a_warning_if_a_completion_is_canceled() -> None:
+    """Textual creates a coroutine for a completion. If the worker is canceled, the coroutine is never awaited."""
 
     class Completing(App[None]):
         def compose(self) -> ComposeResult:
@@ -170,7 +170,7 @@ async def test_textual_still_causes_a_warning_for_a_completion_that_never_begins
     assert ["_get_suggestion' was never awaited" in str(warning.message) for warning in caught] == [True]
 
 
-async def test_completion_proposes_the_first_match_without_starting_a_worker() -> None:
+async def test_completing_input_proposes_the_first_match_without_a_textual_worker() -> None:
     class Completing(App[None]):
         def compose(self) -> ComposeResult:
             yield CompletingInput("", ["state:Empty", "Fault:yes", "fault:no"])
@@ -186,7 +186,7 @@ async def test_completion_proposes_the_first_match_without_starting_a_worker() -
 
 
 class SearchingScreen(Screen[None]):
-    """A screen with a worker that repeatedly looks for a child widget of the screen, until the child is removed."""
+    """A screen whose worker repeatedly searches for a child widget. The search fails when the child is removed."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="child")
@@ -201,7 +201,7 @@ class SearchingScreen(Screen[None]):
 
 
 async def open_and_close_a_screen(app: App[Any]) -> None:
-    """Run the app. Open and close a screen whose worker looks for a child widget that was just removed."""
+    """Run the app. Open a screen whose worker searches for a child widget, and remove the screen with the child."""
     async with app.run_test() as pilot:
         await app.push_screen(SearchingScreen())
         await app.pop_screen()
@@ -209,7 +209,7 @@ async def open_and_close_a_screen(app: App[Any]) -> None:
         assert not app.workers
 
 
-async def test_textual_still_ends_the_app_if_a_worker_does_not_find_a_removed_widget() -> None:
+async def test_unpatched_textual_ends_app_if_worker_of_removed_screen_fails() -> None:
     with pytest.raises(WorkerFailed, match="No nodes match '#child'"):
         await open_and_close_a_screen(App[None]())
 

@@ -1,4 +1,4 @@
-"""Tests that themes have enough contrast, and that an invalid theme file does not prevent other files from loading."""
+"""Tests of the contrast of themes, and of loading theme files if some of the files are invalid."""
 
 from __future__ import annotations
 

@@ -71,9 +71,9 @@ def test_merging_60_000_group_ids_pauses_for_the_event_loop() -> None:
 
 @given(LISTED, st.sampled_from(GROUPINGS))
 def test_every_group_is_under_exactly_one_node_of_the_tree(rows: list[Row], grouping: Grouping) -> None:
-    """For each group, `path_of` returns the path of its node.
+    """For each group, `path_of` returns the path of the node that contains the group.
 
-    The count of each node is the number of its groups plus the counts of its child nodes.
+    The count of a node includes the groups of its child nodes.
     """
     snapshot = snapshot_of(rows)
     nodes = run_at_once(build_nodes(snapshot, grouping))
@@ -121,11 +121,11 @@ def test_tree_uses_states_from_describegroups_if_listgroups_returns_no_states() 
     [("team-007.settle", "team-007.*"), ("a.b.c", "a.*"), ("connect-sink", "connect-*"), ("x_y-z", "x_*"),
      ("plain", None), (".hidden", None), ("trailing.", None), ("", None)],
 )  # fmt: skip
-def test_group_id_prefix_for_the_tree_ends_at_the_first_separator(group: str, prefix: str | None) -> None:
+def test_prefix_of_a_group_id_ends_at_its_first_separator(group: str, prefix: str | None) -> None:
     assert family_of(group) == prefix
 
 
-def test_node_total_states_how_many_groups_have_unknown_lag() -> None:
+def test_total_of_a_tree_node_counts_groups_with_unknown_lag() -> None:
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1)
         for name, state in [("a", "Stable"), ("b", "Stable"), ("c", "Empty"), ("d", "Empty")]
@@ -161,7 +161,7 @@ def test_tree_shows_lags_as_lower_bounds_if_topics_are_possibly_forbidden(any_to
 
 
 def lag_cell(line: TreeLine) -> str:
-    """Return the text in the lag column, which must be the last column. The row must therefore show no age."""
+    """Return the text in the lag column. The row must show no age after the lag."""
     return "".join(piece for piece, _ in line.pieces).rstrip()[-LAG_WIDTH:].strip()
 
 
@@ -185,7 +185,7 @@ def test_tree_sorts_equal_values_by_id_and_unknown_values_last(
 
 
 @given(LISTED, st.sampled_from(tuple(SORT_KEYS)), st.booleans())
-def test_the_tree_and_the_filter_term_sort_groups_in_the_same_order(rows: list[Row], sort: str, down: bool) -> None:
+def test_tree_and_filter_sort_groups_in_the_same_order(rows: list[Row], sort: str, down: bool) -> None:
     snapshot = snapshot_of(rows)
     ids = sorted(snapshot.groups)
     found = list(run_at_once(sort_groups(ids, snapshot, sort, down)))
@@ -193,7 +193,7 @@ def test_the_tree_and_the_filter_term_sort_groups_in_the_same_order(rows: list[R
 
 
 @pytest.mark.parametrize("sort", SORT_KEYS)
-def test_tree_can_sort_groups_that_were_deleted_after_the_last_layout(sort: str) -> None:
+def test_tree_can_sort_groups_that_no_longer_exist(sort: str) -> None:
     model = _model(20)
     model.sort = sort
     model.snapshot = snapshot_of(many_groups(10))
@@ -211,7 +211,7 @@ def _model(count: int) -> TreeModel:
 
 @pytest.mark.parametrize("height", [3, 20, 60])
 def test_first_view_of_the_tree_shows_all_top_level_nodes(height: int) -> None:
-    """As many levels of nodes are open as fit into the height. Groups are shown only if all groups fit.
+    """kgtui opens as many levels of nodes as fit into the height. It shows groups only if all groups fit.
 
     In a filtered tree, all nodes are open.
     """
@@ -267,7 +267,7 @@ def test_tree_layout_finds_the_row_of_a_group_among_100_000_rows() -> None:
     assert bisect_left(ids, ids[777]) == 777
 
 
-def test_tree_node_counts_the_groups_with_the_worst_status() -> None:
+def test_tree_node_counts_only_groups_with_its_most_severe_problem() -> None:
     warn = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1) for name, state in zip("abcd", ["Stable"] * 3 + ["Empty"], strict=True)
@@ -293,14 +293,14 @@ def test_tree_node_counts_the_groups_with_the_worst_status() -> None:
     ],
 )
 def test_node_has_a_check_mark_only_if_all_its_groups_are_ok(total: NodeTotal | None, mark: str) -> None:
-    """If the totals of the node are None, its groups have not been read yet."""
+    """`total` is None if the groups of the node have not been read yet."""
     nodes = run_at_once(build_nodes(snapshot_of([("a", "consumer", "consumer", "Stable", 1)]), "type"))
     line = node_line(nodes.by_path["consumer", "Stable"], nodes, total, fitted(60), opened=False, cursor=False)
     assert "".join(piece for piece, _ in line.pieces).split()[1:3] == [mark, "Stable"]
 
 
-def test_tree_node_prefers_severe_problems_to_unused_groups() -> None:
-    """A node shows its most severe problem, and the problem of unused groups is the least severe problem."""
+def test_tree_node_shows_unused_groups_only_without_a_worse_problem() -> None:
+    """A node shows only its most severe problem. The problem UNUSED is the least severe one."""
     rows: list[Row] = [(name, "consumer", "consumer", "Empty", 1) for name in "abc"]
     empty, unused = (Judgment(GroupStatus.WARN, kind, Basis.SCREENED) for kind in (Problem.EMPTY, Problem.UNUSED))
     for judgments, shown in (((unused, unused, empty), (3, 1)), ((unused, unused, unused), (1, 3))):

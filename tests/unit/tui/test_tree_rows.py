@@ -30,7 +30,7 @@ def line_width(line: TreeLine) -> int:
 
 
 def test_tree_row_has_a_symbol_for_the_problem_or_state_of_the_group() -> None:
-    """A Stable group has a check mark if kgtui has found that the group is healthy. Before that, it has a dot."""
+    """A Stable group has a check mark if it is healthy, or a dot if kgtui does not know yet whether it is healthy."""
     snapshot = snapshot_of(
         [(name, "consumer", "consumer", "Stable", 1) for name in "abc"],
         summaries={"b": replace(summary(), screened=True)},
@@ -70,7 +70,7 @@ def test_narrow_tree_hides_the_members_column_before_the_lag_column() -> None:
     assert not shown(12)
 
 
-def test_tree_has_state_column_only_if_nodes_show_no_states() -> None:
+def test_tree_has_a_state_column_only_without_nodes_for_states() -> None:
     assert [grouping for grouping in GROUPINGS if "state" in shown(79, grouping)] == ["topic", "family", "flat"]
 
 
@@ -80,7 +80,7 @@ def test_columns_that_the_user_lists_first_are_kept_in_a_narrow_tree() -> None:
     assert [column.id for column in narrow.shown] == ["plot", "timelag"]
 
 
-def test_the_tree_column_at_a_horizontal_position_is_found() -> None:
+def test_column_of_the_tree_is_found_from_a_horizontal_position() -> None:
     fitted_columns = fitted(90)
     heading = "".join(piece for piece, _ in heading_line(fitted_columns, "by state", "name", False).pieces)
     for title, column in (("problem", "problem"), ("count", "members"), ("lag/s", "trend")):
@@ -116,7 +116,7 @@ def cells(line: TreeLine) -> list[str]:
     return "".join(piece for piece, _ in line.pieces).split()
 
 
-def test_age_of_data_below_a_minute_is_rounded_down() -> None:
+def test_age_below_a_minute_is_rounded_down_to_ten_seconds() -> None:
     assert [display.coarse_age(age) for age in (9, 16, 19.9, 20, 61)] == ["<10 s", "10 s", "10 s", "20 s", "1 min"]
 
 

@@ -1,4 +1,4 @@
-"""Helpers for tests of the tree: its columns, and a judgment to show."""
+"""Helpers for tests of the tree: the columns of the tree, and the judgment on a stopped group."""
 
 from __future__ import annotations
 

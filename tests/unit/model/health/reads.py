@@ -52,7 +52,10 @@ def offsets(
 
 
 def shares(*partitions: tuple[int | None, int | None, int | None], topic: str = "t") -> GroupOffsets:
-    """Return the share offsets of a group: `(start offset, lag, log end offset)` per partition, None if unknown."""
+    """Return the share offsets of a group.
+
+    Each argument is `(start offset, lag, log end offset)` of one partition. An unknown value is None.
+    """
     rows = tuple(ShareOffset(topic, number, start, 0, lag) for number, (start, lag, _) in enumerate(partitions))
     return GroupOffsets((), rows, {(topic, n): PartitionBounds(0, end) for n, (_, _, end) in enumerate(partitions)})
 
@@ -64,9 +67,9 @@ def watch(
     description: GroupDescription | None = None,
     watching: Watching = DEFAULT_WATCHING,
 ) -> ReadHistory:
-    """Return a history with these reads of one group, `every` seconds apart, beginning at `T0`.
+    """Return the history of a group that was read every `every` seconds, beginning at `T0`.
 
-    None stands for a failed read. By default, the group is a Stable consumer group with one member.
+    If an item of `reads` is None, this read failed. By default, the group is a Stable consumer group with one member.
     """
     history = ReadHistory(watching)
     for number, read in enumerate(reads):
@@ -93,7 +96,7 @@ def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sam
 
 
 def kinds(health: GroupHealth) -> list[tuple[str, str]]:
-    """Return `(status, kind of missing data)` of each undecided verdict.
+    """Return `(status, what is missing)` of each undecided verdict.
 
     `("STOP", "time")` means that the group was watched too briefly to decide whether it has stopped.
     """

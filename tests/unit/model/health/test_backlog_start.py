@@ -15,8 +15,8 @@ def ages(*parts: tuple[int, float, float], noise: float = 5.0) -> list[tuple[int
     """Return `(time in milliseconds, time lag in seconds)` for each minute, beginning at time 0.
 
     Args:
-        parts: `(minutes, first time lag, growth of the time lag per minute)` of each period.
-        noise: maximum of a random addition to each time lag, in seconds.
+        parts: successive periods, as `(duration in minutes, first time lag, increase of the time lag per minute)`.
+        noise: a random number from 0 to `noise` is added to each time lag, in seconds.
     """
     random, found = Random(3), []
     for minutes, start, growth in parts:
@@ -26,21 +26,21 @@ def ages(*parts: tuple[int, float, float], noise: float = 5.0) -> list[tuple[int
 
 @pytest.mark.parametrize("growth", [60.0, 30.0, 6.0, 1.8])
 def test_the_time_lag_begins_to_rise_when_the_group_stops_keeping_up(growth: float) -> None:
-    """After 600 minutes, the group reads nothing, or reads at only 50, 90 or 97 % of the speed that it would need."""
+    """From minute 600 on, the time lag rises by `growth` s per minute. If `growth` is 60, the group reads nothing."""
     minutes = rising_since(ages((600, 10.0, 0.0), (240, 10.0, growth))) / MINUTE
     assert abs(minutes - 600) <= 5
 
 
-def test_second_rise_of_time_lag_begins_when_the_fall_ends() -> None:
+def test_time_lag_has_been_rising_since_its_last_fall_ended() -> None:
     history = ages((100, 5.0, 0.0), (60, 5.0, 60.0), (40, 3_605.0, -60.0), (100, 1_205.0, 60.0))
     assert abs(rising_since(history) / MINUTE - 200) <= 5
 
 
-def test_always_rising_time_lag_has_risen_since_the_first_read() -> None:
+def test_time_lag_that_never_fell_has_risen_since_first_read() -> None:
     assert rising_since(ages((100, 5_000.0, 30.0))) == 0
 
 
-def test_shrinking_backlog_began_when_the_last_rise_began() -> None:
+def test_shrinking_backlog_began_at_the_start_of_the_last_rise() -> None:
     history = ages((300, 10.0, 0.0), (120, 10.0, 60.0), (60, 7_210.0, -60.0))
     assert abs(behind_since(history) / MINUTE - 300) <= 5
     earlier = ages((60, 10.0, 60.0), (60, 3_610.0, -60.0), (60, 10.0, 0.0), (60, 10.0, 60.0), (30, 3_610.0, -60.0))

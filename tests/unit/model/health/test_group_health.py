@@ -47,8 +47,8 @@ def test_lag_trend_restarts_when_the_unknown_lag_of_a_partition_becomes_known() 
 
 def test_time_lag_of_a_group_is_the_largest_time_lag_of_its_partitions() -> None:
     reads = [offsets((1000, 1000 + 10 * n), (500, 500)) for n in range(5)]
-    # The log end rose from 1000 at 0 s to 1010 at 5 s, so kgtui assumes that the first unread record (1000) was written
-    # at 0.5 s. At the last read (20 s), this record is 19.5 s old.
+    # The log end rose from 1000 to 1010 in 5 s, which is one record every 0.5 s. The first unread record (offset 1000)
+    # was therefore written at 0.5 s. At the last read (20 s), it was 19.5 s old.
     assert health_of(watch(reads)).time_lag == TimeLag(19.5)
     old = [offsets((900, 1000 + 10 * n)) for n in range(5)]
     assert health_of(watch(old)).time_lag == TimeLag(20.0, at_least=True)
@@ -76,9 +76,9 @@ def test_record_loss_is_predicted_from_the_retention_time() -> None:
 
 
 def test_health_says_how_many_epochs_members_are_behind() -> None:
-    """The assignment epoch of the group is 7, so member `b` with epoch 5 is two epochs behind.
+    """The assignment epoch of the group is 7. Member `b` has epoch 5, so it is two epochs behind.
 
-    Member `c` is a static member that has left temporarily, so its number of epochs is None.
+    Static member `c` has left temporarily, so the number of epochs is None.
     """
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
@@ -101,10 +101,10 @@ def test_empty_period_begins_at_the_first_read_in_state_empty() -> None:
     ("consumer", "offsets may expire in at most 58 min"),
     ("streams", "offsets may expire in at most 58 min"),
 ])  # fmt: skip
-def test_offset_expiry_is_an_upper_limit_except_for_classic_groups(group_type: str, text: str) -> None:
-    """In classic groups, the retention time of offsets starts when the group becomes Empty.
+def test_time_until_offset_expiry_is_exact_only_for_classic_groups(group_type: str, text: str) -> None:
+    """In a classic group, the retention time of all offsets starts when the group becomes Empty.
 
-    In consumer and streams groups, it starts at the last commit, so offsets can expire earlier.
+    In consumer and streams groups, it starts at the last commit, which was earlier. The time shown is an upper limit.
     """
     history = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty"]):
@@ -158,7 +158,7 @@ def test_rebalances_of_a_classic_group_are_inferred_from_states() -> None:
 
 
 def test_changed_members_between_two_reads_count_as_a_rebalance() -> None:
-    """During a rebalance, the reported members are incomplete. This change does not count as another rebalance."""
+    """During a rebalance, the list of members is incomplete. An incomplete list does not count as a rebalance."""
     log = RebalanceLog()
     reads = [("Stable", 1), ("Stable", 2), ("Stable", 2), ("PreparingRebalance", 3), ("Stable", 4), ("Stable", 5)]
     for n, (state, members) in enumerate(reads):
@@ -194,7 +194,7 @@ def test_long_read_history_has_a_limited_size() -> None:
     assert health_of(seen).kind.name == "STOP"
 
 
-def test_rebalance_log_stores_one_row_per_minute_without_changes() -> None:
+def test_unchanged_group_adds_one_row_per_minute_to_rebalance_log() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", None, None)
     for n in range(1, 721):
@@ -205,7 +205,7 @@ def test_rebalance_log_stores_one_row_per_minute_without_changes() -> None:
     assert len(log._rows) // 5 <= 61
 
 
-def test_read_history_drops_partitions_that_are_missing_from_the_newest_read() -> None:
+def test_partition_missing_from_the_newest_read_is_removed_from_history() -> None:
     seen = watch([offsets((1, 5), (1, 5)), offsets((1, 5))])
     assert set(seen.samples) == {("t", 0)}
     assert set(health_of(seen).partitions) == {("t", 0)}
@@ -251,7 +251,7 @@ def test_an_unknown_partition_lag_makes_the_time_until_zero_lag_unknown() -> Non
 def test_lag_trend_is_interrupted_only_by_long_gaps() -> None:
     """The reads are 100 s apart.
 
-    With `gap_after=150`, the lag trend is computed across these pauses; with the default of 60 s, it is not.
+    With `gap_after=150`, there is no gap between two reads. By default, more than 60 s without a read are a gap.
     """
     seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(gap_after=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(("observed_before", "seen"), [(3.0, False), (30.0, True)])
 def test_start_of_stop_counts_as_observed_only_after_five_seconds(observed_before: float, seen: bool) -> None:
-    """kgtui watched the group for 3 s or for 30 s before it stopped.
+    """kgtui watched the group for 3 s or for 30 s before the group stopped.
 
-    3 s are not enough, because kgtui can read the offsets up to 5 s after the group itself.
+    3 s are too short, because kgtui can read an offset up to 5 s after its commit.
     """
     health = health_of(watch([offsets((1000, 1100 + 10 * number)) for number in range(12)]))
     assert health.worst is not None
@@ -30,7 +30,10 @@ def test_start_of_stop_counts_as_observed_only_after_five_seconds(observed_befor
 
 
 def steady_lag(*lags: int) -> GroupHealth:
-    """Return the health of a group with these lags. The group commits before each read, and the reads are 5 s apart."""
+    """Return the health of a group that is read every 5 s and has one of these lags at each read.
+
+    The group commits an offset before each read.
+    """
     return health_of(watch([offsets((1000 + 100 * n, 1000 + 100 * n + lag)) for n, lag in enumerate(lags)]))
 
 
@@ -44,7 +47,7 @@ def test_group_whose_lag_stays_the_same_is_not_falling_behind() -> None:
 def test_group_with_unevenly_growing_lag_is_falling_behind() -> None:
     """By Burrow's rules, a group is OK if its lag fell once during the last ten commits.
 
-    If the lag still grows on the whole, kgtui keeps the problem BEHIND that the background reads found.
+    The background reads found the problem BEHIND. kgtui keeps this problem if the lag nevertheless grows over time.
     """
     health = steady_lag(*(600 + 50 * n + 40 * (n % 3) for n in range(40)))
     assert (health.status, health.lag_grows) == (Status.OK, True)
@@ -65,7 +68,7 @@ def test_an_empty_group_is_stopped_because_all_members_left() -> None:
 
 
 def test_group_whose_lag_follows_the_traffic_is_not_falling_behind() -> None:
-    """From read to read, the lag of the group grows, but only by 1 % of the number of new records."""
+    """From one read to the next, 100 records are written, and the lag grows by only 1."""
     health = steady_lag(*(1600 + n for n in range(40)))
     assert (health.kind, health.lag_grows) == (Status.WARN, False)
     assert judgment_of_health(health, SCREENED_OK, state="Stable", group_type="consumer").kind is None

@@ -25,7 +25,7 @@ def stuck(reads: int) -> list[GroupOffsets]:
 
 
 def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> None:
-    """Burrow judges the last ten commits. If a group commits every 5 s, they span 45 s."""
+    """Burrow judges the last ten commits. If a group commits every 5 s, it makes these ten commits within 45 s."""
     before, after = health_of(watch(stuck(10))), health_of(watch(stuck(11)))
     assert (before.status, kinds(before)) == (Status.OK, [("STOP", "time")])
     assert missing(before.undecided[0]) == "STOP needs more than 45 s without progress, observed 45 s"
@@ -35,7 +35,7 @@ def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> 
 
 
 def test_group_that_commits_rarely_does_not_get_status_stop_after_50_seconds() -> None:
-    """The first group has the option `commit_interval=60`. The second group was seen to commit once a minute."""
+    """For the first group, `commit_interval=60` is set. In the second group, kgtui has seen one commit per minute."""
     slow = Watching(commit_interval=60.0)
     assert kinds(health_of(watch(stuck(40), watching=slow))) == [("STOP", "time")]
     observed = [offsets((1000 + 10 * (n // 12), 2000 + n)) for n in range(36)]
@@ -44,9 +44,9 @@ def test_group_that_commits_rarely_does_not_get_status_stop_after_50_seconds() -
 
 
 def test_idle_time_between_commits_delays_the_status_stop() -> None:
-    """Burrow reports STOP if the time since the last commit is longer than the span of the last ten commits.
+    """Burrow reports STOP if more time has passed since the last commit than from the first to the last of ten commits.
 
-    This span is 215 s, because the group was idle after the first of the ten commits.
+    Here, this time is 215 s, because the group was idle after the first commit.
     """
     idle = [offsets((1000, 1000))] * 40
     busy = [offsets((1010 + 10 * n, 1500)) for n in range(4)]
@@ -75,8 +75,8 @@ def test_growing_lag_gives_status_warn_after_five_commits() -> None:
     def slow(reads: int) -> list[GroupOffsets]:
         return [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(reads)]
 
-    # WARN needs 5 commits with a known lag. The lag of a commit is computed from a log end offset that was read
-    # `offset_refresh` seconds before. The first two commits have no such offset, so WARN needs 7 reads.
+    # WARN needs five commits with a known lag. To compute the lag at a commit, kgtui uses a log end offset from
+    # `offset_refresh` seconds before. This offset is unknown for the first two commits, so WARN needs seven reads.
     early, late = health_of(watch(slow(6))), health_of(watch(slow(7)))
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
     assert missing(early.undecided[0]) == "WARN needs 5 commits, observed 4"
@@ -92,7 +92,7 @@ def test_group_with_falling_lag_is_ok() -> None:
 def test_status_rewind_ends_at_the_offset_before_the_rewind() -> None:
     """The committed offset goes back from 600 to 200.
 
-    The status REWIND ends when the group has reached offset 600 again.
+    The status REWIND ends when the committed offset is at least 600 again.
     """
     back = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     assert health_of(watch(back)).kind is Status.REWIND
@@ -113,8 +113,10 @@ def test_later_commits_do_not_change_the_time_and_offsets_of_a_rewind() -> None:
 
 @pytest.mark.parametrize("length", [30, 60, 120])
 @pytest.mark.parametrize(("commit_every", "read_every"), [(5, 2), (5, 5), (1, 2), (30, 2), (5, 10), (60, 15)])
-def test_a_stopped_partition_keeps_the_status_stop_for_hours(length: int, commit_every: int, read_every: int) -> None:
-    """During the stop, kgtui removes some of the older samples. The time since the last commit must remain correct."""
+def test_stopped_partition_has_status_stop_even_after_two_hours(
+    length: int, commit_every: int, read_every: int
+) -> None:
+    """During the stop, kgtui discards some older samples. It must still know the time since the last commit."""
     stops, kept, statuses = 1_800, Samples(), []
     for second in range(0, stops + 7_200, read_every):
         position = 10 * (min(second, stops) // commit_every) * commit_every
@@ -133,8 +135,8 @@ def test_a_stopped_partition_keeps_the_status_stop_for_hours(length: int, commit
     assert set(statuses[first:]) == {Status.STOP}
 
 
-def test_new_records_in_an_idle_topic_do_not_immediately_cause_status_stop() -> None:
-    """Burrow reports no STOP as long as the log end offsets of the last 100 s show that the group had no lag."""
+def test_idle_group_gets_status_stop_after_100_seconds_of_lag() -> None:
+    """Burrow does not report STOP if any log end offset of the last 100 s shows a lag of 0."""
     quiet = [offsets((1000, 1000))] * 12 + [offsets((1000, 1001))] * 12
     health = health_of(watch(quiet))
     assert (health.status, kinds(health)) == (Status.OK, [("STOP", "time")])
@@ -173,14 +175,14 @@ def test_worst_partition_is_the_stopped_partition_with_the_most_lag() -> None:
 
 
 def test_undecided_verdicts_are_omitted_if_the_group_already_has_status_err() -> None:
-    """Partition 0 has stopped, so the group has status ERR. Partition 1 is undecided, but ERR is the worst status."""
+    """Partition 0 has stopped, so the group has the status ERR. The undecided partition 1 cannot make it worse."""
     reads = [offsets((1000, 2000), (5, 6 + n)) if n > 15 else offsets((1000, 2000)) for n in range(18)]
     health = health_of(watch(reads))
     assert (health.kind, health.undecided) == (Status.STOP, ())
     assert [one.status.name for one in health.partitions["t", 1].undecided] == ["STOP"]
 
 
-def test_reason_for_a_stop_mentions_empty_state_or_missing_subscription() -> None:
+def test_reason_for_status_stop_mentions_empty_group_or_missing_subscription() -> None:
     left = [offsets((10, 200), topic="left")] * 20
     assert reason(health_of(watch(left))).endswith("190 unread; no member subscribes to the topic")
     assert reason(health_of(watch(left, description=described("Empty", members=())))).endswith("; the group is Empty")
@@ -194,7 +196,7 @@ def test_group_that_no_longer_exists_gets_the_status_not_found() -> None:
 
 
 def test_lag_at_a_commit_uses_an_earlier_log_end_offset() -> None:
-    """As in Burrow, the log end offset is refreshed only every ten seconds."""
+    """As in Burrow, kgtui uses a new log end offset only every ten seconds."""
     rows = samples(
         (0, 10, 100, 0), (5, 10, 110, 0), (10, 20, 120, 0), (15, 30, 130, 0), (20, None, 140, 0), (25, 30, 150, 0)
     )
@@ -214,7 +216,7 @@ def test_lag_at_a_commit_uses_an_earlier_log_end_offset() -> None:
 def test_frequent_reads_find_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
     """kgtui finds the exact offsets of the last ten commits.
 
-    Each commit time that kgtui finds is less than one read interval too late.
+    The time that kgtui finds for a commit is at most one read interval after the real time.
     """
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:
@@ -246,9 +248,9 @@ reads = st.lists(
 def test_every_status_except_ok_needs_lag_and_enough_reads(
     rows: list[tuple[int | None, int | None]], every: float
 ) -> None:
-    """Every status except OK needs a lag above 0. STOP also needs reads without progress, and WARN needs five commits.
+    """A status other than OK needs a lag above 0. STOP also needs reads without progress, and WARN needs five commits.
 
-    The status STALL never occurs, because reads do not show repeated commits of the same offset.
+    STALL never occurs, because reads cannot show that a group commits the same offset repeatedly.
     """
     health = health_of(watch([offsets(row) for row in rows], every))
     row = health.partitions["t", 0]
@@ -271,7 +273,7 @@ def test_every_status_except_ok_needs_lag_and_enough_reads(
 
 
 def test_partition_with_a_lag_but_without_a_committed_offset_is_ok() -> None:
-    """A broker can report a lag without a committed offset if the group was a share group before."""
+    """If the group was a share group before, a broker can report a lag without a committed offset."""
     row = PartitionLag("t", 0, None, 0, 90, 5, None, None)
     verdict, health = judge_observed(row, [Sample(1_000, None, 90, 0, 5)], Watching(Options(minimum_complete=0.0)))
     assert (verdict.status, verdict.first, health.still) == (Status.OK, None, 0.0)

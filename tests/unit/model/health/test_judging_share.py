@@ -31,7 +31,7 @@ def stuck(reads: int) -> list[Row]:
 
 
 @pytest.mark.parametrize(("empty", "status"), [(True, Status.STOP), (False, Status.STALL)])
-def test_share_group_without_progress_gets_stop_if_empty_otherwise_stall(empty: bool, status: Status) -> None:
+def test_share_group_without_progress_gets_stop_only_if_empty(empty: bool, status: Status) -> None:
     assert health_of(read_history(stuck(11), empty=empty)).kind is status
     early = health_of(read_history(stuck(10), empty=empty))
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
@@ -43,7 +43,7 @@ def test_reason_for_a_stalled_share_group_says_nothing_was_acknowledged() -> Non
 
 
 def test_share_group_with_falling_lag_but_constant_start_offset_is_ok() -> None:
-    """One record is delivered repeatedly, so the start offset stays. The lag falls, because others are acknowledged."""
+    """The start offset stays at one record that is delivered repeatedly. Later records are acknowledged."""
     health = health_of(read_history([(100, 400 - n, 500) for n in range(20)]))
     assert (health.status, health.undecided) == (Status.OK, ())
 
@@ -65,7 +65,7 @@ def test_share_group_whose_lag_grows_with_traffic_is_ok() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_new_records_after_zero_lag_cause_status_stall_only_after_45_seconds() -> None:
+def test_share_group_gets_status_stall_45_seconds_after_new_records() -> None:
     rows: list[Row] = [(100, max(n, 0), 100 + max(n, 0)) for n in range(-20, 10)]
     assert health_of(read_history(rows)).status is Status.OK
     rows += [(100, 9 + n, 109 + n) for n in range(1, 3)]
@@ -84,7 +84,7 @@ def test_share_group_whose_start_offset_decreased_gets_status_rewind() -> None:
 
 
 def test_verdict_on_a_share_group_with_unknown_lag_is_undecided() -> None:
-    """A partition without a start offset is OK, because the share group has not read it yet."""
+    """A partition without a start offset is OK, because the share group has not begun to read this partition."""
     assert kinds(health_of(read_history([(100, None, 500)] * 20))) == [("ERR", "lag")]
     untouched = health_of(read_history([(None, None, 500)] * 20))
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
@@ -124,7 +124,7 @@ def test_share_groups_get_status_stop_or_stall_only_without_progress(reads: list
         assert (row.status is Status.STOP) == empty
 
 
-def test_reads_with_unknown_offsets_count_as_no_progress() -> None:
+def test_reads_with_unknown_offsets_do_not_count_as_progress() -> None:
     rows: list[Row] = [(0, 2, 0), (0, 1, 0), *[(None, None, 0)] * 9, (0, 1, 0)]
     assert health_of(read_history(rows)).kind is Status.STALL
     assert health_of(read_history(rows[1:-1])).kind is not Status.STALL

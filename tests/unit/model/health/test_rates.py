@@ -52,7 +52,7 @@ def test_age_of_a_record_is_interpolated_between_samples() -> None:
 def test_estimated_age_of_a_record_is_between_the_ages_of_two_samples(
     steps: list[tuple[int, int]], position: int
 ) -> None:
-    """The record was written between two samples. Only the log of the second sample contains the record."""
+    """The record was written between two samples, because only the later log end offset is above its offset."""
     at, end, rows = 0, 10, [(0.0, 0, 10, 0)]
     for gap, more in steps:
         at, end = at + gap, end + more
@@ -67,14 +67,14 @@ def test_estimated_age_of_a_record_is_between_the_ages_of_two_samples(
         assert found.seconds <= min(absent) + 1e-6
 
 
-def test_log_growth_uses_only_samples_after_an_unknown_log_end() -> None:
+def test_log_growth_ignores_samples_before_the_last_unknown_log_end() -> None:
     assert growth([(0, 0), (1000, 10), (2000, 30)]) == 15
     assert growth([(0, 0), (1000, None), (2000, 30), (3000, 35)]) == 5
     assert growth([(0, 0), (1000, None), (2000, 30)]) is None
     assert growth([(0, 0), (1000, 5), (2000, None)]) is None
 
 
-def test_deletion_rate_is_measured_between_jumps_of_the_log_start() -> None:
+def test_deletion_rate_is_measured_between_increases_of_the_log_start() -> None:
     leaps = samples(*((at, 0, 9000, 100 * (int(at) // 30)) for at in range(0, 100, 5)))
     assert deletion(leaps) == pytest.approx(100 / 30)
     assert deletion(leaps[:10]) is None
@@ -85,7 +85,7 @@ def row_of(position: int, log_end: int, log_start: int = 0) -> tuple[CommittedOf
     return CommittedOffset("t", 0, position), PartitionBounds(log_start, log_end)
 
 
-def test_record_loss_is_predicted_from_the_growing_log_start() -> None:
+def test_record_loss_is_predicted_from_increases_of_the_log_start() -> None:
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     loss = loss_to_come(lag_of_commit(*row_of(5000, 11_400, 400)), rows)
     assert loss is not None
@@ -93,8 +93,8 @@ def test_record_loss_is_predicted_from_the_growing_log_start() -> None:
     assert loss.seconds == pytest.approx(4600 / (100 / 30))
 
 
-def test_expected_loss_of_records_is_the_earlier_of_two_estimates() -> None:
-    """The movement of the log start offset can predict an earlier loss than the topic's retention time does."""
+def test_predicted_record_loss_is_the_earlier_of_two_estimates() -> None:
+    """One estimate uses the increases of the log start offset. The other one uses the retention time of the topic."""
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(5000, 11_400, 400))
     found = {retention: loss_to_come(row, rows, retention=retention) for retention in (3600.0, 600.0)}
@@ -126,12 +126,12 @@ def test_record_loss_predicted_from_retention_depends_on_record_ages() -> None:
         pytest.param(9100, 0, 200.0, True, id="115 of 200 s"),
     ],
 )
-def test_record_loss_is_a_problem_only_in_older_log_half(
+def test_loss_is_near_only_in_older_half_of_the_log(
     position: int, log_start: int, retention: float, near: bool
 ) -> None:
-    """The older half is determined by offsets or by time.
+    """The next unread record is in the older half of the log by its offset or by its age.
 
-    A short remaining time alone is no problem: with a retention time of one hour, it is always below one hour.
+    A short time until the loss is no problem by itself. With a retention time of one hour, it is always short.
     """
     still = samples(*((at, position, 9000 + 20 * int(at), log_start) for at in range(0, 125, 5)))
     loss = loss_to_come(lag_of_commit(*row_of(position, 11_400, log_start)), still, retention=retention)
@@ -157,6 +157,6 @@ def test_no_record_loss_is_expected_for_a_group_that_keeps_up(position: int, per
     assert loss_to_come(lag_of_commit(*row_of(position, 11_400, 1200)), rows, retention=3600.0) is None, why
 
 
-def test_no_future_record_loss_is_predicted_after_records_were_lost() -> None:
+def test_no_further_record_loss_is_predicted_after_records_were_lost() -> None:
     rows = samples(*((at, 100, 9000, 400) for at in range(0, 125, 5)))
     assert loss_to_come(lag_of_commit(*row_of(100, 9000, 400)), rows, retention=10.0) is None

@@ -25,14 +25,14 @@ RULES = TopicRules(7_200.0)
 RETENTION = Retention({"t": 7_200.0}, None, {"t": RULES})
 WRITTEN = T0 - 3_000.0
 LAST = T0 + 24 * 5
-"""Time of the last of 25 reads, in seconds since the epoch."""
+"""Time of the last of 25 reads, which are 5 s apart, in seconds since the epoch."""
 
 
 def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules: TopicRules = RULES) -> RecordTime:
-    """Return the times at which the records before and after a committed offset were written.
+    """Return the record times for a committed offset.
 
-    The first unread record was written at most `width` seconds after `written`.
-    The last consumed record was written 4 to 5 seconds before `written`.
+    The first unread record was written between `written` and `written + width`. The last consumed record was written 4
+    to 5 seconds before `written`.
     """
     found = RecordTime(offset, TimeRange(written, written + width), TimeRange(written - 5, written - 4))
     return with_expiry(found, rules)
@@ -41,14 +41,14 @@ def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules
 def judged(
     reads: Sequence[GroupOffsets], times: dict[int, RecordTime], retention: Retention = RETENTION
 ) -> GroupHealth:
-    """Return the health of a group after `reads`. `times` maps partition numbers of the topic `t` to record times."""
+    """Return the health of a group after `reads`. `times` contains the record times by partition of the topic `t`."""
     history = watch(reads)
     history.set_record_times({("t", part): found for part, found in times.items()})
     return health_of(history, retention)
 
 
 def stopped(position: int = 1000) -> list[GroupOffsets]:
-    """Return 25 reads of a group that commits no new offsets. From read to read, 10 new records are written."""
+    """Return 25 reads of a group that commits no new offsets. Between two reads, 10 records are written."""
     return [offsets((position, 2000 + 10 * n)) for n in range(25)]
 
 
@@ -79,7 +79,7 @@ def test_an_unknown_record_time_makes_the_time_lag_a_lower_bound() -> None:
 
 
 def test_time_lag_after_progress_is_estimated_from_an_earlier_record_time() -> None:
-    """Record 1000 was written 3,000 s before `T0`, and record 2000 at `T0`. Record 1500 is in the middle."""
+    """Record 1000 was written 3,000 s before `T0`, and record 2000 at `T0`. The time of record 1500 is estimated."""
     reads = [offsets((1000 + 500 * (n > 20), 2000 + n)) for n in range(25)]
     found = judged(reads, {0: searched(1000)}).time_lag
     assert found is not None
@@ -92,7 +92,7 @@ def test_time_lag_is_a_lower_bound_if_topics_are_hidden() -> None:
     assert health.time_lag == TimeLag(LAST - WRITTEN, at_least=True)
 
 
-def test_stopped_group_loses_records_when_the_first_unread_record_expires() -> None:
+def test_record_loss_is_predicted_for_expiry_of_first_unread_record() -> None:
     health = judged(stopped(), {0: searched(1000, width=20.0)})
     expected = WRITTEN + 7_200
     assert health.loss == Loss("t", 0, expected - LAST, "retention", 1000, at=expected, exact=True)
@@ -111,7 +111,7 @@ def test_record_loss_of_a_slow_group_is_estimated_from_record_times() -> None:
     assert loss_when(loss) == "in about 2 h 16 min"
 
 
-def test_a_size_limit_of_a_topic_can_delete_unread_records_at_any_time() -> None:
+def test_with_a_size_limit_records_may_be_deleted_anytime() -> None:
     rules = TopicRules(7_200.0, by_size=True)
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert health.loss == Loss("t", 0, 0.0, "size", 1000)
@@ -119,7 +119,7 @@ def test_a_size_limit_of_a_topic_can_delete_unread_records_at_any_time() -> None
 
 
 def test_unknown_expiry_is_explained_by_the_missing_permission() -> None:
-    """The user lacks DESCRIBE_CONFIGS on the topic. A group that keeps up needs no explanation."""
+    """The user lacks DESCRIBE_CONFIGS on the topic. For a group that keeps up, kgtui gives no explanation."""
     rules = TopicRules(fault="grant DESCRIBE_CONFIGS on the topic to this user")
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert (health.loss, health.expiry_reason) == (None, rules.fault)
@@ -127,7 +127,7 @@ def test_unknown_expiry_is_explained_by_the_missing_permission() -> None:
     assert judged(fine, {0: searched(2240, rules=rules)}, Retention(rules={"t": rules})).expiry_reason == ""
 
 
-def test_expiry_in_ok_group_is_predicted_only_for_old_records() -> None:
+def test_ok_group_gets_a_predicted_loss_only_for_old_records() -> None:
     first = stopped()[:3]
     assert judged(first, {0: searched(1000)}).loss is None
     old = judged(first, {0: searched(1000, T0 - 5_000)})
@@ -136,7 +136,7 @@ def test_expiry_in_ok_group_is_predicted_only_for_old_records() -> None:
     assert old.loss.at == T0 - 5_000 + 7_200
 
 
-def test_unobserved_stop_began_after_the_last_consumed_record() -> None:
+def test_earliest_start_of_stop_is_time_of_last_consumed_record() -> None:
     reads = [offsets((1000, 2000 + n), (1000, 2000 + n)) for n in range(25)]
     health = judged(reads, {0: searched(1000), 1: searched(1000, WRITTEN + 60)})
     assert health.kind is Status.STOP
@@ -165,7 +165,7 @@ def test_local_time_at_least_half_a_day_away_has_a_date() -> None:
     assert len(clock(T0 - 43_200)) == len("2026-11-23 01:18")
 
 
-def test_time_lag_is_computed_from_record_times_of_newest_read() -> None:
+def test_record_times_of_the_newest_read_determine_the_time_lag() -> None:
     history = watch(stopped()[:-1])
     read = replace(stopped()[-1], record_times={("t", 0): searched(1000)})
     history.add(LAST, history.description, read)
