@@ -45,7 +45,7 @@ def write(folder: Path, text: str) -> None:
     ],
     ids=["nested", "digits", "default", "command_config", "bootstrap"],
 )
-def test_extreme_or_empty_configuration_values_are_refused(folder: Path, text: str, message: str) -> None:
+def test_too_large_or_empty_configuration_values_are_rejected(folder: Path, text: str, message: str) -> None:
     assert load_error(folder, text).startswith(message)
 
 
@@ -199,10 +199,10 @@ CLUSTERS = """
 """
 
 
-def test_cluster_is_chosen_by_option_variable_default_or_localhost(
+def test_option_variable_configuration_and_localhost_determine_the_cluster(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first of these sources that is set chooses the cluster. `Target.source` names this source."""
+    """The first source that is set determines the cluster. `Target.source` is the name of this source."""
     assert config.resolve(config.load()) == config.Target("localhost:9092", ("localhost:9092",), source=ASSUMED)
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\nsecurity.protocol=SSL\n", encoding="latin-1")
@@ -250,7 +250,7 @@ def test_options_and_variables_can_make_a_cluster_read_only_but_never_writable(
     assert config.resolve(settings).read_only
 
 
-def test_address_of_a_configured_cluster_selects_settings_of_this_cluster(folder: Path) -> None:
+def test_settings_of_a_cluster_apply_to_its_broker_addresses(folder: Path) -> None:
     write(folder, CLUSTERS)
     target = config.resolve(config.load(), Namespace(bootstrap_server="prod-2:9092"))
     assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")

@@ -65,7 +65,7 @@ def test_references_to_declared_config_providers_are_replaced_with_values(
 
 
 def test_references_stay_if_no_config_provider_is_declared(folder: Path) -> None:
-    """kgtui's own reference `${NAME}` to an environment variable is replaced."""
+    """References to environment variables in kgtui's own format, `${NAME}`, are replaced nevertheless."""
     assert filled_in({"a": "${env:PASS}", "b": "${PASS}"}, "x", folder) == {"a": "${env:PASS}", "b": "hunter2"}
 
 
@@ -92,7 +92,7 @@ def test_error_about_an_invalid_reference_has_property_and_problem(folder: Path,
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_parameters_limit_what_a_config_provider_can_read(folder: Path) -> None:
+def test_config_providers_read_only_allowed_files_and_variables(folder: Path) -> None:
     allowed = {"config_providers_env_param_allowlist_pattern": "PA.*", "config_providers_file_param_allowed_paths": "."}
     allowed = {key.replace("allowlist_pattern", "allowlist.pattern"): text for key, text in allowed.items()}
     assert value(folder, "${env:PASS}${file:secrets.properties:other}", **allowed) == "hunter2x"

@@ -1,4 +1,4 @@
-"""Test of the decorator `longer_if_busy`, which repeats a failed test with a longer timeout."""
+"""Test of the decorator `longer_if_busy`, which runs a failed test again with a longer timeout."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_a_java_program_is_compiled_again_only_after_a_change(tmp_path: Path, ka
     assert len(list((tmp_path / "programs").iterdir())) == 2
 
 
-def test_a_jvm_class_archive_is_used_only_with_its_own_jars(tmp_path: Path, kafka_jar: Path) -> None:
+def test_a_jvm_class_archive_is_used_only_with_unchanged_jars(tmp_path: Path, kafka_jar: Path) -> None:
     source = tmp_path / "Hello.java"
     source.write_text(PROGRAM)
     archive = java.archive("4.3.1")
@@ -69,7 +69,7 @@ def test_the_jvm_accepts_the_class_archive_of_each_broker_version(version: str, 
     assert java.archive(version).is_file(), "run tests/run --setup, which writes the archive"
     log, tool = tmp_path / "classes.log", "kafka.tools.StorageTool"
     command = java.command(jars.classpath(version), SOURCES / "Launch.java", [f"-Xlog:class+load:file={log}"])
-    # The write end of the pipe stays open, because the Java program exits when its standard input ends.
+    # The write end of the pipe stays open. Otherwise, the Java program would exit at once.
     reader, writer = os.pipe()
     subprocess.run([*command, tool, "random-uuid"], stdin=reader, capture_output=True, check=True)
     os.close(reader)

@@ -39,7 +39,7 @@ HEAVY = {
 }
 """Modules that take long to import.
 
-Basic modules of kgtui must import none of them. `kgtui --version` and `kgtui --help` import only rich.
+Basic modules of kgtui must not import them. `kgtui --version` and `kgtui --help` may import only one of them, rich.
 """
 
 PACKAGES = sorted(m.name for m in pkgutil.iter_modules(kgtui.__path__) if m.ispkg)
@@ -63,13 +63,13 @@ def modules_of(package: str) -> list[str]:
 
 
 def loaded_by_package(package: str) -> frozenset[str]:
-    """Return the names of all modules that are loaded if every module of a package of kgtui is imported."""
+    """Import every module of a package of kgtui in a new process. Return the names of all loaded modules."""
     return loaded_by("".join(f"import {name}\n" for name in modules_of(package)))
 
 
 @pytest.mark.parametrize("module", ["kgtui", "kgtui.cli", "kgtui.model", "kgtui.admin", "kgtui.admin.base"])
 def test_importing_basic_modules_loads_no_slow_module(module: str) -> None:
-    """A slow module takes long to import. `HEAVY` lists the slow modules."""
+    """`HEAVY` contains the modules that take long to import."""
     assert not loaded_by(f"import {module}") & HEAVY
 
 
@@ -85,7 +85,7 @@ assert "kgtui" in out.getvalue()
     assert not loaded_by(program) & HEAVY - {"rich"}
 
 
-def test_importing_the_app_does_not_load_panes_and_dialogs_that_open_later() -> None:
+def test_importing_the_app_loads_only_what_the_first_screen_needs() -> None:
     loaded = loaded_by("import kgtui.tui.app")
     assert "kgtui.tui.screens.main" in loaded
     behind = {f"kgtui.tui.panes.{name}" for name in ("members", "assignments", "offsets", "history", "config")}
@@ -126,14 +126,14 @@ def test_the_packages_model_and_protocol_load_neither_asyncio_nor_sockets() -> N
 
 
 def test_only_the_pipeline_loads_packages_that_are_optional_extras() -> None:
-    """kgtui must start on hosts on which its extras are not installed. Only the pipeline loads PySpark."""
+    """kgtui must start even if its optional extras are not installed. Only the package `pipeline` needs PySpark."""
     extras = {"cryptography", "deltalake", "pandas", "pyarrow", "pyspark"}
     for package in PACKAGES:
         assert not loaded_by_package(package) & (extras - {"pyspark"} if package == "pipeline" else extras), package
 
 
 def test_the_pipeline_loads_only_packages_that_spark_executors_have() -> None:
-    """Executors have four packages and two modules of kgtui, and as third-party packages only PySpark and PyArrow."""
+    """Executors have four packages and two modules of kgtui, and the third-party packages PySpark and PyArrow."""
     loaded = loaded_by_package("pipeline")
     assert "pyspark" in loaded
     assert not loaded & {"aiokafka", "deltalake", "javaproperties", "msgspec", "platformdirs", "re2", "rich", "textual"}
@@ -168,7 +168,7 @@ def test_every_package_has_a_docstring(package: str) -> None:
 def imports_between_modules() -> dict[str, set[str]]:
     """Return a dict: module → the modules of kgtui that it imports.
 
-    Imports inside functions and imports only for type checking are included.
+    The result includes imports inside functions, and imports only for type checking.
     """
     root = Path(kgtui.__file__).parent
     sources = {

@@ -41,7 +41,7 @@ def module_table(text: str) -> list[str] | None:
 
 
 PACKAGES = {".".join(path.parent.relative_to(ROOT).parts): path.parent for path in sorted(ROOT.rglob("__init__.py"))}
-del PACKAGES[""]  # The docstring of the package `kgtui` has no table, because CONTRIBUTING.md lists its subpackages.
+del PACKAGES[""]  # The docstring of the package `kgtui` needs no table, because CONTRIBUTING.md lists its subpackages.
 
 
 @pytest.mark.parametrize("package", PACKAGES)

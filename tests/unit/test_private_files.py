@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_replacing_a_file_gives_it_mode_0600_and_leaves_no_temporary_file(tmp_path: Path) -> None:
+def test_a_replaced_file_can_only_be_read_by_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text("old")
     path.chmod(0o644)

@@ -15,7 +15,7 @@ from kgtui.private_files import LARGEST_INPUT
 
 
 def test_properties_files_are_read_in_the_same_way_as_by_kafka(tmp_path: Path) -> None:
-    """One exception: a key that cannot be the name of a property is replaced with the number of its line."""
+    """There is one difference: a key that cannot be a property name is replaced with its line number."""
     file = tmp_path / "client.properties"
     file.write_bytes(
         b"# comment\n! also\nclient.id : kgtui\\\n    -two\nssl.key.password=\xe4\\u00df \nempty=\n"
@@ -46,7 +46,7 @@ PEM = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIE+h/N\nabcdefghijklmnopqr
 @pytest.mark.parametrize(
     ("text", "line"), [(PEM, 1), (f"acks=1\n\n{PEM}", 3), (f"security.protocol=SSL\nssl.keystore.key={PEM}", 3)]
 )
-def test_rejected_pem_file_is_not_shown_in_the_error(tmp_path: Path, text: str, line: int) -> None:
+def test_error_about_a_pem_file_does_not_contain_its_content(tmp_path: Path, text: str, line: int) -> None:
     file = tmp_path / "client.properties"
     file.write_text(text)
     with pytest.raises(ConfigError) as caught:
@@ -95,7 +95,7 @@ def test_properties_are_read_only_from_regular_files_and_shell_pipes(tmp_path: P
 
 
 def test_an_invalid_property_name_is_replaced_with_the_line_number(tmp_path: Path) -> None:
-    """Warnings show the names of unknown properties. A key that cannot be a name could be part of a secret."""
+    """kgtui shows unknown keys in warnings. A key that cannot be a property name could be part of a secret."""
     file = tmp_path / "client.properties"
     lines = (
         "# comment", "client.id=a\\", "  b", "MC4CAQAwBQYDK2VwBCIE", "custom.Name=1",
@@ -123,10 +123,10 @@ def test_secrets_in_properties_are_read_from_environment_variables_and_files(
     assert properties == {"ssl.key.password": "a-frösch-b", "ssl.keystore.password": "s3cret ${HOME}"}
 
 
-def test_the_url_of_a_token_file_is_not_replaced_with_the_token(tmp_path: Path) -> None:
-    """Kafka itself expects a `file:` URL in this property.
+def test_a_file_url_in_a_url_property_is_not_replaced(tmp_path: Path) -> None:
+    """In most properties, kgtui replaces `file:PATH` with the content of the file.
 
-    In properties that do not end with `.url`, kgtui replaces `file:PATH` with the content of the file.
+    In properties that end with `.url`, Kafka expects a `file:` URL, so kgtui does not replace it.
     """
     token = tmp_path / "token"
     token.write_text("S3cret")
@@ -135,7 +135,7 @@ def test_the_url_of_a_token_file_is_not_replaced_with_the_token(tmp_path: Path) 
 
 
 def test_secrets_are_escaped_in_jaas_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A secret with quotes and backslashes must not end the option of `sasl.jaas.config` that contains it."""
+    """Quotes and backslashes in a secret must not end the value of the JAAS option."""
     from kgtui.client.properties import parse_jaas
 
     secret = tmp_path / "password"

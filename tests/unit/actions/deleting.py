@@ -21,7 +21,7 @@ def delete_requests(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
 
 
 def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: int = 1) -> None:
-    """Call `act` when the method named `call` is called for the `nth` time, counted from 1."""
+    """Call `act` when the fake cluster's method `call` is called for the `nth` time, counted from 1."""
     record_call = admin._record_call
     seen = 0
 

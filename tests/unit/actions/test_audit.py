@@ -61,13 +61,10 @@ def killed(folder: StateFolder) -> StateFolder:
     return folder
 
 
-async def test_next_start_after_a_crash_logs_success_if_the_group_is_gone(
+async def test_crashed_deletion_counts_as_successful_if_the_group_is_gone(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """kgtui crashed during a deletion. If the group no longer exists, kgtui logs a successful outcome.
-
-    The outcome is logged once, with the field `found_later`.
-    """
+    """At its next start, kgtui looks for the group. It logs the outcome once, with the field `found_later`."""
     ((entry,), _) = read_entries(killed.audit)
     assert entry.outcome is None
     (result,) = await unfinished(admin, killed)
@@ -81,13 +78,10 @@ async def test_next_start_after_a_crash_logs_success_if_the_group_is_gone(
     assert await unfinished(admin, killed) == ()
 
 
-async def test_next_start_after_a_crash_logs_failure_if_the_group_exists(
+async def test_crashed_deletion_counts_as_failed_if_the_group_still_exists(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """kgtui crashed during a deletion. If the group still exists, kgtui logs a failed outcome.
-
-    kgtui does not send the delete request again.
-    """
+    """At its next start, kgtui looks for the group. It does not send the delete request again."""
     admin.add("g", state="Empty", lag=5)
     (result,) = await unfinished(admin, killed)
     assert result.status is DeletionStatus.FAILED
@@ -97,7 +91,7 @@ async def test_next_start_after_a_crash_logs_failure_if_the_group_exists(
 async def test_deletion_with_unknown_outcome_is_checked_at_each_start_of_kgtui(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """At the first start, the group's coordinator does not respond, so the outcome remains unknown."""
+    """At the first start, the group's coordinator does not respond. At the second start, kgtui finds the outcome."""
     admin.broken["g"] = Fault("NO_ANSWER", "broker 1 is down", group="g")
     admin.broken[1] = Fault("NO_ANSWER", "broker 1 is down", broker=1)
     assert await unfinished(admin, killed) == ()
@@ -162,7 +156,7 @@ async def test_audit_log_has_the_intent_and_outcome_of_a_deletion(folder: StateF
 async def test_incomplete_audit_log_line_does_not_make_the_next_line_unreadable(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """A crash can leave an incomplete line. It is counted as damaged, and the next entry begins on a new line."""
+    """A crash can leave an incomplete line. This line counts as damaged, and the next entry begins on a new line."""
     folder.path.mkdir()
     folder.audit.write_bytes(b'{"schema":1,"id":"x","entry":"int')
     admin.add("g", state="Empty")

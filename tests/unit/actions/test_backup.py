@@ -37,9 +37,9 @@ BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): PartitionBounds(Non
 
 
 def consumer(group: str = "g") -> GroupData:
-    """Return the data of a consumer group with one config.
+    """Return the data of a consumer group with three partitions and one config.
 
-    Of three partitions, one has no committed offset, and one is in a deleted topic.
+    One partition has no committed offset. Another one is in a deleted topic.
     """
     described = GroupDescription(
         group, "consumer", "consumer", "Empty", 1, "uniform", 4, 4, operations=frozenset({"READ", "DELETE"})
@@ -124,7 +124,7 @@ def test_backup_has_a_safe_file_name_for_any_group_id(folder: StateFolder, name:
 
 
 def test_truncated_backup_file_is_reported_as_incomplete(folder: StateFolder) -> None:
-    """A backup is incomplete if a line is incomplete, or if the last line, which marks the end, is missing."""
+    """A backup is incomplete if it ends within a line, or without the line that marks the end."""
     path = write_a_backup(folder, consumer())
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-1]))

@@ -111,13 +111,11 @@ async def test_outcome_of_a_deletion_is_uncertain_if_its_request_is_canceled(
     assert entry.outcome is None
 
 
-async def test_deletion_on_old_brokers_is_verified_only_by_a_complete_group_list(
-    admin: ScriptedAdmin, folder: StateFolder
-) -> None:
+async def test_deletion_on_old_brokers_is_verified_with_group_lists(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """On old brokers, DescribeGroups returns Dead for deleted groups, but also for some existing groups.
 
-    kgtui therefore lists all groups after the deletion. The second deletion is not verified, because a broker is
-    silent.
+    kgtui therefore lists all groups after the deletion. It cannot verify the second deletion, because one broker does
+    not respond.
     """
     describe = admin.describe_groups
 
@@ -143,9 +141,8 @@ async def test_deletion_on_old_brokers_is_verified_only_by_a_complete_group_list
     assert "could not be verified" in result.reason
 
 
-async def test_deletion_counts_as_failed_if_the_group_exists_after_a_reported_success(
-    admin: ScriptedAdmin, folder: StateFolder
-) -> None:
+async def test_deletion_counts_as_failed_if_the_group_still_exists(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The broker reports success, but kgtui describes the group afterwards, and finds that it exists."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g")
     result = (await delete(admin, folder, "g")).by_group["g"]

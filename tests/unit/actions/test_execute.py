@@ -32,7 +32,7 @@ def member_joins(admin: ScriptedAdmin, group: str = "g") -> Callable[[], None]:
 async def test_empty_group_is_described_again_and_backed_up_before_it_is_deleted(
     admin: ScriptedAdmin, folder: StateFolder, type_: str
 ) -> None:
-    """kgtui describes the group three times: for the plan, directly before the deletion, and after the deletion.
+    """kgtui describes the group for the plan, directly before the deletion, and after the deletion.
 
     kgtui then logs the outcome of the deletion.
     """
@@ -128,7 +128,7 @@ async def test_deletion_is_refused_if_the_broker_reports_a_non_empty_group(
 async def test_group_is_not_deleted_if_its_type_changed_after_the_plan(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """A share group that is Empty now has the same id as the planned classic group."""
+    """After the plan, the classic group was replaced with a share group that has the same id."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.add("g", "share", state="Empty")
@@ -266,7 +266,7 @@ UNUSUAL_IDS = ["[/red]", "a\nb", "../../etc/passwd", "\x1b[31mred", "x" * 32_000
 
 @pytest.mark.parametrize("name", UNUSUAL_IDS, ids=lambda name: ascii(name)[:20])
 async def test_groups_with_unusual_ids_are_deleted(admin: ScriptedAdmin, folder: StateFolder, name: str) -> None:
-    """The backup is inside the backup folder. The backup and the audit log contain the exact group id."""
+    """The backup file stays inside the backup folder. Backup and audit log contain the exact group id."""
     admin.add(name, state="Empty")
     result = (await delete(admin, folder, name)).by_group[name]
     assert result.status is DeletionStatus.DELETED

@@ -1,4 +1,4 @@
-"""Tests of `plan`, which says for each group which data its deletion would lose, or why the deletion is refused."""
+"""Tests of `plan`, which says what data the deletion of each group would lose, or why the deletion is refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READS = {"describe_groups", "committed_offsets", "share_offsets", "group_configs
 
 
 async def test_deletion_plan_says_which_data_of_a_group_is_lost(admin: ScriptedAdmin) -> None:
-    """Partitions without a committed offset are not counted. Making the plan changes nothing in the cluster."""
+    """Partitions without a committed offset do not count as lost. Making the plan changes nothing in the cluster."""
     admin.add("g", state="Empty")
     admin.commits["g"] = (
         CommittedOffset("a", 0, 10),
@@ -47,7 +47,7 @@ async def test_deletion_plan_says_which_data_of_a_group_is_lost(admin: ScriptedA
 async def test_deletion_plan_says_what_a_backup_of_the_group_cannot_restore(
     admin: ScriptedAdmin, type_: str, gap: str
 ) -> None:
-    """Consumer and streams groups are restored only as simple groups, and share groups only without delivery counts."""
+    """Consumer and streams groups are restored as simple groups. Share groups are restored without delivery counts."""
     admin.add("g", type_, state="Empty", lag=5)
     (line,) = (await plan(admin, ["g"])).allowed
     assert line.loss.undo is Undo.PARTLY
@@ -83,14 +83,14 @@ async def test_deletion_plan_has_one_entry_per_requested_group_in_order(admin: S
     ]
 
 
-async def test_deletion_plan_refuses_a_group_that_an_old_broker_reports_as_dead(admin: ScriptedAdmin) -> None:
+async def test_plan_refuses_to_delete_groups_that_old_brokers_report_dead(admin: ScriptedAdmin) -> None:
     """Before version 6, DescribeGroups returns the state Dead even for active groups of newer types."""
     admin.add("g", state="Dead", source="DescribeGroups v5", authoritative=False)
     (line,) = (await plan(admin, ["g"])).refused
     assert "cannot distinguish" in line.reason
 
 
-async def test_deletion_plan_refuses_a_group_if_some_offsets_cannot_be_read(admin: ScriptedAdmin) -> None:
+async def test_plan_refuses_a_deletion_if_some_offsets_cannot_be_read(admin: ScriptedAdmin) -> None:
     """A complete backup needs the offsets in all partitions."""
     admin.add("part", state="Empty")
     admin.commits["part"] = (CommittedOffset("t", 0, 5), CommittedOffset("secret", 0, None, error=29))
@@ -102,7 +102,7 @@ async def test_deletion_plan_refuses_a_group_if_some_offsets_cannot_be_read(admi
     ] * 2
 
 
-async def test_deletion_plan_refuses_a_group_if_reading_its_offsets_times_out(admin: ScriptedAdmin) -> None:
+async def test_plan_refuses_a_deletion_if_reading_offsets_times_out(admin: ScriptedAdmin) -> None:
     """If kgtui cannot read the offsets, it must not assume that the group has no offsets."""
 
     async def forbidden(groups: list[str], *, timeout: float = 30.0) -> object:
@@ -116,7 +116,7 @@ async def test_deletion_plan_refuses_a_group_if_reading_its_offsets_times_out(ad
     )
 
 
-async def test_deletion_plan_mentions_the_missing_acl_operation_of_a_refused_group(admin: ScriptedAdmin) -> None:
+async def test_plan_mentions_the_missing_acl_operation_of_a_refused_deletion(admin: ScriptedAdmin) -> None:
     """The user lacks the permission to delete the first group, and the permission to describe the second group."""
     admin.add("g", state="Empty", operations=frozenset({"READ", "DESCRIBE"}))
     admin.add("hidden", state="Empty")
@@ -147,7 +147,7 @@ async def test_deletion_plan_says_that_some_offsets_are_possibly_hidden(
     )
 
 
-async def test_predicted_data_loss_is_a_lower_bound_if_a_topic_is_hidden(admin: ScriptedAdmin) -> None:
+async def test_data_loss_is_a_lower_bound_if_topics_are_hidden(admin: ScriptedAdmin) -> None:
     admin.add("g", state="Empty", lag=3)
     data = (await read_group_data(admin, [admin.descriptions["g"]], timeout=5))["g"]
     assert isinstance(data, GroupData)

@@ -1,4 +1,4 @@
-"""Tests of the answer to the question whether deleting a group is safe."""
+"""Tests of `safety_of`, which says whether deleting a group is safe: yes, no or uncertain."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LOSS = DeletionLoss(1, 2, 100, LagTotal(0, 0, 2), None, Undo.RESTORABLE)
 
 
 def allowed(**changes: object) -> Allowed:
-    """Return the plan entry of a deletable group that has read all records.
+    """Return a plan entry that allows the deletion of a group.
 
-    `changes` replace fields of the predicted loss (`LOSS`).
+    The group has no unread records. `changes` replaces fields of the predicted loss (`LOSS`).
     """
     return Allowed(GroupDescription("g", "consumer", "consumer", "Empty", 1), replace(LOSS, **changes))  # type: ignore[arg-type]
 
@@ -38,7 +38,7 @@ def allowed(**changes: object) -> Allowed:
         (Refused("g", "Stable with 2 members: stop them first"), SafeToDelete.NO, "Stable with 2 members"),
     ],
 )
-def test_safety_of_a_deletion_depends_on_lost_data_and_the_last_commit(
+def test_safety_of_a_deletion_depends_on_unread_records_and_commits(
     line: Allowed | Refused, answer: SafeToDelete, reason: str
 ) -> None:
     safety = safety_of(line, now=NOW)
@@ -46,7 +46,7 @@ def test_safety_of_a_deletion_depends_on_lost_data_and_the_last_commit(
     assert reason in safety.reason
 
 
-def test_deleting_a_group_that_has_just_become_empty_may_be_unsafe() -> None:
+def test_safety_of_a_deletion_is_uncertain_just_after_members_left() -> None:
     safety = safety_of(allowed(), now=NOW, empty_since=NOW - 40)
     assert safety.text == "uncertain: all members left 40 s ago, so the application may just be restarting"
     assert safety_of(allowed(), now=NOW, empty_since=NOW - RECENT).answer is SafeToDelete.YES

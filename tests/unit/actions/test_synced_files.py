@@ -1,4 +1,4 @@
-"""Tests that other users cannot read files in the state folder, or redirect writes with symbolic links."""
+"""Tests that other users cannot read files in the state folder, or make kgtui write through symbolic links."""
 
 from __future__ import annotations
 

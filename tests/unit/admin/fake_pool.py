@@ -50,8 +50,8 @@ class FakePool(Pool):
         partitions: number of partitions of each topic.
         nodes: node ids of the brokers.
         sent: all requests, in order.
-        looked_up: for each coordinator lookup, the requested groups that were not cached.
-        leaders_looked_up: `(topics, refresh)` of each leader lookup.
+        looked_up: for each lookup of coordinators, the groups whose coordinators were not cached.
+        leaders_looked_up: arguments `(topics, refresh)` of each leader lookup.
         unreachable: exceptions that the next lookups raise, beginning with the last one.
         learned: cached coordinators: group id → node id.
         listings: cached rows of the brokers' lists: group id → `Listing`.

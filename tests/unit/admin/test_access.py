@@ -119,9 +119,9 @@ async def test_reading_permissions_takes_one_request_and_creates_no_topic() -> N
 async def test_topics_that_acls_deny_to_the_user_are_found(
     answer: Callable[[Sent], dict[str, Any]], denied: tuple[str, ...], found: set[str] | None
 ) -> None:
-    """kgtui does not know the user's own principal, so it reads the DENY ACLs of all users.
+    """kgtui does not know the user's principal, so it reads the DENY ACLs of all users.
 
-    The metadata of the topics in these ACLs shows which topics are denied to the user.
+    It then requests the metadata of the topics in these ACLs. An error shows that a topic is denied to this user.
     """
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, DESCRIBE, denied), "DescribeAcls": answer})
     access = await KafkaGroupAdmin(pool).access()
@@ -131,9 +131,9 @@ async def test_topics_that_acls_deny_to_the_user_are_found(
 
 @pytest.mark.parametrize(("code", "operations"), [(NO_TOPIC, EVERY_OPERATION), (FORBIDDEN, DESCRIBE), (NO_TOPIC, 0)])
 async def test_acls_are_not_read_if_they_are_unnecessary_or_unreadable(code: int, operations: int) -> None:
-    """There are three cases: the user has all permissions, lacks DESCRIBE on topics, or lacks DESCRIBE on the cluster.
+    """ACLs are unnecessary if the user has all permissions, or lacks DESCRIBE on topics.
 
-    Reading ACLs needs DESCRIBE on the cluster.
+    A user without DESCRIBE on the cluster cannot read ACLs.
     """
     pool = FakePool(answers={"Metadata": metadata(code, operations)})
     await KafkaGroupAdmin(pool).access()
@@ -141,7 +141,7 @@ async def test_acls_are_not_read_if_they_are_unnecessary_or_unreadable(code: int
 
 
 async def test_a_denied_topic_is_reported_if_the_broker_omits_its_offsets() -> None:
-    """The broker omits the offsets of a deleted topic and of a denied topic. Only the denied topic is hidden."""
+    """Brokers omit offsets in deleted topics and in denied topics. kgtui reports only the denied topics as hidden."""
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0), "OffsetFetch": offsets(topics=("deleted", "orders"))})
     admin = KafkaGroupAdmin(pool)
     await admin.access()
@@ -223,9 +223,9 @@ def log_ends(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
 
 
 async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: Callable[[Sent], Any]) -> int:
-    """Send a request for `api`, and then read the permissions.
+    """Send an `api` request, and then read the permissions.
 
-    Return how many requests this read sends (0 if cached).
+    Return the number of requests for reading the permissions; 0 if kgtui uses cached permissions.
     """
     pool.answers[api] = answer
     if api == "OffsetFetch":
@@ -238,10 +238,10 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 
 
 @pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
-async def test_offsets_read_with_forbidden_topics_are_marked_incomplete(before: int, during: int) -> None:
-    """Brokers omit offsets in forbidden topics, so kgtui reads the permissions before and during an offset request.
+async def test_offsets_are_incomplete_if_topics_were_forbidden(before: int, during: int) -> None:
+    """kgtui reads the permissions before and during an OffsetFetch request, because brokers omit forbidden topics.
 
-    `before` and `during` are the error codes of topics in these two reads.
+    `before` and `during` are the error codes of topics in the two Metadata responses.
     """
     pool = FakePool(answers={"Metadata": metadata(before, 0)})
     admin = KafkaGroupAdmin(pool)
@@ -258,7 +258,8 @@ async def test_offsets_read_with_forbidden_topics_are_marked_incomplete(before: 
     assert hidden == ({"pay": ()} if FORBIDDEN in (before, during) else {})
 
 
-async def test_each_admin_client_reads_permissions_with_a_different_random_topic_name() -> None:
+async def test_each_client_tests_permissions_with_a_random_topic_name() -> None:
+    """kgtui requests the metadata of a topic that does not exist. The error code shows whether the user may do this."""
     names = set()
     for _ in range(3):
         pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})

@@ -155,7 +155,7 @@ CONFIGS = {
 
 
 def retention_rows(sent: Sent) -> dict[str, Any]:
-    """Return the configs of requested resources that are in `CONFIGS`, and TOPIC_AUTHORIZATION_FAILED for others."""
+    """Return a response with configs from `CONFIGS`. Other topics have the error TOPIC_AUTHORIZATION_FAILED."""
     results = []
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]
@@ -168,7 +168,7 @@ def retention_rows(sent: Sent) -> dict[str, Any]:
     return {"Results": results}
 
 
-async def test_topics_have_a_retention_time_only_if_age_is_their_only_limit(
+async def test_topics_limited_only_by_age_have_a_retention_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A topic has no retention time if it has a size limit, keeps records forever, or is only compacted."""
@@ -220,7 +220,7 @@ async def test_a_silent_broker_does_not_delay_reading_group_configs(monkeypatch:
     assert list((await KafkaGroupAdmin(pool).group_configs(["g"], timeout=60)).rows) == ["g"]
 
 
-async def test_unsupported_and_forbidden_configs_are_different_faults() -> None:
+async def test_unsupported_and_forbidden_configs_cause_different_faults() -> None:
     codes = {"old": NOT_KNOWN, "forbidden": FORBIDDEN, "": NOT_KNOWN}
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, codes)})
     answered = await KafkaGroupAdmin(pool).group_configs(["old", "forbidden", "", "fine"])

@@ -47,7 +47,7 @@ def worker(url: str, allocation: connect.Assignment | None, assigned: connect.As
 
     Args:
         url: REST address of the worker.
-        allocation: the previous assignment, which is part of the metadata.
+        allocation: the previous assignment, which the worker sends in its metadata.
         assigned: the new assignment; None if the worker has none yet.
     """
     metadata = connect.encode_subscription(connect.Subscription(2, url, 5, allocation))
@@ -76,8 +76,8 @@ def test_members_have_no_assignment_while_a_classic_group_rebalances() -> None:
     assert (member.assignment, member.assigned_count) == ((), 0)
 
 
-def test_a_cooperative_connect_assignment_changes_the_previous_one() -> None:
-    """As in KIP-415, the worker keeps previous tasks that are not revoked, and adds the newly assigned tasks."""
+def test_a_cooperative_connect_assignment_updates_the_previous_tasks() -> None:
+    """The worker keeps its previous tasks, except revoked ones, and adds the newly assigned tasks (KIP-415)."""
     had = assignment_to((("files", (-1, 0, 1)), ("db", (0,)), ("old", (-1, 3))))
     now = assignment_to((("db", (-1, 1)), ("files", (0,))), (("files", (1,)), ("old", (-1, 3))))
     (member,) = classic("connect", worker("http://a/", had, now))
@@ -125,7 +125,7 @@ def rows_of(found: set[tuple[str, int]]) -> connect.Tasks:
 
 
 @given(had=units, revoked=units, new=units)
-def test_a_connect_worker_keeps_unrevoked_tasks_and_adds_new_tasks(
+def test_a_connect_worker_keeps_tasks_that_are_not_revoked(
     had: set[tuple[str, int]], revoked: set[tuple[str, int]], new: set[tuple[str, int]]
 ) -> None:
     allocation, increment = assignment_to(rows_of(had)), assignment_to(rows_of(new), rows_of(revoked))

@@ -41,9 +41,9 @@ def decode_row(group_type: str, row: dict[str, Any], version: int | None = None)
 
 
 def newer(**changes: Any) -> dict[str, Any]:
-    """Return the fields of a group that the responses for consumer, share and streams groups have in common.
+    """Return the fields that consumer, share and streams groups have in describe responses.
 
-    `changes` are fields to replace or to add.
+    `changes` contains fields to replace or to add.
     """
     return {
         "GroupId": "g",
@@ -122,7 +122,7 @@ def streams_member(**changes: Any) -> dict[str, Any]:
     return row | changes
 
 
-def test_streams_group_members_have_tasks_by_role() -> None:
+def test_streams_members_have_active_standby_and_warmup_tasks() -> None:
     row = streams_member(
         UserEndpoint={"Host": "h", "Port": 80},
         ClientTags=[{"Key": "zone", "Value": "b"}, {"Key": "a", "Value": ""}],

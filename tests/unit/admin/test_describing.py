@@ -36,7 +36,7 @@ class Cluster:
     Args:
         groups: group id → (type, state). A group of an unknown type is listed, but not described.
         disabled: names of the RPCs that return error 35 (UNSUPPORTED_VERSION).
-        pool: keyword arguments for the `FakePool`.
+        pool: arguments of the `FakePool`.
     """
 
     def __init__(self, groups: Mapping[str, tuple[str, str]], *, disabled: tuple[str, ...] = (), **pool: Any) -> None:
@@ -113,7 +113,7 @@ async def test_groups_are_described_even_if_their_types_are_not_cached() -> None
 
 @pytest.mark.parametrize("version", [0, 5, 6])
 async def test_a_group_is_described_correctly_if_its_cached_type_is_outdated(version: int) -> None:
-    """The groups were deleted and created again with a different type."""
+    """Both groups were deleted, and created again with a different type."""
     cluster = Cluster({"g": ("classic", "Empty"), "h": ("consumer", "Empty")}, versions={"DescribeGroups": version})
     await cluster.admin.list_groups()
     cluster.groups |= {"g": ("consumer", "Stable"), "h": ("classic", "Stable")}
@@ -139,7 +139,7 @@ async def test_describing_a_deleted_group_sends_no_list_request() -> None:
 async def test_describing_a_deleted_group_without_a_cached_type_lists_the_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Both groups are deleted. kgtui has cached only the type of `s`, so it requests the list of groups to find `k`."""
+    """Both groups are deleted. Only the type of `s` is cached, so kgtui looks for `k` in the list of groups."""
     monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
     feed = cluster.admin.listing_feed(1)
@@ -199,8 +199,7 @@ async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(
     """A group is not reported as Dead or missing if the broker lacks the describe RPC for the group's type."""
     rpcs = ("ShareGroupDescribe", "StreamsGroupDescribe")
     cluster = Cluster(ALL, disabled=rpcs) if how == "switched off" else Cluster(ALL, versions=dict.fromkeys(rpcs))
-    # In the first pass of this loop, kgtui does not know the group types. In the second pass, it knows them from
-    # `list_groups`.
+    # At first, kgtui does not know the group types. The second time, it knows them from `list_groups`.
     for _ in range(2):
         answer = await cluster.admin.describe_groups(ALL)
         assert list(answer.rows) == ["c", "k"]
@@ -214,7 +213,7 @@ async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(
 async def test_a_listed_group_exists_even_if_an_old_broker_reports_it_as_dead() -> None:
     """DescribeGroups before version 6 returns Dead for missing groups, so kgtui also checks the list of groups.
 
-    The state Dead is not authoritative for a listed group, because the group may be active.
+    For a listed group, the state Dead is unreliable, because the group may be active.
     """
     versions: dict[str, int | None] = {"DescribeGroups": 5, "ListGroups": 4, "ConsumerGroupDescribe": None}
     versions |= dict.fromkeys(["ShareGroupDescribe", "StreamsGroupDescribe"])
@@ -252,7 +251,7 @@ async def test_descriptions_from_describegroups_v2_have_no_authorized_operations
     assert (found.operations, found.source) == (None, "DescribeGroups v2")
 
 
-async def test_descriptions_from_the_first_rpc_are_kept_if_the_next_rpc_fails() -> None:
+async def test_descriptions_are_kept_if_a_later_describe_request_fails() -> None:
     cluster = Cluster(ALL)
     cluster.pool.answers["DescribeGroups"] = lambda _: ConnectError("refused", broker=1)
     answer = await cluster.admin.describe_groups(["c", "k"])
@@ -260,7 +259,7 @@ async def test_descriptions_from_the_first_rpc_are_kept_if_the_next_rpc_fails() 
     assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
 
 
-async def test_states_missing_in_old_list_responses_are_read_with_describegroups() -> None:
+async def test_states_are_read_with_describegroups_if_lists_lack_them() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
     cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
     rows = (await cluster.admin.list_groups(states=["Empty"])).rows

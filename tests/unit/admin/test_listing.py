@@ -34,7 +34,7 @@ class Brokers:
         groups: node id → group id → (protocol type, state, type).
         throttle: throttle time in milliseconds.
         error: error code in the responses, or an exception that the pool raises.
-        tags: encoded tagged fields that each group gets.
+        tags: encoded tagged fields to append to each group.
     """
 
     groups: dict[int, dict[str, Group]]
@@ -100,8 +100,8 @@ async def test_polling_a_group_list_returns_new_changed_and_removed_groups() -> 
     }
 
 
-async def test_an_unchanged_list_of_groups_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The groups in the second response are the same, but its throttle time differs."""
+async def test_an_unchanged_list_of_groups_is_not_decoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second response differs only in its throttle time."""
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -120,7 +120,7 @@ async def test_polled_group_list_ignores_the_order_of_groups() -> None:
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
 async def test_a_poll_returns_every_group_if_the_listgroups_version_changes(before: int, after: int) -> None:
-    """Encoded groups of two ListGroups versions cannot be compared, so all groups are returned as updated."""
+    """kgtui compares encoded groups. The encoding of a group depends on the ListGroups version."""
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
     brokers.set_version(before)
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
@@ -138,7 +138,7 @@ async def test_a_poll_returns_every_group_if_the_listgroups_version_changes(befo
 async def test_groups_with_the_consumer_protocol_have_no_type_in_listgroups_v4() -> None:
     """ListGroups version 4 returns no group types.
 
-    A group with the protocol type `consumer` can be classic or consumer. A Connect group is always classic.
+    A group with the protocol type `consumer` can have the type classic or consumer. A Connect group is always classic.
     """
     brokers = Brokers({1: {"a": STABLE, "c": ("connect", "Stable", "classic")}})
     brokers.pool.versions = {"ListGroups": 4, "ConsumerGroupDescribe": 0}
@@ -172,7 +172,7 @@ async def test_polling_group_lists_returns_the_new_coordinator_of_a_moved_group(
         assert brokers.pool.learned["moves"] == 2
 
 
-async def test_failed_polls_cause_no_changes_in_the_next_poll() -> None:
+async def test_a_failed_poll_does_not_affect_the_next_poll() -> None:
     brokers = Brokers({1: {"a": STABLE}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -255,8 +255,8 @@ async def test_polling_a_group_list_returns_the_right_changes_in_any_group_order
                 }
 
 
-async def test_a_group_id_that_contains_encoded_rows_hides_no_group() -> None:
-    """A poll decodes only groups whose bytes are new. One group id contains the bytes of encoded groups."""
+async def test_a_group_id_that_contains_encoded_groups_hides_no_group() -> None:
+    """A poll skips bytes that were in the previous response. Here, one new group id contains such bytes."""
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)

@@ -25,12 +25,12 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Logs:
-    """Brokers that respond to ListOffsets. kgtui sends a request for a partition to its broker in `pool.leaders`.
+    """Brokers that respond to ListOffsets. `pool.leaders` contains the leader of each partition.
 
     Attributes:
-        codes: `(topic, partition)` → error code for the log start and the log end. For an error in one of them, the key
-            has a third item: -2 for the log start, or -1 for the log end.
-        led_by: `(topic, partition)` → real leader, if the one in `pool.leaders` is outdated.
+        codes: `(topic, partition)` or `(topic, partition, timestamp)` → error code. The timestamp selects the log start
+            (-2) or the log end (-1).
+        led_by: `(topic, partition)` → actual leader, if `pool.leaders` contains a previous leader.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ async def test_reading_only_log_ends_takes_one_request_per_leader() -> None:
     assert logs.pool.per_node("ListOffsets") == {1: 1}
 
 
-async def test_log_bounds_are_requested_again_only_for_partitions_with_a_new_leader() -> None:
+async def test_log_bounds_are_requested_again_only_for_moved_partitions() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 2}
     honest = logs.answer
@@ -185,7 +185,7 @@ async def test_log_bounds_are_read_from_the_new_leader_after_a_crash() -> None:
     assert [refresh for _, refresh in logs.pool.leaders_looked_up] == [False, True]
 
 
-async def test_only_the_first_failure_of_a_leader_causes_a_new_leader_lookup() -> None:
+async def test_leaders_are_refreshed_only_after_the_first_failure() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2}
     logs.pool.answers["ListOffsets"] = lambda _: DisconnectedError("lost", broker=2)

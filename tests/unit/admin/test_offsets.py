@@ -50,7 +50,7 @@ def names_of(sent: Sent) -> list[str]:
 
 
 def every_group_with(partitions: int = 1) -> Callable[[Sent], Any]:
-    """Return a function that responds to OffsetFetch with `partitions` committed offsets for each requested group."""
+    """Return a function that responds to OffsetFetch. Each requested group has `partitions` committed offsets."""
     return lambda sent: {"Groups": [group(name, *map(commit, range(partitions))) for name in names_of(sent)]}
 
 
@@ -80,12 +80,12 @@ async def test_offsets_of_up_to_200_small_groups_are_read_with_one_request() -> 
     assert (len(pool.sent), list(batch.rows)) == (1, NAMES)
 
 
-async def test_requests_for_offsets_are_limited_to_a_number_of_partitions(
+async def test_offset_requests_are_limited_to_a_number_of_partitions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui measures the mean number of partitions per group, and limits a request to about 20,000 partitions.
+    """kgtui expects as many partitions per group as in earlier responses, and limits a request to 20,000 partitions.
 
-    The test changes the limit to 200 partitions.
+    The test reduces this limit to 200 partitions.
     """
     assert offsets.PARTITIONS_PER_RESPONSE == 20_000
     monkeypatch.setattr(offsets, "PARTITIONS_PER_RESPONSE", 200)
@@ -123,7 +123,7 @@ async def test_a_timeout_of_one_group_does_not_affect_other_groups() -> None:
     assert [(fault.group, fault.name, fault.broker) for fault in answered.faults] == [("g002", "NO_ANSWER", 1)]
 
 
-async def test_an_offset_request_that_times_out_leaves_time_for_other_groups() -> None:
+async def test_timed_out_offset_request_leaves_time_for_further_requests() -> None:
     def answer(sent: Sent) -> Any:
         return DeadlineError("late", broker=1) if "g000" in names_of(sent) else every_group_with()(sent)
 
@@ -166,9 +166,9 @@ class OneByOne:
     """A broker before Kafka 3.0, which accepts only one group per OffsetFetch request.
 
     Attributes:
-        under_way: number of requests that the broker has not answered yet.
-        most: highest value that `under_way` has had.
-        broken: id of a group; a request for this group closes the connection. Empty for no group.
+        under_way: current number of requests without a response.
+        most: maximum of `under_way` so far.
+        broken: id of a group for which the broker closes the connection; empty for none.
     """
 
     def __init__(self, broken: str = "") -> None:
@@ -186,7 +186,7 @@ class OneByOne:
 
 
 @pytest.mark.parametrize("version", [2, 5, BATCHED_FROM - 1])
-async def test_old_brokers_get_few_concurrent_offset_requests_with_one_group_each(version: int) -> None:
+async def test_old_brokers_get_few_concurrent_offset_requests(version: int) -> None:
     answer = OneByOne()
     pool = FakePool(answers={"OffsetFetch": answer}, versions={"OffsetFetch": version})
     batch = await read(pool, NAMES[:20])

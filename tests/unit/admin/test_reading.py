@@ -67,13 +67,13 @@ def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
         ("swarm", "swarm", False),
     ],
 )
-def test_listed_groups_have_offsets_only_if_their_type_commits_offsets(
+def test_type_and_protocol_determine_whether_a_group_has_offsets(
     group_type: str | None, protocol: str, asked: bool
 ) -> None:
     assert Listing(group_type, protocol, "Stable", 1).has_offsets is asked
 
 
-async def test_offsets_are_read_with_the_right_request_for_each_group_type() -> None:
+async def test_offsets_are_requested_with_the_api_for_the_group_type() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     admin.add("s", "share", lag=7)
@@ -125,8 +125,8 @@ async def test_log_bounds_are_read_for_partitions_of_active_streams_tasks() -> N
     ]
 
 
-async def test_each_returned_fault_contains_a_group_and_a_step() -> None:
-    """The steps are describing the groups and reading the offsets."""
+async def test_each_fault_contains_its_group_and_the_failed_step() -> None:
+    """There are two steps: kgtui describes the groups, and reads their offsets."""
     admin = ScriptedAdmin()
     admin.add("fine", lag=1)
     admin.add("forbidden", lag=1)
@@ -178,7 +178,7 @@ async def test_offsets_are_also_read_for_groups_that_are_not_described() -> None
     assert lags_of(read) == {"live": [5], "empty": [7]}
 
 
-async def test_lag_does_not_depend_on_whether_log_starts_are_read() -> None:
+async def test_lag_is_the_same_with_and_without_log_starts() -> None:
     admin = ScriptedAdmin()
     admin.add("c", "consumer", lag=7)
     full = (await read_in_full(admin, Deadline(5), listings(admin))).offsets_by_group()["c"]
@@ -188,7 +188,7 @@ async def test_lag_does_not_depend_on_whether_log_starts_are_read() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_read_groups_with_committed_ends_skips_partitions_without_a_commit() -> None:
+async def test_mode_committed_ends_skips_partitions_without_a_commit() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -200,8 +200,8 @@ async def test_read_groups_with_committed_ends_skips_partitions_without_a_commit
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_read_groups_returns_errors_as_faults_if_separately_is_true(separately: bool) -> None:
-    """With `separately`, it also returns the results of successful requests. Without it, it raises the error."""
+async def test_read_groups_raises_or_returns_errors(separately: bool) -> None:
+    """If `separately` is true, errors are returned as faults, besides other results. Otherwise, they are raised."""
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(
@@ -218,7 +218,7 @@ async def test_read_groups_returns_errors_as_faults_if_separately_is_true(separa
 
 
 async def test_silent_coordinator_does_not_stop_reads_from_healthy_coordinators() -> None:
-    """After the first failed batch of groups, kgtui requests no second batch from the same coordinator."""
+    """After one failed batch, kgtui sends no further batch to the silent coordinator."""
     admin = ScriptedAdmin()
     for number in range(4):
         admin.add(f"here-{number}", lag=number)
@@ -236,7 +236,7 @@ async def test_silent_coordinator_does_not_stop_reads_from_healthy_coordinators(
     assert {step for step, _ in read.faults} == {OFFSETS}
 
 
-def test_deadline_divides_the_remaining_time_among_the_remaining_steps(
+def test_each_step_gets_an_equal_part_of_the_remaining_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 100.0
@@ -261,7 +261,7 @@ def test_deadline_divides_the_remaining_time_among_the_remaining_steps(
     ids=["subscribed", "owned"],
 )
 async def test_forbidden_topics_of_members_are_reported_as_hidden(logs: Logs, reader: Member) -> None:
-    """The user may not describe the topic `secret`. `new` is not hidden, although the group has no offsets in it."""
+    """The user may not describe the topic `secret`. The topic `new` is visible, but the group has no offsets in it."""
     admin = ScriptedAdmin()
     admin.add("c", members=(reader,), lag=5)
     admin.bounds |= {("secret", part): PartitionBounds(None, None, 29) for part in (0, 1)}
@@ -277,7 +277,7 @@ async def test_forbidden_topics_of_members_are_reported_as_hidden(logs: Logs, re
     assert ("secret", 0) not in (offsets.bounds or {})
 
 
-async def test_topic_permissions_are_checked_only_for_topics_without_offsets() -> None:
+async def test_permissions_are_not_checked_for_topics_with_committed_offsets() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(topics=("t-c",), assignment=(("t-c", (0,)),)),), lag=5)
     await read_groups(admin, Deadline(5), describe=["c"], offsets=listings(admin), logs=Logs.ENDS)
@@ -285,7 +285,7 @@ async def test_topic_permissions_are_checked_only_for_topics_without_offsets() -
 
 
 async def test_partition_count_of_the_total_lag_includes_partitions_without_commit() -> None:
-    """`LagTotal.partitions` includes partitions that members own but for which no offset is committed.
+    """`LagTotal.partitions` also counts partitions that members own but in which the group has no committed offset.
 
     Such a partition does not increase the lag.
     """
@@ -305,7 +305,7 @@ async def test_partition_count_of_the_total_lag_includes_partitions_without_comm
     assert read.total_of("unknown") is None
 
 
-async def test_an_offset_that_two_groups_committed_is_searched_only_once() -> None:
+async def test_equal_offsets_of_two_groups_are_searched_only_once() -> None:
     admin = ScriptedAdmin()
     admin.times = {("t", part): RecordTime(5, TimeRange(100.0, 100.0)) for part in range(2)}
     rows = {

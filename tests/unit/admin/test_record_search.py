@@ -21,7 +21,7 @@ RECORDS = 50_000
 
 
 class Log:
-    """A synthetic partition that responds like ListOffsets.
+    """A partition with synthetic records. Its method `answer` responds like ListOffsets.
 
     Args:
         records: `(offset, timestamp in milliseconds)` of each record, sorted by offset.
@@ -80,7 +80,7 @@ SHAPES = {
     "hourly": (hourly, 15),
     "stale": (stale, 7),
 }
-"""Traffic pattern → (function that returns the timestamps, limit for the median number of requests per search)."""
+"""Traffic pattern → (function that returns the timestamps, maximum for the median number of requests per search)."""
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -104,8 +104,8 @@ def test_the_record_search_finds_timestamps_for_every_traffic_pattern(shape: str
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_record_search_is_as_exact_as_the_precision_requires(shape: str) -> None:
-    """With the precision 0.01, the time range of a record is at most 1 % of its age wide, or 1 s if that is more."""
+def test_the_record_search_reaches_the_required_precision(shape: str) -> None:
+    """With the precision 0.01, a time range spans at most 1 % of the record's age or 1 s, whichever is longer."""
     random = Random(shape)
     log = dense(SHAPES[shape][0](random))
     for offset in [random.randrange(1001, log.end) for _ in range(30)]:
@@ -119,14 +119,14 @@ def test_the_record_search_is_as_exact_as_the_precision_requires(shape: str) -> 
 TIMES = st.lists(st.integers(1, 40), min_size=2, max_size=60).map(
     lambda steps: [NOW - 50_000_000 + at for at in accumulate(step**4 - 1 for step in steps)]
 )
-"""Generates ascending record timestamps in milliseconds, with bursts, pauses and equal values.
+"""Hypothesis strategy for ascending record timestamps in milliseconds, with bursts, pauses and equal values.
 
 Some timestamps are later than the current time.
 """
 
 
 @given(times=TIMES, data=st.data())
-def test_the_record_search_in_a_log_without_gaps_finds_a_time_range(times: list[int], data: st.DataObject) -> None:
+def test_the_record_search_finds_times_in_a_log_without_gaps(times: list[int], data: st.DataObject) -> None:
     log = dense(times)
     offset = data.draw(st.integers(1000, log.end - 1))
     found = log.search(offset)
@@ -155,9 +155,7 @@ def test_the_record_search_finds_times_in_a_log_with_gaps(times: list[int], data
 
 
 @given(times=st.lists(st.integers(NOW - 10**9, NOW), min_size=2, max_size=80), data=st.data())
-def test_the_record_search_ends_after_limited_rounds_if_timestamps_decrease(
-    times: list[int], data: st.DataObject
-) -> None:
+def test_the_record_search_ends_even_if_timestamps_decrease(times: list[int], data: st.DataObject) -> None:
     offset = data.draw(st.integers(0, len(times) - 1))
     search = RecordSearch(LogPosition(offset, 0, len(times)), NOW)
     while (asked := search.next_time()) is not None:
@@ -179,7 +177,7 @@ def test_the_record_search_reports_decreasing_timestamps() -> None:
 
 @pytest.mark.parametrize("timestamp", [NOW + 86_400_000, NOW * 1_000, 2**63 - 1])
 def test_the_record_search_reports_timestamps_in_the_future(timestamp: int) -> None:
-    """Some producers write microseconds. If kgtui read them as milliseconds, the dates would be in the far future."""
+    """Some producers write microseconds. Read as milliseconds, these timestamps are in the far future."""
     search = RecordSearch(LogPosition(5, 0, 10), NOW)
     search.answer(0, 0, timestamp)
     assert search.next_time() is None
@@ -194,8 +192,8 @@ def test_the_record_search_reports_records_without_timestamps(answer: tuple[int,
     assert search.result() == RecordTime(5, reason=NO_TIMESTAMPS, rounds=1)
 
 
-def test_first_unread_record_is_at_the_log_start_if_unread_records_expired() -> None:
-    """The committed offset 10 is lower than the log start offset 1000."""
+def test_first_remaining_record_is_found_if_unread_records_expired() -> None:
+    """The committed offset is 10, but the log starts at the offset 1000."""
     log = dense([NOW - 9000, NOW - 5000, NOW - 1000])
     found = log.search(10)
     assert found.unread == ((NOW - 9000) / 1000,) * 2

@@ -35,12 +35,12 @@ FOUND = TimeRange((FIRST + 400_000) / 1000, (FIRST + 400_000) / 1000)
 
 
 class Logs:
-    """Brokers whose partitions have 1,000 records, one per second. The last one was written one second before `NOW`.
+    """Brokers with 1,000 records per partition, one per second. The last record is one second older than `NOW`.
 
     Attributes:
         codes: `(topic, partition)` → error code.
-        led_by: `(topic, partition)` → real leader, if the one in `pool.leaders` is outdated.
-        local_start: topic → first offset on the disk of the leader. Earlier records are in tiered storage.
+        led_by: `(topic, partition)` → actual leader, if `pool.leaders` contains a previous leader.
+        local_start: topic → first offset on the leader's disk. Earlier records are in tiered storage.
         empty: topics whose records have no timestamps.
     """
 
@@ -78,7 +78,7 @@ class Logs:
         return await admin.record_times(positions, rules, precision=0, timeout=timeout)
 
 
-async def test_searching_record_times_takes_one_request_per_leader_and_search_round() -> None:
+async def test_each_round_of_a_search_sends_one_request_per_leader() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 0): 2}
     answer = await logs.read(("a", 0), ("a", 1), ("b", 0), ("b", 1))
@@ -96,7 +96,7 @@ async def test_searching_record_times_takes_one_request_per_leader_and_search_ro
     ("code", "reason"),
     [(29, FORBIDDEN_TOPIC), (43, OLD_FORMAT), (3, "This server does not host this topic-partition.")],
 )
-async def test_record_times_of_a_failed_partition_contain_the_reason(code: int, reason: str) -> None:
+async def test_record_times_contain_the_reason_why_a_search_failed(code: int, reason: str) -> None:
     logs = Logs()
     logs.codes = {("a", 0): code}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -104,7 +104,7 @@ async def test_record_times_of_a_failed_partition_contain_the_reason(code: int, 
     assert answer.rows["a", 1].unread == FOUND
 
 
-async def test_record_times_of_a_forbidden_topic_contain_the_missing_permission() -> None:
+async def test_record_times_of_a_forbidden_topic_contain_the_reason() -> None:
     logs = Logs()
     logs.pool.leaders = {"secret": -29}
     assert (await logs.read(("secret", 0))).rows == {("secret", 0): RecordTime(400, reason=FORBIDDEN_TOPIC)}
@@ -128,8 +128,8 @@ async def test_searching_record_times_sends_no_request_for_compacted_topics() ->
 async def test_tiered_topics_are_skipped_on_kafka_3_4_to_3_9(version: int, readable: bool) -> None:
     """These releases support ListOffsets up to version 8 or 9.
 
-    If `readable` is false, the user cannot read topic configs. kgtui then recognizes tiered storage, because the first
-    offset on the disk of the leader (300) is above the log start (0).
+    If `readable` is false, the user cannot read topic configs. kgtui then recognizes a tiered topic by its first local
+    offset (300), which is greater than the log start offset (0).
     """
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
@@ -183,5 +183,5 @@ async def test_a_failure_of_one_leader_does_not_affect_other_leaders() -> None:
     assert sorted(fault.broker for fault in answer.faults) == [2, 3]
 
 
-async def test_record_times_with_timeout_zero_have_the_reason_no_answer() -> None:
+async def test_a_search_without_time_returns_the_reason_no_answer() -> None:
     assert (await Logs().read(("a", 0), timeout=0)).rows == {("a", 0): RecordTime(400, reason=NO_ANSWER)}

@@ -46,8 +46,8 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 class Script:
     """A `send` function for `Router.run` that returns predefined results.
 
-    `scripts` maps each group to the results of its requests: an error code, an exception, or None for no row. The last
-    one is repeated.
+    `scripts` maps each group to the results of its requests, in order: an error code, an exception, or None for no row.
+    The last result of a group is repeated.
     """
 
     def __init__(self, scripts: dict[str, list[int | KgtuiError | None]]) -> None:
@@ -116,7 +116,7 @@ async def test_router_repeats_lookup_and_request_only_for_moved_groups(code: int
     assert pool.looked_up == [["moved", "stays"], ["moved"]]
 
 
-async def test_router_repeats_requests_to_a_loading_coordinator_without_a_lookup() -> None:
+async def test_router_repeats_requests_to_a_loading_coordinator() -> None:
     pool = FakePool()
     script = Script({"a": [LOADING, LOADING, OK]})
     answer = await run(pool, script)
@@ -180,7 +180,7 @@ async def test_router_returns_a_fault_for_each_group_of_a_failed_batch(error: Kg
     assert len(script.sent) == 2
 
 
-async def test_router_keeps_the_results_of_a_batch_that_failed_halfway() -> None:
+async def test_router_keeps_results_that_arrived_before_a_batch_failed() -> None:
     async def send(node: int, names: Sequence[str], deadline: Deadline) -> Batch[str]:
         return Batch(rows={names[0]: "known"}, codes={names[1]: (FORBIDDEN, "no")}, error=DeadlineError("late"))
 

@@ -36,12 +36,12 @@ class RecordingBuilder:
         self.keyframe: int | None = None
 
     def poll(self, result: PollResult, at: int, *, keyframe: bool = False, gap: str = "") -> int:
-        """Add a poll. Return its number of rows in all tables except `polls`.
+        """Add a poll. Return its number of rows, not counting the row in the table `polls`.
 
         Args:
             at: time of the poll in milliseconds since the Unix epoch.
             keyframe: True to store all groups instead of changes.
-            gap: why there are no polls before this one; empty for no gap.
+            gap: reason why polls before this one are missing; empty if none are missing.
         """
         rows = new_rows()
         self.changes.add(result, result.listings, at, rows)

@@ -1,6 +1,6 @@
 """Tests of killed recorders: the lake contains only complete polls, and the next recorder reports the crash.
 
-At most the polls since the last flush are lost.
+Only polls since the last flush can be lost.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def polls_in(lake: Path) -> int:
 
 
 def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed: int) -> None:
-    """Start a recorder, kill it at a random time and check the lake; repeat this `times` times with the same lake."""
+    """Start a recorder, kill it at a random time, and check the lake. Do this `times` times with the same lake."""
     rng, polls = random.Random(seed), 0
     for run in range(times):
         process = record(cluster, lake)
@@ -76,8 +76,8 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         assert run == 0 or "crashed" in messages
         found = RecordingReader(lake)
         check_polls(lake)
-        # Only polls since the last flush are missing. A poll and its flush take less than `start_time`, which includes
-        # the first poll, its flush, and the start of the process.
+        # Only polls since the last flush are missing. A poll and its flush take less time than `start_time`, which also
+        # includes the start of the process.
         assert killed - found.last.at < FLUSH + start_time
         for poll in (found.first, found.last, rng.choice(found.polls())):
             assert len(found.at(poll).listings) >= 100

@@ -24,7 +24,7 @@ ONLY_GROUPS = Access(frozenset({"DESCRIBE"}), any_topic=False)
 
 
 async def record(lake: Path, access: Access) -> None:
-    """Record a cluster as a user with these permissions. In the cluster, the group `quiet` has no offsets."""
+    """Record a cluster as a user with the permissions `access`. One group, `quiet`, has no offsets."""
     admin = scripted()
     admin.add("quiet", "consumer")
     admin.user_access = access
@@ -49,12 +49,12 @@ async def test_a_replay_returns_the_permissions_of_the_user_who_made_the_recordi
         (Access(frozenset(), any_topic=False), "leave out the groups and topics that"),
     ],
 )
-async def test_recorder_reports_only_once_that_the_recording_is_possibly_incomplete(
+async def test_recorder_reports_once_that_a_recording_may_be_incomplete(
     tmp_path: Path, access: Access, lacks: str | None
 ) -> None:
-    """The message says what is hidden from the user: only topics, or groups and topics.
+    """The message says whether topics, or groups and topics, are hidden from the user.
 
-    If the user has all permissions, there is no message.
+    A user with all permissions gets no message.
     """
     admin = scripted()
     admin.user_access = access
@@ -91,7 +91,7 @@ async def test_recorder_reads_permissions_again_if_the_first_read_failed(tmp_pat
     assert load_access(folder) == ONLY_GROUPS
 
 
-def test_kgtui_commands_say_that_a_recording_may_lack_forbidden_offsets(
+def test_kgtui_commands_mention_offsets_that_a_recording_may_lack(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     asyncio.run(record(tmp_path / "lake", ONLY_GROUPS))

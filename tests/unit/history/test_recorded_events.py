@@ -71,7 +71,7 @@ LIFE = [
     poll(None),
     poll(STABLE, owner("m-3", 0), commits={0: 5}),
 ]
-"""Polls in which the group `pay` is created, changes, is deleted, and is created again."""
+"""Nine polls. Between them, the group `pay` is created, changed, deleted, and created again."""
 
 EXPECTED = [
     ["group appeared: consumer, Stable, broker 1", "m-1 at /127.0.0.1 joined",
@@ -101,13 +101,13 @@ def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
 
 @pytest.mark.parametrize("keyframes", [(), (4,), (2, 7), tuple(range(9))])
 def test_recorded_events_do_not_depend_on_keyframes(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
-    """A keyframe is a poll that was recorded with all rows. Of other polls, only the changed rows were recorded."""
+    """The recorder writes all rows of a poll at a keyframe, and only the changed rows at other polls."""
     write(tmp_path, *LIFE, keyframes=keyframes)
     assert texts_by_poll(list(recorded_events(RecordingReader(tmp_path)))) == EXPECTED
 
 
-def test_monitor_finds_the_same_group_events_as_a_search_in_the_recording() -> None:
-    """The events of brokers are not compared."""
+def test_monitor_and_recording_report_the_same_group_events() -> None:
+    """Events about brokers are not compared."""
     log = EventLog(100)
     tracker = EventTracker(log, 100)
     before: PollResult | None = None
@@ -129,7 +129,7 @@ def test_monitor_finds_the_same_group_events_as_a_search_in_the_recording() -> N
     assert texts_by_poll(log.kept()) == groups_only
 
 
-def test_search_for_events_of_one_group_finds_no_events_of_other_groups(tmp_path: Path) -> None:
+def test_events_of_one_group_do_not_include_other_groups(tmp_path: Path) -> None:
     write(tmp_path, *LIFE, keyframes=(4,))
     reader = RecordingReader(tmp_path)
     everything = list(recorded_events(reader))
@@ -138,16 +138,16 @@ def test_search_for_events_of_one_group_finds_no_events_of_other_groups(tmp_path
 
 
 def test_recreated_group_causes_no_offset_event(tmp_path: Path) -> None:
-    """The group is deleted at the second poll and created again at the third poll, so its offset did not go back."""
+    """The new group has a lower offset than the deleted group. kgtui must not report a rewind."""
     write(tmp_path, LIFE[1], LIFE[0], poll(STABLE, commits={0: 1}), keyframes=(1,))
     kinds = [event.kind for event in recorded_events(RecordingReader(tmp_path))]
     assert kinds == [EventKind.DISAPPEARED, EventKind.APPEARED]
 
 
 def test_events_after_a_keyframe_do_not_depend_on_earlier_polls(tmp_path: Path) -> None:
-    """At the keyframe (a poll that stores all groups), the members of the group `pay` are unknown.
+    """At the keyframe (a poll that stores all groups), the members of the group `pay` could not be read.
 
-    A search from an earlier poll and a search from the keyframe must find the same events after the keyframe.
+    A search that begins at the keyframe must find the same later events as a search from the first poll.
     """
     without = poll(STABLE)
     pay = replace(without.descriptions["pay"], members=None)

@@ -1,4 +1,4 @@
-"""Tests that a recording marks each group whose offsets may be incomplete because of missing permissions."""
+"""Tests that a recording shows for which groups the offsets are incomplete, because the user lacks permissions."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 HIDDEN, VISIBLE = frozenset({"pay"}), frozenset[str]()
 BEGIN = START / 1000
-"""Time of the first poll in seconds since the epoch. There is one poll every 10 s."""
+"""Time of the first poll in seconds since the Unix epoch. There is one poll every 10 s."""
 
 
 async def marked_groups(lake: Path, poll: int) -> set[str]:
-    """Return the ids of the groups whose offsets a replay marks as incomplete at the poll with index `poll`."""
+    """Return the ids of the groups whose offsets are incomplete in a replay of the poll with the index `poll`."""
     recording = RecordingReader(lake)
     replay = await ReplayAdmin.open(recording, recording.polls()[poll])
     return set((await replay.committed_offsets(["pay", "ship"])).hidden)
 
 
-async def test_a_replay_marks_offsets_as_incomplete_if_topics_were_forbidden(tmp_path: Path) -> None:
+async def test_offsets_in_a_replay_are_incomplete_if_topics_were_forbidden(tmp_path: Path) -> None:
     polls = [poll_of(groups=("pay", "ship"), hidden=hidden) for hidden in (VISIBLE, HIDDEN, HIDDEN, VISIBLE, None)]
     write(tmp_path, *polls, keyframes=(2,))
     assert [await marked_groups(tmp_path, poll) for poll in range(5)] == [set(), {"pay"}, {"pay"}, set(), set()]
@@ -45,14 +45,14 @@ async def test_a_replay_marks_offsets_as_incomplete_if_topics_were_forbidden(tmp
     assert [offsets is not None and offsets.hidden for offsets in reads] == [False, True, True, False, False]
 
 
-async def test_mark_for_incomplete_offsets_is_kept_after_a_failed_read(tmp_path: Path) -> None:
-    """The second of three polls could not read any offsets, so it keeps the offsets and the mark of the first poll."""
+async def test_offsets_in_a_replay_remain_incomplete_after_a_failed_read(tmp_path: Path) -> None:
+    """The second of three polls read no offsets. The replay then returns the incomplete offsets of the first poll."""
     write(tmp_path, poll_of(hidden=HIDDEN), PollResult({"pay": STABLE}, hidden=VISIBLE), poll_of(hidden=VISIBLE))
     assert [await marked_groups(tmp_path, poll) for poll in range(3)] == [{"pay"}, {"pay"}, set()]
 
 
 @pytest.mark.parametrize("cause", ["owned partition", "withheld members"])
-async def test_forbidden_topic_of_a_member_makes_offsets_incomplete(tmp_path: Path, cause: str) -> None:
+async def test_offsets_are_incomplete_if_a_topic_of_members_is_forbidden(tmp_path: Path, cause: str) -> None:
     poll = replace(poll_of(hidden=VISIBLE), committed={"pay": ()})
     if cause == "owned partition":
         poll = replace(poll, bounds={("t", 0): PartitionBounds(None, None, 29)})
@@ -65,10 +65,10 @@ async def test_forbidden_topic_of_a_member_makes_offsets_incomplete(tmp_path: Pa
 
 @pytest.mark.parametrize(("hidden", "hides"), [(HIDDEN, True), (VISIBLE, False)])
 @pytest.mark.parametrize("any_topic", ["true", "false"])
-async def test_a_replay_infers_topic_permissions_from_marks_of_incomplete_offsets(
+async def test_a_replay_infers_topic_permissions_from_incomplete_offsets(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
-    """The stored permissions (`any_topic`) are the newest ones. At the time of the poll, they could be different."""
+    """The stored permissions (`any_topic`) are the newest ones. At the time of the poll, others could have applied."""
     write(tmp_path, poll_of(hidden=hidden))
     stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'
     (LakeFolder.of(tmp_path).local_path / "access.json").write_text(stored, encoding="utf-8")
@@ -76,7 +76,7 @@ async def test_a_replay_infers_topic_permissions_from_marks_of_incomplete_offset
     assert await replay.access() == Access(frozenset({"DESCRIBE"}), any_topic=not hides)
 
 
-def test_comparison_of_polls_and_group_timeline_say_that_lags_are_lower_bounds(tmp_path: Path) -> None:
+def test_poll_comparison_and_group_timeline_report_incomplete_lags(tmp_path: Path) -> None:
     write(tmp_path, poll_of(hidden=HIDDEN), poll_of(end=170, hidden=VISIBLE), poll_of(end=180, hidden=VISIBLE))
     recording = RecordingReader(tmp_path)
     (change,) = recording.compare(recording.polls()[0], recording.polls()[2]).lags
@@ -88,7 +88,7 @@ def test_comparison_of_polls_and_group_timeline_say_that_lags_are_lower_bounds(t
 def test_kgtui_ls_says_that_a_recorded_group_has_no_visible_offsets(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The recording has no offsets of either group. `pay` may have offsets in hidden topics, but `ship` has none."""
+    """Neither group has recorded offsets. `pay` may have offsets in hidden topics, but `ship` has none."""
     poll = poll_of(groups=("pay", "ship"), hidden=HIDDEN)
     write(tmp_path, replace(poll, committed={"pay": (), "ship": ()}))
     assert main(["ls", "--lag", "--lake", str(tmp_path)]) == 1
@@ -97,7 +97,7 @@ def test_kgtui_ls_says_that_a_recorded_group_has_no_visible_offsets(
     assert "group pay: no offsets that you may see" in err
 
 
-def test_kgtui_commands_mark_recorded_lag_with_incomplete_offsets(
+def test_kgtui_commands_say_that_a_recorded_lag_is_incomplete(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, poll_of(groups=("pay", "ship"), hidden=HIDDEN))
@@ -112,10 +112,10 @@ def test_kgtui_commands_mark_recorded_lag_with_incomplete_offsets(
     assert "OK?" in capfd.readouterr().out
 
 
-async def test_a_replay_without_the_column_for_marks_uses_the_stored_permissions(tmp_path: Path) -> None:
+async def test_replay_of_an_older_recording_uses_the_stored_permissions(tmp_path: Path) -> None:
     """An older kgtui version recorded the first poll without the column `offsets_may_be_hidden`.
 
-    The row of the second poll has this column.
+    The second poll has a value in this column.
     """
     write(tmp_path, poll_of(hidden=HIDDEN))
     table = str(LakeFolder.of(tmp_path).table(GROUPS.name))

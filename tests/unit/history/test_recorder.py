@@ -39,7 +39,7 @@ FAST = RecorderOptions(interval=0.02, flush=0.02, describe=0.05)
 
 @dataclass
 class ScriptedMonitor:
-    """A substitute for the monitor. Its snapshot always contains the current groups of `admin`."""
+    """A fake monitor. Its snapshot always contains the current groups of the cluster `admin`."""
 
     admin: ScriptedAdmin
     cluster_id: str = "scripted"
@@ -66,12 +66,12 @@ def scripted() -> ScriptedAdmin:
 async def recording(
     path: Path | str, admin: ScriptedAdmin | None = None, options: RecorderOptions = FAST, **changes: object
 ) -> AsyncIterator[tuple[Recorder, list[str]]]:
-    """Run a recorder until the end of the context. Yield the recorder and the growing list of its messages.
+    """Run a recorder until the `async with` block ends. Yield the recorder and the list of its messages.
 
     Args:
         path: path or URI of the lake.
-        admin: the cluster; None for the result of `scripted`.
-        changes: further arguments of `Recorder`.
+        admin: the cluster; None for the cluster that `scripted` returns.
+        changes: other arguments of `Recorder`.
     """
     messages: list[str] = []
     watch, admin = ScriptedMonitor(admin or scripted()), admin or scripted()
@@ -157,7 +157,7 @@ async def test_recording_a_second_cluster_into_a_lake_is_refused(tmp_path: Path)
         await other.run()
 
 
-async def test_canceled_recorder_first_writes_all_polls(tmp_path: Path) -> None:
+async def test_a_canceled_recorder_writes_all_polls_before_it_ends(tmp_path: Path) -> None:
     admin = scripted()
     recorder = Recorder(ScriptedMonitor(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
     task = asyncio.create_task(recorder.run())
@@ -175,7 +175,7 @@ class Disk:
 
     Attributes:
         full: name of the table; empty if no append fails.
-        late: True if a failing append writes its rows before it fails.
+        late: True if a failing append first writes its rows.
         refused: number of failed appends.
     """
 
@@ -201,7 +201,7 @@ class Disk:
 async def test_recorder_reports_a_full_disk_and_continues_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, late: bool
 ) -> None:
-    """No row is lost or duplicated, even if an append raises an error after it has written its rows."""
+    """No row is lost or duplicated, even if an append fails after it has written its rows."""
     disk, admin = Disk(monkeypatch), scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, messages):
         await until(lambda: recorder.status.polls >= 1)
@@ -219,10 +219,10 @@ async def test_recorder_reports_a_full_disk_and_continues_later(
     assert {poll.gap for poll in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
-async def test_recorder_records_a_gap_after_too_many_unwritten_rows(
+async def test_recorder_discards_too_many_unwritten_rows_and_records_a_gap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the disk is full, the recorder keeps unwritten rows in memory, but no more than `MAX_WAITING_ROWS`."""
+    """While the disk is full, the recorder keeps at most `MAX_WAITING_ROWS` unwritten rows in memory."""
     monkeypatch.setattr(flushing, "MAX_WAITING_ROWS", 2)
     disk, admin = Disk(monkeypatch), scripted()
     async with recording(tmp_path / "lake", admin, replace(FAST, keyframe=0.1)) as (recorder, messages):
@@ -240,7 +240,7 @@ async def test_recorder_records_a_gap_after_too_many_unwritten_rows(
         assert set(lake.at(poll).listings) == {"pay", "ship"}
 
 
-async def test_recorder_reports_that_rows_of_the_previous_recorder_were_not_written(
+async def test_recorder_reports_that_the_previous_recorder_lost_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = Disk(monkeypatch)
@@ -257,7 +257,7 @@ async def test_recorder_reports_that_rows_of_the_previous_recorder_were_not_writ
 
 
 async def test_recorder_keeps_the_lag_if_offsets_cannot_be_read(tmp_path: Path) -> None:
-    """In the recording, the error is a row for the group `pay` in table `faults`. The group `ship` is not affected."""
+    """The recorder writes the error of the group `pay` to the table `faults`. The group `ship` is not affected."""
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):
         await until(lambda: recorder.status.polls >= 2)
@@ -293,7 +293,7 @@ async def test_recorder_error_mentions_the_lake_folder_that_cannot_be_created(tm
 async def test_recorder_does_not_compare_polls_on_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The recorder compares each poll with the previous one. On the event loop, this would block the terminal UI."""
+    """Comparing each poll with the previous one on the event loop would block the terminal UI."""
     here = threading.get_ident()
     threads: dict[str, int] = {}
     for name in ("add", "finish", "all_rows"):

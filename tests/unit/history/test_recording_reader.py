@@ -118,7 +118,7 @@ def poll_of(
         end: log end offset of the partition.
         owner: id of the member.
         groups: ids of the groups.
-        more: other attributes of `PollResult`; `listing` is the row of each group in the list (by default `STABLE`).
+        more: other attributes of `PollResult`. Also `listing`: the row of each group in the list (by default `STABLE`).
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(
@@ -156,14 +156,14 @@ def test_recorded_poll_has_rows_only_for_changes_since_the_previous_poll(tmp_pat
     assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0
 
 
-def test_unreadable_group_keeps_the_values_of_the_previous_poll(tmp_path: Path) -> None:
+def test_group_that_was_not_read_keeps_its_previous_values(tmp_path: Path) -> None:
     write(tmp_path, poll_of(), PollResult({"pay": STABLE}))
     state = RecordingReader(tmp_path).at(None)
     assert state.offsets("pay").committed[0].offset == 100
     assert state.description("pay") is not None
 
 
-def test_reader_returns_faults_only_at_polls_that_recorded_them(tmp_path: Path) -> None:
+def test_a_fault_belongs_only_to_the_poll_that_recorded_it(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)
@@ -200,7 +200,7 @@ def test_rows_of_an_interrupted_flush_are_ignored_and_later_removed(tmp_path: Pa
 
 
 def test_compacting_a_recording_merges_the_files_between_two_keyframes(tmp_path: Path) -> None:
-    """The Delta commit has `dataChange=false`, so that streaming readers do not read the compacted rows again."""
+    """The Delta commit has `dataChange=false`. Streaming readers therefore do not read the rows again."""
     recording = write(tmp_path, *(poll_of(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
     files = RecordedTable(LakeFolder.of(tmp_path).table("partitions"), TABLES[2]).files()
@@ -315,7 +315,7 @@ def test_open_recording_reader_works_after_a_compaction(tmp_path: Path) -> None:
 
 
 def test_recording_reader_returns_the_time_at_which_a_group_disappeared(tmp_path: Path) -> None:
-    """A group disappears at the poll that records its removal, or at the first keyframe without the group."""
+    """It is the time of the poll that records the removal, or of the first keyframe without the group."""
     pay, both = PollResult({"pay": STABLE}), PollResult({"pay": STABLE, "old": STABLE})
     write(tmp_path / "poll", both, both, pay, pay)
     reader = RecordingReader(tmp_path / "poll")

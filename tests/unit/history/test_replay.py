@@ -46,7 +46,7 @@ async def running_monitor(
 
     Args:
         admin: a cluster or a replay.
-        recorded_at: function that returns the time of the replayed poll in seconds; None if it is not needed.
+        recorded_at: function that returns the time of the current poll in the replay, in seconds; None if not needed.
         options: attributes of `MonitorOptions`.
     """
     monitor = Monitor(admin, MonitorOptions(interval=0.5, **options), recorded_at=recorded_at)
@@ -158,7 +158,7 @@ async def test_monitor_shows_the_new_poll_after_each_step_and_seek(tmp_path: Pat
 async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_path: Path) -> None:
     """A replay returns the same offsets until it moves to a different poll.
 
-    If each repeated read counted, the group would seem to make no progress.
+    If each read counted, the group would seem to make no progress.
     """
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=170), poll_of(140, end=190))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
@@ -179,7 +179,7 @@ async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_pa
     assert found.lag.lag == 50
 
 
-async def test_a_replay_reports_changed_groups_after_a_seek(tmp_path: Path) -> None:
+async def test_a_replay_reports_changed_groups_after_moving_in_time(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

@@ -1,4 +1,4 @@
-"""Tests that a recording shows at which time the current state of each group began."""
+"""Tests that a recording shows when the current state of each group began."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EMPTY = replace(STABLE, state="Empty")
 
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(polls=st.lists(st.tuples(values.polls(), st.booleans()), min_size=1, max_size=6))
-def test_replay_and_timeline_have_the_same_start_times_of_states(
+def test_replay_and_group_timeline_agree_when_states_began(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -51,7 +51,9 @@ def test_replay_and_timeline_have_the_same_start_times_of_states(
             assert found.since.get(group) == expected, group
 
 
-def test_state_starts_are_searched_only_in_the_newest_polls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_for_state_starts_is_limited_to_the_newest_polls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(state_times, "MOST_ROWS", 2)
     write(tmp_path, poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY), keyframes=(1, 2))
     lake = RecordingReader(tmp_path)
@@ -59,10 +61,10 @@ def test_state_starts_are_searched_only_in_the_newest_polls(tmp_path: Path, monk
     assert found == ({}, (lake.first.at + 10, False))
 
 
-async def test_judgment_of_a_replayed_group_depends_on_when_it_became_empty(tmp_path: Path) -> None:
-    """The group is Empty at the first poll, Stable at the second, and Empty at the last two polls.
+async def test_replayed_problem_depends_on_when_the_group_became_empty(tmp_path: Path) -> None:
+    """At the last poll, the problem is STOP, because the recording shows when the group became Empty.
 
-    At the first poll, it is unknown when the group became Empty.
+    At the first poll, the problem is EMPTY, because it is unknown when the group became Empty.
     """
     write(tmp_path, poll_of(listing=EMPTY), poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))
     lake = RecordingReader(tmp_path)

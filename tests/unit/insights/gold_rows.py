@@ -1,6 +1,6 @@
 """Build the rows of gold tables for tests from a few values.
 
-A column for which no value is given is null, or has a fixed value if null is not allowed.
+A column without a given value is null, or has a fixed value if the column is not nullable.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TIMES = {LAG: "minute", HEALTH: "window_start", CHURN: "hour", FORECAST: "hour"
 def row(table: Table, **values: Any) -> dict[str, Any]:
     """Return a row of a gold table with the given values.
 
-    Columns for which no value is given are null, or have a fixed value if they are not nullable.
+    A column without a given value is null, or has a fixed value if the column is not nullable.
     """
     unknown = values.keys() - set(table.names)
     assert not unknown, unknown
@@ -60,7 +60,7 @@ def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) 
 
     Args:
         minutes: number of rows.
-        lag: lag at `NOW`. It grows by one record per minute.
+        lag: lag at `NOW`, in the last row. It is one less in each earlier row.
         values: values of other columns.
     """
     return [

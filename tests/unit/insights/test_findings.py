@@ -79,13 +79,13 @@ def test_unused_groups_have_only_findings_of_kind_unused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("hidden", [True, False, None])
-def test_unused_group_with_hidden_offsets_may_be_in_use(hidden: bool | None) -> None:
+def test_finding_about_an_unused_group_warns_of_hidden_offsets(hidden: bool | None) -> None:
     rows = [row(CLEANUP, kind="group", name="tmp", groups=1, quiet_since=NOW, offsets_may_be_hidden=hidden)]
     (finding,) = unused(rows)
     assert ("it may be in use" in finding.what) is (hidden is True)
 
 
-def test_the_command_of_a_finding_selects_unused_groups_by_their_prefix() -> None:
+def test_command_for_many_unused_groups_selects_them_by_prefix() -> None:
     rows = [row(CLEANUP, kind="family", name="a.b.*", groups=20, quiet_since=NOW)]
     rows += [row(CLEANUP, kind="group", name=f"a.b.{i}", family="a.b.*", groups=1, quiet_since=NOW) for i in range(20)]
     (finding,) = unused(rows)
@@ -122,10 +122,10 @@ def test_expiry_finding_is_more_severe_if_expiry_is_near(hours: int, severity: S
     assert finding.severity is severity
 
 
-def test_forecast_without_a_trend_is_replaced_with_an_older_forecast(tmp_path: Path) -> None:
-    """The forecast of the hour before is used. If there is none, the forecast without a trend is used.
+def test_forecast_without_a_trend_is_replaced_with_an_older_one(tmp_path: Path) -> None:
+    """If the newest forecast has no trend, the forecast of the previous hour is used, if there is one.
 
-    A group that has no forecast in the newest hour has no finding.
+    A group without a forecast for the newest hour has no finding.
     """
     young = {"hour": NOW, "trend": None}
     old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
@@ -147,7 +147,7 @@ def test_forecast_without_a_trend_is_replaced_with_an_older_forecast(tmp_path: P
     }
 
 
-def test_lag_forecast_without_expiring_records_gives_no_finding() -> None:
+def test_forecast_without_a_risk_of_record_loss_gives_no_finding() -> None:
     assert at_risk([row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=risk) for risk in (False, None)]) == []
 
 
@@ -160,7 +160,7 @@ def test_lost_records_are_more_urgent_than_expiring_records() -> None:
 
 
 def test_growing_lag_of_a_group_without_other_findings_is_reported() -> None:
-    """A growing lag is not reported if the time lag is only a few seconds, or if the trend of the lag is uncertain."""
+    """There is no finding if the time lag is only a few seconds, or if the trend of the lag is uncertain."""
     rows = [row(FORECAST, group="g", hour=NOW, lag=500, trend=2.0, trend_error=0.5)]
     (finding,) = drain(rows, {"g": {"time_lag": 90.0}}, ())
     assert finding.what == "500 unread records, growing by 120 per minute"
@@ -171,7 +171,7 @@ def test_growing_lag_of_a_group_without_other_findings_is_reported() -> None:
 
 
 def churn_hours(bursts: dict[float, float]) -> list[dict[str, Any]]:
-    """Return rows of table `churn` for group `g`: one row per hour of a burst of rebalances.
+    """Return rows of the table `churn` for the group `g`, with one row for each hour of each burst of rebalances.
 
     Args:
         bursts: start → end of each burst, in hours before `NOW`.
@@ -185,14 +185,14 @@ def churn_hours(bursts: dict[float, float]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_rebalance_finding_begins_at_the_start_of_the_burst() -> None:
+def test_rebalance_finding_begins_with_the_newest_burst() -> None:
     (now,) = flapping(churn_hours({9: 8.1, 2.4: 0.1}), NOW.timestamp())
     assert (now.severity, now.since, now.until) == (Severity.WARN, (NOW - 2.4 * HOUR).timestamp(), None)
     assert now.what == "rebalanced up to 9 times per hour; 3 min were spent rebalancing"
     assert flapping([{**one, "flapping": False} for one in churn_hours({2: 0})], NOW.timestamp()) == []
 
 
-def test_lake_with_only_the_churn_table_has_only_rebalance_findings(tmp_path: Path) -> None:
+def test_table_churn_alone_is_sufficient_for_rebalance_findings(tmp_path: Path) -> None:
     rows = [{**one, "source": "silver", "covered_to": one["last_rebalance"]} for one in churn_hours({2.4: 0.1})]
     found = read_insights(write(tmp_path, {CHURN: rows}))
     assert found.as_of == (NOW - 0.1 * HOUR).timestamp()
@@ -205,12 +205,12 @@ def test_past_burst_of_rebalances_is_reported_with_its_start_and_its_end() -> No
     assert (past.since, past.until) == ((NOW - 9 * HOUR).timestamp(), (NOW - 7.3 * HOUR).timestamp())
     assert past.ended == "the group's members stopped joining and leaving"
     assert [finding.since for finding in flapping(rows, NOW.timestamp())] == [(NOW - 2.4 * HOUR).timestamp()]
-    # The burst of rebalances ends in an hour that has too few rebalances to count as flapping.
+    # The last hour of the burst has too few rebalances to count as flapping.
     rows[1]["flapping"] = False
     assert past_flapping(rows, NOW.timestamp())[0].until == past.until
 
 
-def test_past_problem_is_reported_with_the_reason_why_the_problem_ended(tmp_path: Path) -> None:
+def test_past_problem_has_a_start_an_end_and_a_reason(tmp_path: Path) -> None:
     began, before = NOW - 9 * HOUR, {"group": "g", "affected": 1, "lag": 700, "worst": "STOP", "status": "ERR"}
     rows = [row(HEALTH, window_start=NOW - back * HOUR, bad_since=began, covered_to=NOW - back * HOUR, **before)
             for back in (9, 8, 7)]  # fmt: skip
@@ -254,7 +254,7 @@ def test_each_kind_of_past_problem_says_why_it_ended(
     assert past.ended.startswith(ended)
 
 
-def test_short_healthy_period_does_not_split_a_past_problem(tmp_path: Path) -> None:
+def test_problems_with_a_short_healthy_period_between_them_are_merged(tmp_path: Path) -> None:
     def bad(back: float, began: float) -> dict[str, Any]:
         time = NOW - back * HOUR
         return row(HEALTH, group="g", window_start=time, covered_to=time, status="WARN", worst="WARN",
@@ -272,7 +272,7 @@ def test_short_healthy_period_does_not_split_a_past_problem(tmp_path: Path) -> N
     assert [(finding.since, finding.until) for finding in past] == spans
 
 
-def test_problem_is_not_past_while_the_same_backlog_remains(tmp_path: Path) -> None:
+def test_a_problem_has_not_ended_while_its_backlog_remains(tmp_path: Path) -> None:
     time = NOW - 5 * HOUR
     fell = {"window_start": time, "covered_to": time, "bad_since": NOW - 6 * HOUR, "status": "WARN", "worst": "WARN"}
     backlog = {"hour": NOW, "lag": 9, "trend": 5.0, "trend_error": 1.0, "lost": 0, "at_risk": False}
@@ -311,8 +311,8 @@ def test_unusual_rate_finding_begins_at_the_first_unusual_time() -> None:
     rows = [hour(0), hour(5), hour(2), hour(1)]
     (finding,) = unusual(rows, ())
     assert finding.since == (NOW - 2 * HOUR).timestamp()
-    # With rates per minute, the finding begins at the first unusual minute, 5 min before `NOW`. Two minutes with usual
-    # rates after it are ignored.
+    # With rates per minute, the finding begins 5 min before `NOW`, at the first unusual minute. Two usual minutes after
+    # the first unusual minute do not end the finding.
     rates = [50.0] * 5 + [10.0] * 20 + [29.0, None, 31.0, 50.0, 10.0, 10.0, 50.0, 51.0]
     times = [NOW.timestamp() - 60 * back for back in reversed(range(len(rates)))]
     unknown = (None,) * len(rates)

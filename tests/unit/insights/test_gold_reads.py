@@ -1,4 +1,4 @@
-"""Tests that findings are computed from few rows: only the newest rows about groups with problems are read."""
+"""Tests that kgtui computes findings from few rows: the newest rows of groups with problems."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def rows_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list to which the number of rows of every query is added during the test."""
+    """Return a list that receives the number of rows that each query returns."""
     counts = []
     query = Gold._query
 
@@ -49,9 +49,7 @@ def with_healthy_groups(count: int) -> dict[Any, list[dict[str, Any]]]:
     return rows
 
 
-def test_number_of_rows_read_for_findings_does_not_depend_on_healthy_groups(
-    tmp_path: Path, rows_read: list[int]
-) -> None:
+def test_healthy_groups_do_not_increase_the_number_of_rows_read(tmp_path: Path, rows_read: list[int]) -> None:
     few = read_insights(write(tmp_path / "few", with_healthy_groups(0)))
     counts, rows_read[:] = list(rows_read), []
     many = read_insights(write(tmp_path / "many", with_healthy_groups(500)))
@@ -79,7 +77,8 @@ def test_findings_are_computed_without_reading_files_of_earlier_days(tmp_path: P
     assert read_insights(lake).findings == found
 
 
-def test_newest_times_are_read_from_delta_statistics(tmp_path: Path, rows_read: list[int]) -> None:
+def test_newest_times_in_gold_tables_are_read_without_a_query(tmp_path: Path, rows_read: list[int]) -> None:
+    """The statistics are in the Delta log, so no query is needed."""
     lake = write(tmp_path, rows_with_problems())
     gold = Gold(lake)
     ages = gold.ages()
@@ -108,7 +107,7 @@ def test_gold_reader_selects_20_000_groups_with_any_ids_in_one_query(tmp_path: P
 
 
 def test_findings_are_computed_without_importing_pandas(tmp_path: Path) -> None:
-    """Importing pandas takes over a second of CPU time. kgtui must not call functions of PyArrow that import pandas."""
+    """Importing pandas takes over a second of CPU time. Some functions of PyArrow import it."""
     lake = write(tmp_path, rows_with_problems())
     program = (
         "import sys; from kgtui.insights.apply_rules import read_insights; "

@@ -66,7 +66,7 @@ def test_empty_gold_tables_cause_no_findings(tmp_path: Path) -> None:
     assert (found.findings, found.as_of) == ((), None)
 
 
-def test_lag_history_has_a_break_where_polls_are_missing(tmp_path: Path) -> None:
+def test_lag_history_has_a_break_after_missing_polls(tmp_path: Path) -> None:
     rows = lag_rows("g", minutes=4)
     rows[2]["steady_since"] = rows[3]["steady_since"] = rows[2]["minute"]
     rows += [{**rows[0], "topic": "t", "partition": 1, "lag": 5}]

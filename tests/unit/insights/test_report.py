@@ -183,7 +183,7 @@ def test_each_episode_in_a_report_is_an_unhealthy_period_of_a_group(tmp_path: Pa
     assert "STOP from 2026-11-21 07:00 to 2026-11-21 09:00 UTC" in words
 
 
-def test_time_range_of_a_report_limits_plots_and_episodes_but_not_findings(tmp_path: Path) -> None:
+def test_report_time_range_applies_to_plots_but_not_to_findings(tmp_path: Path) -> None:
     lake = write(tmp_path, rows_with_problems())
     since = NOW.timestamp() - 600
     made = build_report(lake, MADE, since=since)
@@ -196,13 +196,13 @@ def test_time_range_of_a_report_limits_plots_and_episodes_but_not_findings(tmp_p
     ("end", "expected"),
     [
         (NOW - 5.5 * HOUR, {"long": (True, NOW - 5.5 * HOUR), "short": (True, NOW - 5.5 * HOUR)}),
-        # The report ends in the window in which `short` recovers, so this window has no status yet.
+        # The report ends within the window in which `short` recovers, so it ignores this window.
         (NOW - 4.9 * HOUR, {"long": (True, NOW - 4.9 * HOUR), "short": (True, NOW - 5.1 * HOUR)}),
         (NOW - 4 * HOUR, {"long": (True, NOW - 4 * HOUR), "short": (False, NOW - 4.5 * HOUR)}),
         (None, {"long": (False, NOW - HOUR), "short": (False, NOW - 4.5 * HOUR)}),
     ],
 )
-def test_an_episode_that_continues_after_the_end_of_a_report_is_ongoing(
+def test_unhealthy_period_at_the_end_of_a_report_is_ongoing(
     tmp_path: Path, end: datetime | None, expected: dict[str, tuple[bool, datetime]]
 ) -> None:
     began = NOW - 8 * HOUR
@@ -228,7 +228,7 @@ def test_an_episode_that_continues_after_the_end_of_a_report_is_ongoing(
 
 
 def test_report_says_why_a_gold_table_is_missing(report: Report) -> None:
-    """If a table is missing, the page shows a dash instead of the number of its findings."""
+    """The number of findings from this table is unknown, so the page shows a dash instead of 0."""
     broken = replace(report.insights.tables[2], error="it was <never> made")
     without = tuple(one for one in report.insights.findings if one.kind is not Kind.FLAPPING)
     made = replace(report, insights=replace(report.insights, findings=without, tables=(broken,)), episodes=())
@@ -238,14 +238,14 @@ def test_report_says_why_a_gold_table_is_missing(report: Report) -> None:
     assert "No group was unhealthy in this interval" in words
 
 
-def test_line_of_a_plot_is_interrupted_at_unknown_values_and_gaps() -> None:
+def test_plot_line_has_breaks_at_unknown_values_and_gaps() -> None:
     points = list(thin_out([1, 2, 3, 4, 5], [1.0, None, 3.0, 4.0, 5.0], {5}))
     known = [value for _, value in points if not math.isnan(value)]
     assert [math.isnan(value) for _, value in points] == [False, True, False, False, True, False]
     assert known == [1.0, 3.0, 4.0, 5.0]
 
 
-def test_isolated_points_of_a_plot_are_drawn_as_bars() -> None:
+def test_plot_points_without_neighbors_are_drawn_as_bars() -> None:
     unknown: tuple[None, ...] = (None,) * 5
     history = LagHistory(
         (0, 60, 120, 180, 240), (1, None, 3, 4, 5), unknown, unknown, unknown, unknown, frozenset({240})
@@ -255,7 +255,7 @@ def test_isolated_points_of_a_plot_are_drawn_as_bars() -> None:
     assert sum(path.count("L") for path in drawn) == 3, "two single points as bars, and one line of two points"
 
 
-def test_thinned_plot_keeps_the_largest_and_last_sample() -> None:
+def test_thinning_a_plot_keeps_the_largest_and_the_last_value() -> None:
     values = [0.0] * 10_000
     values[1_234], values[-1] = 99.0, 7.0
     points = list(thin_out(list(range(10_000)), values))
@@ -273,7 +273,7 @@ def test_time_axis_of_any_plot_has_two_to_ten_labels(days: float) -> None:
 
 
 def test_plots_of_two_weeks_in_a_report_take_less_than_four_megabytes() -> None:
-    """The whole page must take less than five megabytes, so one megabyte is left for its texts."""
+    """A page may have at most five megabytes: four for its plots, and one for its texts."""
     minutes = tuple(float(minute) for minute in range(0, 14 * 86_400, 60))
     noise = tuple(number * 7_919 % 1_000 for number in range(len(minutes)))
     svg = plot_lag_history(LagHistory(minutes, noise, noise, noise, noise, noise), 0.0, minutes[-1], 1_000.0)
@@ -296,7 +296,7 @@ def many_findings(number: int, kinds: list[Kind]) -> list[Finding]:
 
 
 def test_report_of_100_000_findings_is_below_one_megabyte(report: Report) -> None:
-    """The page may have at most five megabytes. Its plots can need four, so all texts must fit into one megabyte."""
+    """A page may have at most five megabytes: four for its plots, and one for its texts."""
     past = tuple(
         replace(one, until=NOW.timestamp(), ended="the group committed again")
         for one in many_findings(20_000, [Kind.UNHEALTHY])
@@ -321,7 +321,7 @@ def test_report_of_100_000_findings_is_below_one_megabyte(report: Report) -> Non
     assert "23,456 more groups with problems have no plot" in words
 
 
-def test_plot_of_episodes_has_at_most_1_000_bars(report: Report) -> None:
+def test_plot_of_unhealthy_periods_has_at_most_1_000_bars(report: Report) -> None:
     times = [NOW.timestamp() - 3_600 * number for number in range(3_000)]
     episodes = tuple(Episode("pay", "STOP", at, at + 60, False, 5) for at in times)
     words = " ".join(read(replace(report, episodes=episodes)).words.split())
@@ -343,7 +343,7 @@ def test_groups_with_findings_on_the_page_are_plotted_before_other_groups(tmp_pa
     assert made.not_plotted == len(with_problems) - MAX_PLOTTED_GROUPS
 
 
-def test_report_leaves_out_commands_that_are_too_long(report: Report) -> None:
+def test_report_omits_a_command_that_is_too_long(report: Report) -> None:
     finding = replace(report.insights.findings[0], command=("kgtui", "delete", "x" * 3_000))
     page = read(replace(report, insights=replace(report.insights, findings=(finding,))))
     assert "x" * 100 not in page.words

@@ -1,4 +1,4 @@
-"""Tests of new columns in the schema of a table. Lakes that lack these columns remain readable and writable."""
+"""Tests of columns that an upgrade of kgtui adds to tables. Lakes without them remain readable and writable."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTab
     """Append one row for the Kafka group `pay` to the table in folder `path`, and return the table.
 
     Args:
-        table: definition of the table. The stored table can lack some columns.
+        table: definition of the table. It can contain columns that the stored table does not have yet.
         poll: time of the poll in milliseconds since the Unix epoch.
-        values: values of other columns.
+        values: values of additional columns.
     """
     values |= {"day": DAY, "keyframe": START, "poll": poll, "group": "pay", "gone": False, "state": "Stable"}
     recorded = RecordedTable(path, table)
@@ -61,7 +61,7 @@ def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTab
 def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
     """Return all rows of the table, sorted by the time of their poll.
 
-    Also assert that reading the rows of a group, or the rows of a keyframe, returns the same rows.
+    Assert that reading by group and reading by keyframe return the same rows.
     """
     recorded = RecordedTable(path, table)
     columns = [name for name in COLUMNS if name in table.names]
@@ -103,8 +103,8 @@ def test_reading_a_table_without_the_added_columns_returns_null_for_them(tmp_pat
     assert "number" not in {field.name for field in delta.schema().fields}
 
 
-def test_older_kgtui_version_ignores_and_keeps_unknown_columns(tmp_path: Path) -> None:
-    """The older kgtui version has the current schema, and the newer version has a schema with two more columns."""
+def test_an_older_kgtui_version_preserves_unknown_columns(tmp_path: Path) -> None:
+    """The older version uses the current schema. The newer version uses a schema with two more columns."""
     wider = with_added_columns(GROUPS)
     append(tmp_path, wider, START, number=7, text="new")
     older = append(tmp_path, GROUPS, LATER)
@@ -116,7 +116,7 @@ def test_older_kgtui_version_ignores_and_keeps_unknown_columns(tmp_path: Path) -
 
 
 def test_column_added_later_is_nullable_in_the_stored_table(tmp_path: Path) -> None:
-    """The definition of the column says that it is not nullable, but the existing rows have no value in the column."""
+    """The column is defined as not nullable, but the existing rows have no value for it."""
     wider = replace(GROUPS, columns=(*GROUPS.columns, Column("number", "int", "a number", nullable=False)))
     append(tmp_path, GROUPS, START)
     recorded = append(tmp_path, wider, LATER, number=7)
@@ -152,10 +152,8 @@ def test_new_table_has_the_descriptions_of_its_columns_as_comments(tmp_path: Pat
     assert comments(recorded) == {column.name: column.about for column in table.columns if column.about}
 
 
-def test_older_table_without_comments_is_written_without_a_change_of_its_columns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Only added columns get comments."""
+def test_existing_columns_of_an_older_table_get_no_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comments are only written for columns that are added later."""
     monkeypatch.setattr(delta_module, "commented_schema", arrow_schema)
     assert comments(append(tmp_path, GROUPS, START)) == {}
     monkeypatch.undo()
@@ -178,7 +176,7 @@ WIDER = {table.name: with_added_columns(table) for table in (POLLS, GROUPS, PART
 
 
 def upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add columns to the tables `polls`, `groups` and `partitions`, in the schemas of the recorder and the readers."""
+    """Simulate an upgrade that adds two columns to each of the tables `polls`, `groups` and `partitions`."""
     tables = tuple(WIDER.get(table.name, table) for table in TABLES)
     for module in (writer_module, recording_reader, keyframe_module, poll_reader):
         for name, value in {table.name.upper(): table for table in tables}.items():
@@ -188,7 +186,7 @@ def upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class WiderBuilder(RecordingBuilder):
-    """A builder that also fills the columns that `upgrade` adds. Their values are those in `NEW_ROW`."""
+    """A `RecordingBuilder` that also writes the columns that `upgrade` adds, with the values 7 and "new"."""
 
     def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(path)
@@ -202,7 +200,7 @@ class WiderBuilder(RecordingBuilder):
 
 
 def states(lake: RecordingReader) -> dict[int, tuple[object, ...]]:
-    """Return a dict: time of the poll in milliseconds → recorded data of the cluster and of the group `pay`."""
+    """Return a dict: time of a poll in milliseconds → data of the cluster and of the group `pay` at this poll."""
     found: dict[int, tuple[object, ...]] = {}
     for poll in lake.polls():
         at = lake.at(poll)
@@ -211,7 +209,7 @@ def states(lake: RecordingReader) -> dict[int, tuple[object, ...]]:
 
 
 def added(path: Path, name: str) -> list[tuple[int, int | None, str | None]]:
-    """Return the columns `poll`, `number` and `text` of the table `name`, sorted by the time of the poll."""
+    """Return the rows of the table `name` as `(time of the poll, number, text)`, sorted by time."""
     rows = RecordedTable(LakeFolder.of(path).table(name), WIDER[name]).read(["poll", "number", "text"])
     return sorted(tuple(row.values()) for row in rows.to_pylist())
 
@@ -244,7 +242,7 @@ def test_recorder_continues_a_recording_after_columns_were_added(
         assert [row.offset for row in lake.at(LATER / 1000).offsets("pay").committed] == [120]
         assert [len(poll.groups) for poll in poll_reader.read_polls(lake, ["pay"], lake.polls())] == [1, 1, 1]
         assert list(lake.group_timeline("pay", START / 1000, LATER / 1000).lag) == [50, 30]
-        # The first value in an additional column counts as a change of the group.
+        # The change from null to the first value in an added column counts as a change of the group.
         change = lake.next_change("pay", START / 1000)
         assert change is not None
         assert change.ms == LATER

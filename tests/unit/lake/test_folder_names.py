@@ -1,6 +1,6 @@
-"""Tests of lakes in folders whose names contain special characters of URIs or patterns.
+"""Tests of lakes in folders whose names contain characters that are special in URIs or file patterns.
 
-Such a lake works, or is rejected before anything is written.
+kgtui can use such a folder as a lake, or rejects it before anything is written.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def record(path: str) -> None:
-    """Record three polls into a lake, each into files of its own, and compact the files of the first two."""
+    """Record three polls into a lake, with one flush per poll, and compact the files of the first two polls."""
     recording = RecordingBuilder(path)
     for poll in range(3):
         recording.poll(poll_of(100 + poll), START + poll * 60_000, keyframe=poll == 2)

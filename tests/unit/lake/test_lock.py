@@ -62,7 +62,7 @@ def test_next_lock_holder_reports_that_the_previous_holder_was_killed(tmp_path: 
     lock.release()
 
 
-def test_lock_reports_a_crash_only_after_an_unclean_release(tmp_path: Path) -> None:
+def test_next_lock_holder_reports_a_crash_after_an_unclean_release(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     first, second = RecorderLock(path), RecorderLock(path)
     first.take()
@@ -79,7 +79,7 @@ def test_lock_reports_a_crash_only_after_an_unclean_release(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("age", "refused"), [(0.0, True), (STALE + 60, False)])
-def test_lock_held_on_a_different_host_expires_unless_it_is_renewed(tmp_path: Path, age: float, refused: bool) -> None:
+def test_lock_of_another_host_expires_if_it_is_not_renewed(tmp_path: Path, age: float, refused: bool) -> None:
     path = tmp_path / "lock"
     path.write_text(json.dumps({"host": "db-7.example", "pid": 41, "since": 1.0}))
     os.utime(path, (time.time() - age,) * 2)

@@ -55,7 +55,7 @@ def by_table(path: Path) -> dict[str, maintenance.TableStatus]:
     return {one.table.title: one for one in maintenance.status(path).tables}
 
 
-def test_lake_status_contains_size_and_days_of_each_table(lake: Path) -> None:
+def test_lake_status_contains_size_and_date_range_of_each_table(lake: Path) -> None:
     found = by_table(lake)
     assert list(found)[-1] == "gold/lag"
     polls, gold = found["recorded/polls"].contents, found["gold/lag"].contents
@@ -68,14 +68,14 @@ def test_lake_status_contains_size_and_days_of_each_table(lake: Path) -> None:
     assert 0 < gold.bytes < found["gold/lag"].disk < maintenance.status(lake).disk
 
 
-def test_lake_status_contains_no_days_for_an_empty_table(lake: Path) -> None:
+def test_lake_status_contains_no_date_range_for_an_empty_table(lake: Path) -> None:
     load_deltalake().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": pa.array([], pa.string())}))
     contents = by_table(lake)["gold/cleanup"].contents
     assert contents is not None
     assert (contents.rows, contents.first, contents.last) == (0, None, None)
 
 
-def test_lake_status_and_optimizing_continue_after_a_damaged_table(lake: Path) -> None:
+def test_a_damaged_table_does_not_stop_lake_status_or_optimizing(lake: Path) -> None:
     log = lake / "gold/lag/_delta_log"
     (log / "00000000000000000000.json").write_text("{")
     found = by_table(lake)
@@ -122,8 +122,8 @@ def test_optimizing_a_lake_compacts_files_without_changing_polls(lake: Path) -> 
     assert again["recorded"].what == again["gold/lag"].what == "nothing to compact"
 
 
-def test_optimizing_a_lake_merges_files_of_gold_lag_only_within_an_hour(lake: Path) -> None:
-    """The table `gold/lag` has one row per group and minute. All rows of one hour are merged into one file."""
+def test_optimizing_a_lake_merges_files_of_gold_lag_per_hour(lake: Path) -> None:
+    """The table `gold/lag` has one row per group and minute. Optimizing puts the rows of each hour into one file."""
     path = lake / "gold/lag"
     shutil.rmtree(path)
     start = datetime(2026, 11, 21, 5, tzinfo=UTC)
@@ -152,7 +152,7 @@ def test_optimizing_a_lake_merges_files_of_gold_lag_only_within_an_hour(lake: Pa
 def test_optimizing_a_lake_rewrites_int96_timestamps_without_changing_times(lake: Path) -> None:
     """Older versions of kgtui wrote INT96 timestamps with Spark. Even timestamps in the year 9999 must not change.
 
-    The path of the lake contains characters that deltalake escapes in its list of files.
+    The path of the lake contains special characters, which deltalake escapes in file URIs.
     """
     lake = lake.rename(lake.parent / "a 100% é lake")
     path = lake / "silver/commits"
@@ -234,7 +234,7 @@ def test_recorder_crash_is_reported_even_after_the_lake_was_optimized(lake: Path
     lock.release()
 
 
-def test_expired_recorder_lock_of_a_different_host_is_reported_as_not_held(tmp_path: Path) -> None:
+def test_recorder_lock_of_a_different_host_expires(tmp_path: Path) -> None:
     path = tmp_path / "recorder.lock"
     path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "since": 1.0}))
     assert str(current_holder(path)) == "process 1 on elsewhere"
@@ -243,7 +243,7 @@ def test_expired_recorder_lock_of_a_different_host_is_reported_as_not_held(tmp_p
     assert current_holder(tmp_path / "nothing") is None
 
 
-def test_pruning_deletes_rows_of_days_older_than_the_keep_rule_allows(lake: Path) -> None:
+def test_pruning_with_a_two_day_rule_deletes_older_rows(lake: Path) -> None:
     done = {one.table: one for one in maintenance.prune(lake, KeepRules(2), now=NOW)}
     assert done["gold/lag"].what.startswith("deleted 2 rows from before 2026-11-22, in 2 files")
     read = RecordingReader(lake)
@@ -256,7 +256,7 @@ def test_pruning_deletes_rows_of_days_older_than_the_keep_rule_allows(lake: Path
 
 
 def test_pruning_deletes_recorded_polls_before_rows_of_other_tables(lake: Path) -> None:
-    """If pruning is interrupted, old rows remain. Readers ignore them, because `recorded/polls` lacks their poll."""
+    """If pruning is interrupted, rows of deleted polls remain in other tables. Readers ignore these rows."""
     assert next(maintenance.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 
 
@@ -270,9 +270,9 @@ def test_dry_run_of_pruning_deletes_no_rows(lake: Path) -> None:
 
 
 def test_keep_rule_of_a_table_overrides_the_layer_rule_and_the_default(lake: Path) -> None:
-    """A keep rule says for how many days a table keeps its rows. None means forever.
+    """A keep rule is the number of days for which rows are kept; None means forever.
 
-    The rule of a layer applies to each table of the layer.
+    A rule applies to one table, to all tables of a layer such as `gold`, or to all other tables (the default).
     """
     keep = KeepRules(None, (("gold", 1), ("gold/lag", None)))
     assert list(maintenance.prune(lake, keep, now=NOW)) == []

@@ -52,7 +52,7 @@ def written(path: Path, groups: Mapping[str, int]) -> CompactedFile:
 
 
 def members(file: CompactedFile, blocks: Sequence[int]) -> dict[str, int]:
-    """Read these blocks of a compacted file of the table `members`. Return group id → number of rows in the blocks."""
+    """Return group id → number of rows in these blocks of a file of the table `members`."""
     found: dict[str, int] = {}
     for row in file.read(blocks, COLUMNS).to_pylist():
         found[row["group"]] = found.get(row["group"], 0) + 1
@@ -80,12 +80,10 @@ def test_compacted_file_has_no_block_for_a_group_without_rows(tmp_path: Path, mo
     assert [file.block_of(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
 
 
-def test_compacted_file_with_a_very_long_group_id_has_one_block(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If an id is longer than 4,096 bytes, Parquet does not store the smallest and largest id of a row group.
+def test_file_with_a_very_long_group_id_has_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If an id has more than 4,096 bytes, Parquet does not store the smallest and largest id per row group.
 
-    Without them, the reader cannot find the row groups of a Kafka group. It reads the whole file as one block.
+    The reader then cannot find the row groups of a Kafka group, so it reads the whole file as one block.
     """
     monkeypatch.setattr(parquet, "BLOCK", 1)
     groups = {"a": 1, "x" * 32_000: 2, "z": 1}
@@ -95,7 +93,7 @@ def test_compacted_file_with_a_very_long_group_id_has_one_block(
     assert members(file, [0]) == groups
 
 
-def test_parquet_row_groups_with_the_same_kafka_group_form_one_block(tmp_path: Path) -> None:
+def test_row_groups_of_the_same_kafka_group_form_one_block(tmp_path: Path) -> None:
     groups = {"a": 5, "b": 5, "c": 5}
     pq.write_table(rows(groups), tmp_path / "file", row_group_size=2)
     file = CompactedFile(tmp_path / "file", MEMBERS)
@@ -105,7 +103,7 @@ def test_parquet_row_groups_with_the_same_kafka_group_form_one_block(tmp_path: P
         assert members(file, [block])[group] == count
 
 
-def test_compacted_file_with_a_nullable_column_for_the_group_has_one_block(tmp_path: Path) -> None:
+def test_file_whose_group_column_is_nullable_has_one_block(tmp_path: Path) -> None:
     always: tuple[Any, ...] = (day_of(START), START, START)
     made = [(*always, "broker", 1, None, "A", False, None, None, None)]
     table = arrow_table(FAULTS, made).drop_columns([PARTITION])

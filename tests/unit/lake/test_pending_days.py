@@ -1,7 +1,7 @@
-"""Tests of `pending_days`: the days for which the next run of the pipeline must compute gold rows.
+"""Tests of `pending_days`, which returns the days for which the next pipeline run must compute gold rows.
 
-The first pending day is the day of the earliest new row. New polls or commits also make the day of the last processed
-poll or commit pending, because its newest gold rows may be incomplete.
+The pending days begin with the day of the earliest new row. After new polls or commits, the last processed day is also
+pending, because its newest gold rows may be incomplete.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> LakeFolder:
 
 
 def write(folder: LakeFolder, table: Table, *days: date) -> None:
-    """Append one row per day to the table. Nullable columns are null, and the others are as in `values_at_noon`."""
+    """Append one row per day to the table. Nullable columns are null; the others get values of `values_at_noon`."""
     rows = [
         {column.name: None if column.nullable else values_at_noon(day)[column.type] for column in table.columns}
         for day in days
@@ -79,7 +79,7 @@ def run_pipeline(folder: LakeFolder) -> tuple[date, ...]:
     return found.days
 
 
-def test_all_days_of_a_recording_are_pending_until_the_first_pipeline_run(folder: LakeFolder) -> None:
+def test_all_recorded_days_are_pending_until_the_first_pipeline_run(folder: LakeFolder) -> None:
     assert pending_days(folder).days == (FIRST, SECOND)
     assert run_pipeline(folder) == (FIRST, SECOND)
     assert pending_days(folder).days == ()
@@ -92,7 +92,7 @@ def test_pipeline_run_without_pending_days_does_not_rewrite_the_state_file(folde
     assert (folder.local_path / "_checkpoints" / "gold.json").stat().st_ino == before
 
 
-def test_days_since_the_previous_run_are_pending_after_new_polls(folder: LakeFolder) -> None:
+def test_new_polls_make_the_last_processed_day_pending_again(folder: LakeFolder) -> None:
     run_pipeline(folder)
     made = RecordingBuilder(folder.local_path)
     made.poll(poll_of(3), START + 2 * DAY_MS, keyframe=True)
@@ -103,7 +103,7 @@ def test_days_since_the_previous_run_are_pending_after_new_polls(folder: LakeFol
     assert pending_days(folder).days == ()
 
 
-def test_new_commits_make_the_day_of_the_last_processed_commit_pending(folder: LakeFolder) -> None:
+def test_new_commits_make_the_last_processed_day_pending_again(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
     found = pending_days(folder)
@@ -114,7 +114,7 @@ def test_new_commits_make_the_day_of_the_last_processed_commit_pending(folder: L
     assert (found.days, found.since) == ((SECOND, THIRD), ms(SECOND))
 
 
-def test_new_rebalances_make_days_pending_from_the_earliest_new_rebalance(folder: LakeFolder) -> None:
+def test_pending_days_begin_with_the_earliest_new_rebalance(folder: LakeFolder) -> None:
     write(folder, REBALANCES, FIRST)
     run_pipeline(folder)
     write(folder, REBALANCES, SECOND)
@@ -122,8 +122,8 @@ def test_new_rebalances_make_days_pending_from_the_earliest_new_rebalance(folder
     assert (found.days, found.since) == ((SECOND,), ms(SECOND))
 
 
-def test_a_late_commit_makes_days_pending_from_its_own_day(folder: LakeFolder) -> None:
-    """A commit of the first day is added after a run has already processed commits of the second day."""
+def test_pending_days_begin_with_the_day_of_a_late_commit(folder: LakeFolder) -> None:
+    """A commit on the first day is added after the pipeline has processed commits on the second day."""
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
     run_pipeline(folder)
@@ -132,11 +132,8 @@ def test_a_late_commit_makes_days_pending_from_its_own_day(folder: LakeFolder) -
     assert (found.days, found.since) == ((FIRST, SECOND), ms(FIRST))
 
 
-def test_metadata_of_a_delta_commit_determines_the_first_pending_day(folder: LakeFolder) -> None:
-    """The metadata of a Delta commit contains the earliest time of the changed rows.
-
-    Earlier rows in the new files have not changed, so they make no day pending.
-    """
+def test_pending_days_begin_with_the_earliest_changed_row(folder: LakeFolder) -> None:
+    """The metadata of the Delta commit contains the time of this row. Earlier rows in the new file have not changed."""
     run_pipeline(folder)
     write(folder, REBALANCES, FIRST, SECOND)
     run_pipeline(folder)
@@ -150,9 +147,9 @@ def test_metadata_of_a_delta_commit_determines_the_first_pending_day(folder: Lak
 
 
 def test_all_days_are_pending_if_the_delta_log_is_incomplete(folder: LakeFolder) -> None:
-    """The Delta log lacks a version, so it does not say which rows are new.
+    """The Delta log lacks a version, so it does not show which rows are new.
 
-    The time of the last processed file would also show new files, but an older kgtui version did not store it.
+    An older kgtui version wrote the state file, so this file does not contain the time of the last processed file.
     """
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
@@ -179,6 +176,7 @@ def without_old_log(folder: LakeFolder, table: Table) -> None:
 
 
 def test_new_polls_are_pending_after_a_pause_of_more_than_a_day(folder: LakeFolder) -> None:
+    """During the pause, Delta deletes old versions from its log."""
     run_pipeline(folder)
     made = RecordingBuilder(folder.local_path)
     for day in (2, 3):
@@ -191,7 +189,7 @@ def test_new_polls_are_pending_after_a_pause_of_more_than_a_day(folder: LakeFold
 
 
 @pytest.mark.parametrize("table", [COMMITS, REBALANCES], ids=lambda table: table.name)
-def test_days_are_pending_from_the_earliest_new_row_after_a_long_pause(folder: LakeFolder, table: Table) -> None:
+def test_earliest_new_row_is_found_after_a_long_pipeline_pause(folder: LakeFolder, table: Table) -> None:
     write(folder, table, FIRST)
     write(folder, table, SECOND)
     run_pipeline(folder)
@@ -199,7 +197,7 @@ def test_days_are_pending_from_the_earliest_new_row_after_a_long_pause(folder: L
     write(folder, table, FOURTH)
     without_old_log(folder, table)
     found = pending_days(folder)
-    # New commits also make the day of the last processed commit pending, here the second day.
+    # For commits, the day of the last processed commit (the second day) is also pending.
     assert found.since == (ms(SECOND) if table is COMMITS else ms(THIRD))
     run_pipeline(folder)
     write(folder, table, FIRST)
@@ -238,7 +236,7 @@ def test_days_remain_pending_after_an_interrupted_pipeline_run(folder: LakeFolde
 
 
 @pytest.mark.parametrize("table", [*GOLD, *GOLD_STATE], ids=lambda table: table.name)
-def test_removed_gold_table_makes_all_days_pending(folder: LakeFolder, table: Table) -> None:
+def test_all_days_are_pending_if_a_gold_table_was_removed(folder: LakeFolder, table: Table) -> None:
     run_pipeline(folder)
     path = folder.local_path / table.title
     path.rename(path.with_name(f"{table.name}-elsewhere"))
@@ -247,9 +245,7 @@ def test_removed_gold_table_makes_all_days_pending(folder: LakeFolder, table: Ta
     assert pending_days(folder).days == ()
 
 
-def test_gold_table_added_by_an_upgrade_makes_all_days_pending(
-    folder: LakeFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_days_are_pending_if_an_upgrade_added_a_table(folder: LakeFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     run_pipeline(folder)
     monkeypatch.setattr("kgtui.lake.pending_days.GOLD", (*GOLD, replace(CHURN, name="added")))
     assert pending_days(folder).days == (FIRST, SECOND)
@@ -264,7 +260,7 @@ def test_all_days_are_pending_if_a_gold_table_lacks_a_column(folder: LakeFolder)
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-def test_days_after_tomorrow_are_not_pending(folder: LakeFolder) -> None:
+def test_days_of_rows_in_the_far_future_are_not_pending(folder: LakeFolder) -> None:
     future = date(9999, 12, 30)
     write(folder, COMMITS, SECOND, future)
     assert pending_days(folder).future == (future,)
@@ -280,7 +276,7 @@ def test_no_day_is_pending_after_a_pipeline_run_that_wrote_no_rows(folder: LakeF
     assert pending_days(folder).days == ()
 
 
-def test_all_days_remain_pending_if_some_gold_tables_could_not_be_created(folder: LakeFolder) -> None:
+def test_all_days_are_pending_if_creating_gold_tables_failed(folder: LakeFolder) -> None:
     for table in (CHURN, BASELINE):
         (folder.table(table.name, table.layer) / "_delta_log").mkdir(parents=True)
     assert pending_days(folder).days == (FIRST, SECOND)

@@ -34,10 +34,7 @@ def test_recorded_tables_begin_with_the_columns_day_keyframe_and_poll(table: obj
 
 
 def test_the_table_polls_is_the_last_of_the_recorded_tables() -> None:
-    """The recorder writes the tables in this order.
-
-    `polls` must be the last one, because a row in `polls` says that all rows of the poll are complete.
-    """
+    """The recorder writes `polls` last. A row in `polls` means that the other tables have all rows of the poll."""
     assert TABLES[-1] is POLLS
 
 

@@ -1,4 +1,4 @@
-"""Tests that the monitor reads the permissions of the user repeatedly, and marks lags that are possibly incomplete."""
+"""Tests that the monitor repeatedly reads the user's permissions, and shows which lags are possibly incomplete."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_permissions_are_read_after_the_first_list_of_groups(admin: Script
     assert called.index("list_groups" if "list_groups" in called else "poll") < called.index("access")
 
 
-async def test_lags_are_incomplete_if_the_user_may_not_describe_some_topics(
+async def test_lag_is_possibly_incomplete_if_the_user_cannot_describe_topics(
     admin: ScriptedAdmin,
 ) -> None:
     async with watching(admin) as monitor:
@@ -51,7 +51,7 @@ async def test_lags_are_incomplete_if_the_user_may_not_describe_some_topics(
 
 @pytest.mark.parametrize("selected", ["orders", None])
 async def test_lag_stays_incomplete_until_offsets_are_read_again(admin: ScriptedAdmin, selected: str | None) -> None:
-    """The user now has DESCRIBE on all topics, but the group's offsets were read before this permission was granted."""
+    """The user gets DESCRIBE on all topics, but the group's offsets were read before that."""
     admin.hidden = {"orders": ()}
     async with watching(admin) as monitor:
         monitor.set_view(selected)

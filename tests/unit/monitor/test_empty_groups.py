@@ -1,4 +1,4 @@
-"""Tests of the search for unused groups.
+"""Tests of finding unused groups.
 
 An unused group was Empty when kgtui started, and all its unread records are more than a day old.
 """
@@ -26,7 +26,7 @@ DAY = 86_400.0
 
 @pytest.fixture(autouse=True)
 def searching_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Search the times of unread records of Empty groups every 0.02 s, so that the tests take less time."""
+    """Reduce the pauses between searches in Empty groups to 0.02 s, so that the tests are fast."""
     monkeypatch.setattr("kgtui.monitor.empty_groups.EMPTY_SEARCH_PAUSE", 0.02)
     monkeypatch.setattr("kgtui.monitor.empty_groups.EMPTY_SEARCH_LOAD", 1.0)
 
@@ -34,8 +34,9 @@ def searching_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def cluster(ages: dict[str, tuple[float | None, ...]]) -> ScriptedAdmin:
     """Return a cluster with Empty groups.
 
-    `ages` maps a group to the age of the first unread record in each partition, in days. None stands for unknown, a
-    negative age for no unread record.
+    Args:
+        ages: group id → age of the first unread record in each partition, in days. The age is None if it is unknown,
+            and negative if the partition has no unread records.
     """
     admin = ScriptedAdmin(topic_retention=Retention(rules={f"t-{group}": TopicRules(9e9) for group in ages}))
     for group, partitions in ages.items():
@@ -51,9 +52,10 @@ def cluster(ages: dict[str, tuple[float | None, ...]]) -> ScriptedAdmin:
 
 
 async def judgments(admin: ScriptedAdmin, partitions: int) -> dict[str, Judgment]:
-    """Run a monitor until it has searched this many partitions and found an unused group.
+    """Run a monitor until it has searched this many partitions, and has found an unused group.
 
-    Return group id → judgment.
+    Returns:
+        Group id → judgment on the group.
     """
 
     def searched(snapshot: Snapshot) -> bool:
@@ -66,7 +68,7 @@ async def judgments(admin: ScriptedAdmin, partitions: int) -> dict[str, Judgment
     return {group: snapshot.judgment(group) for group in admin.groups}
 
 
-async def test_a_group_with_only_old_unread_records_is_unused() -> None:
+async def test_group_is_unused_only_if_all_unread_records_are_old() -> None:
     admin = cluster({
         "old": (3.0, 2.0, -1.0), "recent": (0.5,), "partly-recent": (3.0, 0.5), "partly-unknown": (3.0, None),
     })  # fmt: skip
@@ -81,11 +83,8 @@ async def test_a_group_with_only_old_unread_records_is_unused() -> None:
     assert {judgment.reason.partition(",")[0] for judgment in found.values()} == {"Empty since before kgtui started"}
 
 
-async def test_times_of_unread_records_are_not_searched_again_soon() -> None:
-    """kgtui finds the time of the first unread record of the Empty group `old`, but not of `unknown`.
-
-    It does not repeat either search soon.
-    """
+async def test_a_search_for_unread_record_times_is_not_repeated_soon() -> None:
+    """The search finds a time for the group `old`, but not for the group `unknown`. Neither search is repeated."""
     admin = cluster({"old": (3.0,), "unknown": (None,)})
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.judgment("old").kind is Problem.UNUSED)
@@ -95,7 +94,7 @@ async def test_times_of_unread_records_are_not_searched_again_soon() -> None:
     assert sorted(partition for ids in searched for partition in ids) == ["t-old-0", "t-unknown-0"]
 
 
-async def test_an_unused_group_still_counts_as_unused_while_selected() -> None:
+async def test_selecting_an_unused_group_does_not_change_its_problem() -> None:
     admin = cluster({"old": (3.0,)})
     async with watching(admin) as monitor:
         monitor.set_view("old")
@@ -104,7 +103,7 @@ async def test_an_unused_group_still_counts_as_unused_while_selected() -> None:
     assert snapshot.judgment("old").kind is Problem.UNUSED
 
 
-async def test_the_monitor_stores_when_a_broker_began_to_respond() -> None:
+async def test_the_monitor_stores_the_time_of_a_brokers_first_response() -> None:
     admin = cluster({"old": (3.0,)})
     async with watching(admin) as monitor:
         first = await until(monitor, lambda s: any(one.answered_at is not None for one in s.brokers.values()))

@@ -36,7 +36,7 @@ EMPTY = Listing("consumer", "consumer", "Empty", 1)
 
 
 async def until(monitor: Monitor, holds: Callable[[], bool]) -> None:
-    """Poll the cluster until a condition is true. The test fails if it is not true within 60 s."""
+    """Refresh the monitor until the condition is true. The test fails after 60 s."""
     async with asyncio.timeout(60):
         while not holds():
             monitor.refresh()
@@ -61,7 +61,7 @@ async def events(monitor: Monitor, *texts: str) -> None:
     await until(monitor, lambda: set(texts) <= {event.text for event in monitor.events.kept()})
 
 
-async def test_the_monitor_reports_the_events_of_a_group_from_creation_to_deletion() -> None:
+async def test_creation_state_changes_and_deletion_of_a_group_cause_events() -> None:
     admin = ScriptedAdmin()
     admin.add("other")
     async with watching(admin) as monitor:
@@ -124,10 +124,10 @@ def description(*names: str) -> GroupDescription:
     return GroupDescription("g", "consumer", "consumer", "Stable", 1, members=tuple(map(member, names)))
 
 
-def test_a_group_list_older_than_the_last_description_causes_no_event() -> None:
-    """The list shows the group as Empty, but a newer description contains a member.
+def test_a_list_older_than_the_description_causes_no_event() -> None:
+    """The list says that the group is Empty, but a newer description contains a member.
 
-    Only a list that is newer than the description shows that the member has left.
+    Only an Empty group in a newer list shows that the member has left.
     """
     log = EventLog(10)
     tracker = EventTracker(log, 10)
@@ -138,10 +138,10 @@ def test_a_group_list_older_than_the_last_description_causes_no_event() -> None:
     assert [event.kind for event in log.kept()] == [EventKind.LEFT]
 
 
-def test_fully_read_groups_are_exempt_from_the_limit_on_stored_members() -> None:
-    """kgtui stores the members of a limited number of groups, to notice which members join or leave.
+def test_members_of_fully_read_groups_are_always_stored() -> None:
+    """To notice which members join or leave, kgtui stores the members of a limited number of groups.
 
-    In addition, it stores the members of all groups that it reads `in_full` (at every poll).
+    The limit does not apply to groups that kgtui reads at every poll (`in_full`).
     """
     log = EventLog(10)
     tracker = EventTracker(log, 4)
@@ -159,7 +159,7 @@ def test_fully_read_groups_are_exempt_from_the_limit_on_stored_members() -> None
 async def test_event_log_stays_within_the_limit_for_100_000_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The log keeps 10,000 events. When 100,000 groups are removed, only these 10,000 `Event` objects are created."""
+    """The log keeps 10,000 events. Removing 100,000 groups creates only 10,000 `Event` objects."""
     groups = {f"group-{number:06}": STABLE for number in range(100_000)}
     log = EventLog(10_000)
     store = Store(10, time.time, EventTracker(log, EVENT_MEMBERS))
@@ -180,7 +180,7 @@ async def test_event_log_stays_within_the_limit_for_100_000_groups(
 
 
 def judged(store: Store, tracker: EventTracker, judgment: Judgment | None) -> list[str]:
-    """Store `judgment` as the result of checking group `g`. Return the texts of all events in the log."""
+    """Store a judgment on the group `g`, and log changed verdicts. Return the texts of all logged events."""
     store.put_screened("g", judgment)
     tracker.compare_verdicts(store.snapshot())
     return [event.text for event in tracker.log.kept()]
@@ -244,11 +244,8 @@ async def test_problem_of_an_unreadable_group_began_after_its_last_successful_re
 
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED, Problem.ABANDONED])
-async def test_verdict_on_an_initially_empty_group_causes_no_event(problem: Problem) -> None:
-    """The group has unread records and no members, possibly since long before kgtui started.
-
-    Only a later change to a problem of a different kind causes an event.
-    """
+async def test_group_that_was_empty_from_the_start_causes_no_event(problem: Problem) -> None:
+    """The problems EMPTY, UNUSED and ABANDONED of such a group cause no event. A later different problem does."""
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": EMPTY}, (), 1), first=True)

@@ -31,7 +31,7 @@ def tuning() -> Iterator[GcTuning]:
 
 @pytest.fixture
 def collections() -> Iterator[list[int]]:
-    """Return a list to which the generation of every garbage collection is added while the test runs."""
+    """Return a list that receives the generation of each garbage collection during the test."""
     generations: list[int] = []
 
     def collected(phase: str, info: dict[str, int]) -> None:
@@ -43,7 +43,7 @@ def collections() -> Iterator[list[int]]:
     gc.callbacks.remove(collected)
 
 
-def test_garbage_collection_stays_off_until_the_outer_pause_ends(tuning: GcTuning) -> None:
+def test_collection_stays_off_until_the_outer_of_two_pauses_ends(tuning: GcTuning) -> None:
     with tuning.paused():
         with tuning.paused():
             assert not gc.isenabled()
@@ -82,11 +82,8 @@ def test_objects_that_survive_several_garbage_collections_are_frozen(tuning: GcT
     assert len(kept) == 3
 
 
-def test_objects_excluded_from_garbage_collection_are_still_freed(tuning: GcTuning) -> None:
-    """`untrack` excludes a list, a dict and a Summary from garbage collection. The test then deletes them.
-
-    The collector frees the reference cycle to which the dict referred.
-    """
+def test_untracked_objects_are_freed_when_they_are_deleted(tuning: GcTuning) -> None:
+    """The garbage collector does not visit untracked objects. Deleting such an object must still release its items."""
     few = [object()]
     assert gc.is_tracked(untrack(few)), "in a small cluster, the collector must still track the data"
     tuning.freeze_once(10_000)
@@ -103,7 +100,7 @@ def test_objects_excluded_from_garbage_collection_are_still_freed(tuning: GcTuni
     assert reference() is None
 
 
-def test_reference_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> None:
+def test_reference_cycles_are_freed_after_many_objects_were_created(tuning: GcTuning) -> None:
     tuning.freeze_once(10_000)
     reference = weakref.ref(Cycle())
     tuning.tidy(now=1_000.0, last_view=990.0)
@@ -114,10 +111,8 @@ def test_reference_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> 
     assert reference() is None
 
 
-def test_garbage_collection_waits_until_most_of_very_many_new_objects_are_freed(
-    tuning: GcTuning, collections: list[int]
-) -> None:
-    """Collecting 60,000 objects would take long. When 52,000 of the objects have been freed, the rest is collected."""
+def test_collection_is_postponed_until_few_new_objects_remain(tuning: GcTuning, collections: list[int]) -> None:
+    """Collecting 60,000 objects would take long. The collection starts after 52,000 of them have been freed."""
     tuning.freeze_once(10_000)
     responses = [[number] for number in range(60_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
@@ -128,7 +123,7 @@ def test_garbage_collection_waits_until_most_of_very_many_new_objects_are_freed(
 
 
 def test_many_new_objects_are_frozen_after_30_postponed_collections(tuning: GcTuning, collections: list[int]) -> None:
-    """Collecting so many objects would take long, so `tidy` postpones it. Later collections ignore frozen objects."""
+    """A collection of 60,000 new objects would take long. Collections do not visit frozen objects."""
     tuning.freeze_once(10_000)
     frozen, groups = gc.get_freeze_count(), [[number] for number in range(60_000)]
     for _ in range(30):
@@ -139,8 +134,8 @@ def test_many_new_objects_are_frozen_after_30_postponed_collections(tuning: GcTu
     assert (collections, len(groups)) == ([], 60_000)
 
 
-def test_next_pause_turns_garbage_collection_off_again_after_gc_enable(tuning: GcTuning) -> None:
-    """kgtui calls `gc.enable` shortly after its start, when `GcTuning` can already have turned off the collection."""
+def test_next_pause_disables_garbage_collection_again_after_gc_enable(tuning: GcTuning) -> None:
+    """kgtui calls `gc.enable` shortly after its start, possibly after `GcTuning` has disabled the collection."""
     gc.disable()
     tuning.freeze_once(10_000)
     gc.enable()
@@ -157,9 +152,8 @@ def test_automatic_garbage_collection_stays_on_below_10_000_groups(tuning: GcTun
     assert gc.get_freeze_count() == 0
 
 
-def test_the_garbage_collector_visits_old_objects_only_while_the_user_is_away(
-    tuning: GcTuning, collections: list[int]
-) -> None:
+def test_old_objects_are_collected_only_while_the_user_is_away(tuning: GcTuning, collections: list[int]) -> None:
+    """The user counts as away if the view has not changed for 60 s."""
     tuning.freeze_once(10_000)
     frozen = gc.get_freeze_count()
     tuning.tidy(now=1_000.0, last_view=990.0)

@@ -1,7 +1,4 @@
-"""Tests of `HealthTier` and `RetentionTier`.
-
-`HealthTier` computes verdicts with limited memory and CPU time, and `RetentionTier` reads retention times rarely.
-"""
+"""Tests of `HealthTier`, which computes health verdicts, and of `RetentionTier`, which reads retention times."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ T0 = 1_000_000.0
 
 
 class HealthSetup:
-    """The parts of a monitor that compute health and read retention times, with a clock that the test sets."""
+    """A `HealthTier` and a `RetentionTier`, with a clock that the test sets."""
 
     def __init__(self, groups: tuple[str, ...] = ("g",), *, keep: int = 200) -> None:
         self.now = T0
@@ -69,7 +66,7 @@ class HealthSetup:
         Args:
             seconds: duration of the simulation.
             rate: records written per second.
-            position: constant committed offset; None if the group always reads all records.
+            position: committed offset at every read; None if the group always reads all records.
         """
         end = self.now + seconds
         while self.now < end:
@@ -113,8 +110,8 @@ async def test_the_verdict_on_a_group_is_not_computed_again_within_ten_seconds()
     assert setup.health() is not first
 
 
-async def test_the_lag_trend_is_unknown_after_a_gap_without_reads() -> None:
-    """The group is not read for two minutes. The reads before this gap are not used for the trend."""
+async def test_lag_trend_is_unknown_after_two_minutes_without_a_read() -> None:
+    """Reads before such a gap are not used for the trend."""
     setup = HealthSetup()
     await setup.watch(60, position=500)
     assert setup.health().trend == pytest.approx(10, abs=0.1)
@@ -125,7 +122,7 @@ async def test_the_lag_trend_is_unknown_after_a_gap_without_reads() -> None:
 
 
 async def test_the_lag_trend_is_known_with_a_polling_interval_of_60_s() -> None:
-    """60 s between two reads would be a gap with a short polling interval, but not with an interval of 60 s."""
+    """With a shorter polling interval, 60 s without a read would be a gap, and the trend would be unknown."""
     setup = HealthSetup()
     setup.clock.set_interval(60)
     for number in range(6):
@@ -135,7 +132,7 @@ async def test_the_lag_trend_is_known_with_a_polling_interval_of_60_s() -> None:
     assert setup.health().trend == pytest.approx(10)
 
 
-async def test_verdicts_are_kept_only_for_the_groups_that_were_read_last() -> None:
+async def test_verdicts_are_kept_only_for_the_most_recently_read_groups() -> None:
     names = tuple(f"g{number}" for number in range(6))
     setup = HealthSetup(names, keep=4)
     for group in (*names, *names):
@@ -152,7 +149,7 @@ async def test_verdicts_are_kept_only_for_the_groups_that_were_read_last() -> No
 async def test_a_group_with_many_partitions_does_not_block_other_tasks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """At most 34 reads are kept per partition, and other tasks run while the verdict is computed."""
+    """Other tasks run while the verdict is computed. Also, at most 34 reads of each partition are stored."""
     monkeypatch.setattr(health, "_SLICE_SECONDS", 0.0)
     monkeypatch.setattr(health, "_READS_PER_GROUP", 40_000)
     setup = HealthSetup()
@@ -194,7 +191,7 @@ async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: 
     assert set(judged) == set(names)
 
 
-async def test_only_the_selected_group_is_judged_after_the_cpu_budget_is_used() -> None:
+async def test_without_cpu_budget_only_the_selected_group_gets_a_verdict() -> None:
     names = ("a", "b", "selected")
     setup = HealthSetup(names)
     setup.tier.set_view("selected")
@@ -225,7 +222,7 @@ async def test_a_removed_or_dead_group_has_no_verdict() -> None:
 
 
 async def _empty_after_two_reads(setup: HealthSetup) -> tuple[float, bool]:
-    """Read an Empty group twice. Return for how many seconds it has been Empty, and whether this is a lower bound."""
+    """Read an Empty group twice. Return `(seconds in state Empty, whether this number is a lower bound)`."""
     for _ in range(2):
         setup.take(5, 9, state="Empty")
         await setup.tier.process_reads()
@@ -235,17 +232,17 @@ async def _empty_after_two_reads(setup: HealthSetup) -> tuple[float, bool]:
     return empty.seconds, empty.at_least
 
 
-async def test_the_time_in_state_empty_begins_when_a_list_first_shows_this_state() -> None:
+async def test_time_in_state_empty_is_counted_from_the_observed_change() -> None:
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
     setup.store.state_since["g"] = T0 - 240
     assert await _empty_after_two_reads(setup) == (242.0, False)
 
 
-async def test_time_in_state_empty_is_at_least_the_time_since_the_first_response() -> None:
-    """The coordinator first responded 240 s before the first read. The group was already Empty.
+async def test_time_in_state_empty_can_be_a_lower_bound() -> None:
+    """The group was Empty at the coordinator's first response, 240 s before the first read.
 
-    It may have been Empty for even longer.
+    It could have been Empty for longer, because kgtui has not observed the change to Empty.
     """
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
@@ -253,7 +250,7 @@ async def test_time_in_state_empty_is_at_least_the_time_since_the_first_response
     assert await _empty_after_two_reads(setup) == (242.0, True)
 
 
-async def test_a_failed_read_keeps_the_verdict_and_resets_the_lag_trend() -> None:
+async def test_failed_read_keeps_the_verdict_but_discards_the_lag_trend() -> None:
     setup = HealthSetup()
     await setup.watch(30, position=500)
     before = setup.health()
@@ -267,10 +264,7 @@ async def test_a_failed_read_keeps_the_verdict_and_resets_the_lag_trend() -> Non
 
 
 async def test_going_back_in_a_replay_discards_all_stored_reads() -> None:
-    """After a minute of reads, the next read has an earlier time.
-
-    The verdict is based only on this read and later reads.
-    """
+    """The new verdict is based only on reads after the jump to an earlier time."""
     setup = HealthSetup()
     await setup.watch(60, position=500)
     assert setup.health().status is Status.ERR
@@ -326,10 +320,10 @@ async def test_known_retention_times_are_kept_after_an_empty_response(setup_with
     assert setup_with_retention.retention.known == known
 
 
-async def test_known_retention_times_are_kept_after_a_partial_response(
+async def test_retention_times_are_kept_if_the_response_contains_an_error(
     setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The stored time of a topic is dropped only if the topic is missing from a response that contains no error."""
+    """If a response without errors lacks a topic, the stored time of this topic is dropped."""
     answers = [
         Answer(Retention({"t": 3600.0, "u": 60.0}, 86_400.0)),
         Answer(Retention({"u": 120.0}), (Fault("REQUEST_TIMED_OUT", "no answer", broker=2),)),
@@ -358,7 +352,7 @@ async def test_the_number_of_cached_retention_times_is_limited(
     assert setup_with_retention.retention.known == Retention({"b": 2.0, "c": 3.0})
 
 
-async def test_unreadable_retention_times_are_requested_again_after_ten_minutes(
+async def test_failed_request_for_retention_times_is_repeated_after_ten_minutes(
     setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refused(topics: object, *, timeout: float) -> Answer[Retention]:

@@ -15,9 +15,9 @@ T0 = 1_700_000_000
 
 
 async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int = 1_000) -> list[LogStartCheck | None]:
-    """Compare the committed offset of a group with the log start offset. Return one result per read.
+    """At each read of a group, compare its committed offset with the log start offset. Return one result per read.
 
-    A result is None if the log start offset was not read.
+    A result is None if kgtui did not request the log start offset.
 
     Args:
         reads: `(seconds since the first read, committed offset)`.
@@ -40,14 +40,14 @@ async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int 
 async def test_an_offset_in_the_older_half_of_the_log_is_near_the_log_start(
     position: int, log_start: int, near: bool | None
 ) -> None:
-    """If there are no unread records, kgtui does not read the log start offset. `near` is then None."""
+    """`near` is None if the group has no unread records. kgtui then does not read the log start offset."""
     first, second = await checks([(0, position - 1), (15, position)], log_start)
     assert first is None
     assert second == (None if near is None else LogStartCheck(0, near))
 
 
 async def test_log_starts_of_groups_with_progress_are_read_every_two_minutes() -> None:
-    """The group is read every 15 s. The log start offset is read at the second read, and then every eighth time."""
+    """The group is read 20 times, every 15 s. kgtui reads the log start offset at the reads 2, 9 and 17."""
     found = await checks([(15 * number, 10 + number) for number in range(20)])
     assert [number for number, row in enumerate(found) if row is not None] == [1, 8, 16]
 
@@ -59,7 +59,7 @@ async def test_lost_records_are_counted_at_each_read_without_progress() -> None:
 
 
 async def test_group_near_the_log_start_gets_a_health_verdict() -> None:
-    """The unread records could soon be deleted. kgtui therefore reads the group at every poll."""
+    """kgtui reads such a group at every poll, because its unread records could soon be deleted."""
     admin = ScriptedAdmin()
     admin.add("g", "consumer")
     admin.commits["g"] = (CommittedOffset("t-g", 0, 10),)
@@ -70,7 +70,7 @@ async def test_group_near_the_log_start_gets_a_health_verdict() -> None:
 
 
 async def test_a_read_that_lacks_some_partitions_is_not_compared_with_log_starts() -> None:
-    """A broker could have left out the partitions by mistake, so the first read without the partitions is ignored."""
+    """The broker could have left out a partition by mistake, so the first such read is ignored."""
     admin, trail = ScriptedAdmin(), Trail()
     for partition in (0, 1):
         admin.bounds["t", partition] = PartitionBounds(0, 1_000)

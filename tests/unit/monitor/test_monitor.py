@@ -1,4 +1,4 @@
-"""Tests that `Monitor` reads a cluster in several loops, and can be paused."""
+"""Tests of `Monitor`, which polls a cluster, reads its groups, and publishes snapshots."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def admin() -> ScriptedAdmin:
 
 
 async def test_garbage_is_collected_only_after_a_snapshot_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A garbage collection before the snapshot is drawn would delay the drawing."""
+    """An earlier garbage collection would delay the drawing."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     events: list[str] = []
     tidied = asyncio.Event()
@@ -93,7 +93,7 @@ async def test_an_empty_group_is_read_in_the_background_without_being_described(
     assert not any("left" in groups for call, groups in admin.calls if call == "describe_groups")
 
 
-async def test_groups_that_scroll_past_while_a_key_is_held_are_not_read(admin: ScriptedAdmin) -> None:
+async def test_only_the_last_of_several_quickly_selected_groups_is_read(admin: ScriptedAdmin) -> None:
     slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001, settle_time=0.3)
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: len(s.groups) == 3)
@@ -118,7 +118,7 @@ async def test_scrolling_reads_only_groups_that_have_become_visible(admin: Scrip
 
 
 async def test_background_reads_of_a_few_groups_are_repeated_after_a_short_pause(admin: ScriptedAdmin) -> None:
-    """The pause is 0.05 s (`sweep_pause`), so three more reads of all three groups take less than 4 s."""
+    """The pause is 0.05 s (`sweep_pause`). Reading all groups three more times must take less than 4 s."""
 
     def read_after(at: float | None) -> Callable[[Snapshot], bool]:
         return lambda snapshot: (snapshot.summaries["orders"].lag_at or 0.0) > (at or 0.0)
@@ -131,7 +131,7 @@ async def test_background_reads_of_a_few_groups_are_repeated_after_a_short_pause
             assert waited() < 4
 
 
-async def test_a_description_is_published_before_log_offsets_are_read(
+async def test_a_description_is_published_before_log_bounds_are_read(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def partition_bounds(partitions: object, *, starts: bool = True, timeout: float = 30.0) -> NoReturn:
@@ -154,7 +154,7 @@ async def test_a_deleted_group_disappears_with_the_next_group_list(admin: Script
     assert "orders" not in snapshot.details
 
 
-async def test_the_method_forget_removes_a_group_before_the_next_list(admin: ScriptedAdmin) -> None:
+async def test_monitor_forget_removes_a_group_before_the_next_list(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.pause()
@@ -169,7 +169,7 @@ async def test_the_method_forget_removes_a_group_before_the_next_list(admin: Scr
 async def test_group_lists_that_arrive_together_cause_one_snapshot(
     monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    """After a list, the monitor waits up to `timeout` seconds for the lists of other brokers."""
+    """When the list of one broker has arrived, the monitor waits up to `timeout` seconds for the other lists."""
     admin = three_groups()
     poll = ScriptedFeed.poll
 

@@ -105,10 +105,7 @@ async def test_groups_of_a_removed_broker_disappear_if_no_other_broker_lists_the
 async def test_a_broker_that_left_the_cluster_counts_as_failed_for_some_time(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A crashed broker loses its registration after some seconds.
-
-    Even after that, the UI must not say that all brokers respond.
-    """
+    """Some seconds after a crash, a broker is no longer registered in the cluster. kgtui must still show it."""
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 60.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.answering == 3)
@@ -145,10 +142,10 @@ async def test_a_group_that_moves_to_a_different_broker_never_disappears(
     assert always_there
 
 
-async def test_a_group_that_no_broker_lists_is_kept_until_its_coordinator_answers(
+async def test_an_unlisted_group_is_kept_until_its_coordinator_responds(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a broker has died, no list contains its groups until the new coordinator has loaded the groups."""
+    """After a broker crash, no list contains its groups until a new coordinator has loaded them."""
     monkeypatch.setattr(missing_groups, "MISSING_CHECK_PAUSE", 0.01)
     admin.add("simple", "classic", "", "Empty", coordinator=2, lag=5)
     async with watching(admin) as monitor:
@@ -184,7 +181,7 @@ async def test_groups_that_a_restarted_broker_does_not_list_are_removed(
     assert 2 in monitor.snapshot.brokers
 
 
-async def test_an_unreachable_cluster_is_reported_and_contacted_again(
+async def test_kgtui_reports_an_unreachable_cluster_and_connects_again(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reachable = admin.cluster
@@ -225,7 +222,7 @@ async def test_an_unexpected_exception_in_a_poll_loop_ends_the_monitor(
 
 
 async def test_a_broker_that_responds_again_is_noticed_within_ten_seconds(admin: ScriptedAdmin) -> None:
-    """The pauses between polls of a failed broker are below 10 s, so that kgtui soon shows its next response."""
+    """The pauses between two polls of a failed broker are shorter than 10 s."""
     async with watching(admin, MonitorOptions()) as monitor:
         pauses = [monitor._lists._pause(1, 0.0, failures) for failures in range(1, 50)]
     assert max(pauses) < 10
@@ -296,8 +293,8 @@ async def test_the_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admi
     assert facts.lag_total(snapshot, "orders") is None
 
 
-def test_metadata_is_read_more_often_after_a_broker_failed_or_left() -> None:
-    """kgtui polls a restarted broker again only after it has read metadata that contains this broker."""
+def test_cluster_metadata_is_read_more_often_after_a_broker_failure() -> None:
+    """Only the metadata of the cluster show that a broker is back. kgtui then polls the broker again."""
     options = MonitorOptions()
     assert metadata_pause(options, failures=0, left=0) == 30.0
     assert metadata_pause(options, failures=0, left=1) <= 5.0

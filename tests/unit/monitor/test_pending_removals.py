@@ -1,6 +1,6 @@
 """Tests of the removal of groups that a broker no longer lists.
 
-A group is removed only after every possible new coordinator has sent a list without this group.
+A group is removed only after all brokers that could be its new coordinator have sent lists without the group.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ async def store() -> Store:
     return store
 
 
-def test_a_missing_group_is_removed_after_lists_of_all_other_brokers(store: Store) -> None:
+def test_missing_group_is_removed_after_all_other_brokers_sent_lists(store: Store) -> None:
     removals = PendingRemovals(store.drop, lambda: 0.0)
     asked_before = removals.pending()
     removals.add(1, ["a"], {2, 3})
@@ -44,7 +44,7 @@ async def test_a_group_that_moves_to_a_different_broker_is_not_removed(store: St
     assert store.groups["a"].coordinator == 2
 
 
-def test_a_missing_group_that_its_broker_lists_again_is_not_removed(store: Store) -> None:
+def test_a_group_that_reappears_in_a_list_is_not_removed(store: Store) -> None:
     removals = PendingRemovals(store.drop, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_listed(1, ["a"], ())
@@ -53,7 +53,7 @@ def test_a_missing_group_that_its_broker_lists_again_is_not_removed(store: Store
 
 
 def test_a_silent_broker_delays_the_removal_only_for_a_grace_period(store: Store) -> None:
-    """Exception: if the group's own broker has left the cluster, the removal waits without a time limit."""
+    """If the broker that listed the group has left the cluster, the removal waits without a time limit."""
     now = 0.0
     removals = PendingRemovals(store.drop, lambda: now)
     removals.add(1, ["a"], {1, 2})

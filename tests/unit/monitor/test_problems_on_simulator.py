@@ -1,4 +1,4 @@
-"""Tests that the monitor finds all misbehaving groups of a simulated cluster, and suspects almost no healthy group."""
+"""Tests that the monitor reports all misbehaving groups of a simulated cluster, and at most two healthy groups."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ STEP = 5.0
 """Time between two reads of all groups, in seconds of the simulated clock."""
 
 STEPS, MAX_STEPS = 25, 250
-"""Maximum number of steps until all problems are found, and until full reads have confirmed three of them.
+"""Maximum number of steps until all problems are found (25), and until full reads have confirmed three of them (250).
 
-Full reads are scheduled in real time. On a busy machine, there are fewer of them per step, so it needs more steps.
+Full reads run in real time, so a step on a busy machine contains fewer of them.
 """
 
 
@@ -39,7 +39,7 @@ class Rewound:
     """A commit pattern: the group keeps up for 60 s. Then its offsets are set back, and its lag stays constant."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the log end offsets of one second before. From 60 s on, they are reduced by 5,000, but not below 0."""
+        """Return the log end offsets at `t - 1` s. From `t` = 60 s on, subtract 5,000, but return at least 0."""
         ends = topic.log_ends(t - 1)
         return ends if t < 60 else [max(0, end - 5_000) for end in ends]
 
@@ -71,7 +71,11 @@ def misbehaving() -> dict[str, tuple[GroupSpec, Problem]]:
 
 
 def simulated(groups: int) -> tuple[Simulator, dict[str, Problem]]:
-    """Return (cluster with this number of groups, id of each misbehaving group → the problem that kgtui must find)."""
+    """Create a cluster with this number of groups.
+
+    Returns:
+        The cluster, and a dict: id of each misbehaving group → the problem that kgtui must find.
+    """
     simulator = Simulator(scenario="empty", clock=ManualClock())
     topics = {f"t-{n}": TopicSpec(4, rate=10.0, kept=50_000).build(f"t-{n}", 1) for n in range(10)}
     bad = misbehaving()
@@ -85,7 +89,7 @@ def simulated(groups: int) -> tuple[Simulator, dict[str, Problem]]:
 
 
 def all_read(snapshot: Snapshot, now: float, groups: int) -> bool:
-    """Return whether all groups were listed and read at the time `now`."""
+    """Return whether all brokers have listed their groups, and all groups were read, at the time `now`."""
     listed = all(broker.answered_at == now for broker in snapshot.brokers.values())
     return listed and sum(1 for row in snapshot.summaries.values() if row.lag_at == now) == groups
 
@@ -132,7 +136,7 @@ async def test_the_monitor_suspects_all_20_bad_and_at_most_two_healthy_groups(
     assert len(found.keys() - expected.keys()) <= 2
 
 
-async def test_the_monitor_reports_for_how_long_a_broker_throttles_kgtui() -> None:
+async def test_the_monitor_reports_the_throttle_time_of_a_broker() -> None:
     async with AsyncExitStack() as stack:
         simulator = await stack.enter_async_context(Simulator(scenario="empty", brokers=1))
         simulator.faults.throttle(1, 50)

@@ -36,7 +36,7 @@ def offsets(position: int, end: int = 500) -> GroupOffsets:
 
 
 class Setup:
-    """The parts of a monitor that search for record times, with a clock that the test sets."""
+    """A `RecordTimeTier`, a `HealthTier` and a fake cluster, with a clock that the test sets."""
 
     def __init__(self, *, recorded: bool = False) -> None:
         self.now = T0
@@ -57,13 +57,18 @@ class Setup:
         self.changes += 1
 
     def find(self, position: int, written: float = T0 - 900) -> None:
-        """Let the cluster return `written` as the time of the first unread record, which has the offset `position`."""
+        """Set the first unread record in the fake cluster.
+
+        Args:
+            position: offset of the record.
+            written: time of the record in seconds.
+        """
         self.admin.times[PART] = RecordTime(position, TimeRange(written, written), TimeRange(written, written))
 
     async def read(self, position: int, group: str = "a") -> GroupOffsets:
-        """Pass a read with the committed offset `position` to `RecordTimeTier`, and wait for the search.
+        """Pass a read with the committed offset `position` to `RecordTimeTier`, and wait until its search has ended.
 
-        Return the stored offsets, which include the record times that were found.
+        Return the stored offsets. They include the record times that the search found.
         """
         found = self.tier.add(group, offsets(position))
         self.store.put_offsets(group, found)
@@ -104,7 +109,7 @@ async def setup(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Setup]:
     task.cancel()
 
 
-async def test_the_search_finds_time_and_expiry_of_the_first_unread_record(setup: Setup) -> None:
+async def test_search_returns_time_and_expiry_of_the_first_unread_record(setup: Setup) -> None:
     setup.find(100)
     shown = (await setup.read(100)).record_times[PART]
     assert shown.unread == TimeRange(T0 - 900, T0 - 900)
@@ -113,7 +118,8 @@ async def test_the_search_finds_time_and_expiry_of_the_first_unread_record(setup
     assert (setup.precisions, setup.changes) == ([0.0], 1)
 
 
-async def test_record_times_are_searched_again_only_after_progress_and_30_s(setup: Setup) -> None:
+async def test_a_search_is_repeated_only_after_progress_and_a_pause(setup: Setup) -> None:
+    """Progress means a new committed offset. Two searches for a group are at least 30 s apart."""
     setup.find(100)
     await setup.read(100)
     setup.now += 3600
@@ -129,7 +135,7 @@ async def test_record_times_are_searched_again_only_after_progress_and_30_s(setu
     assert setup.searches == 3
 
 
-async def test_record_times_are_not_searched_without_unread_records(setup: Setup) -> None:
+async def test_a_group_without_unread_records_causes_no_search(setup: Setup) -> None:
     await setup.read(500)
     assert setup.admin.calls == []
 
@@ -144,8 +150,8 @@ async def test_record_times_are_searched_only_for_selected_and_suspected_groups(
     assert setup.precisions == [PRECISION]
 
 
-async def test_selecting_a_suspected_group_starts_a_search_for_exact_times(setup: Setup) -> None:
-    """kgtui has already found the times of unread records, but with limited precision."""
+async def test_selecting_a_suspected_group_starts_an_exact_search(setup: Setup) -> None:
+    """Before a suspected group is selected, kgtui searches with limited precision."""
     setup.admin.times[PART] = RecordTime(100, TimeRange(T0 - 900, T0 - 895), rounds=3)
     setup.tier.set_suspects(["b"])
     await setup.read(100, "b")
@@ -186,7 +192,7 @@ async def test_record_times_are_not_searched_in_a_replay() -> None:
     task.cancel()
 
 
-async def test_record_times_are_kept_only_for_the_groups_that_were_searched_last(setup: Setup) -> None:
+async def test_record_times_are_kept_for_the_most_recently_searched_groups(setup: Setup) -> None:
     setup.find(100)
     for group in "abcd":
         setup.tier.set_selected(group)
@@ -195,7 +201,7 @@ async def test_record_times_are_kept_only_for_the_groups_that_were_searched_last
     assert PART in setup.tier.add("d", offsets(100)).record_times
 
 
-async def test_health_is_recomputed_after_a_search_for_record_times(setup: Setup) -> None:
+async def test_found_record_times_are_used_in_the_next_health_verdict(setup: Setup) -> None:
     description = GroupDescription("a", "consumer", "consumer", "Stable", 1, members=())
     for _ in range(2):
         setup.now += 2

@@ -37,7 +37,7 @@ RECONCILING = Listing("consumer", "consumer", "Reconciling", 1)
 
 
 class Sweep:
-    """A store with one group, `g`. A test passes lists of groups, and results of reading `g`, to the screening."""
+    """A screening with a store. Tests pass lists of groups and reads of the group `g` to the screening."""
 
     def __init__(self) -> None:
         self.now = T0
@@ -46,7 +46,7 @@ class Sweep:
         self._first = True
 
     async def list(self, listing: Listing) -> None:
-        """Pass a list of groups to the screening, in which `g` has the given type, protocol, state and coordinator."""
+        """Pass a list of groups to the screening. The list contains only `g`, with the data in `listing`."""
         await self.store.take_list(1, ListingDelta({"g": listing}, [], 1, 1.0), first=self._first)
         self._first = False
         while self.screening.apply_changes(1):
@@ -54,9 +54,13 @@ class Sweep:
 
     def read(self, offsets: Sequence[Position] | None, *, description: GroupDescription | None = None,
              lost: int | None = 0, after: float = 15.0) -> Judgment:  # fmt: skip
-        """Pass a read of `g` to the screening, `after` seconds after the previous read. Return the new judgment.
+        """Pass the result of reading `g` to the screening. Return the new judgment.
 
-        `lost` is the number of lost records; None if kgtui does not look for them.
+        Args:
+            offsets: what was read; None if the offsets could not be read.
+            description: description of `g`, if it was read.
+            lost: number of lost records; None if kgtui did not count them.
+            after: seconds since the previous read.
         """
         self.now += after
         trail = self.screening.add("g", self.now, offsets, description)
@@ -84,7 +88,7 @@ async def test_a_group_that_keeps_up_gets_the_status_ok_at_its_second_read(sweep
 
 
 async def test_no_judgment_is_stored_for_a_group_that_was_read_once(sweep: Sweep) -> None:
-    """With 100,000 groups, the stored judgments would take up megabytes."""
+    """The status is unknown after one read. Storing this for 100,000 groups would take up megabytes."""
     found = sweep.read(rows((100, 105)))
     assert (found.status, found.basis, found.kind) == (GroupStatus.UNKNOWN, Basis.READ_ONCE, None)
     assert sweep.store.screened == {}
@@ -97,8 +101,8 @@ async def test_a_group_counts_as_stopped_if_one_partition_makes_no_progress(swee
     assert "1 of 2 partitions" in found[-1].reason
 
 
-async def test_start_time_of_a_stop_is_known_after_observed_progress(sweep: Sweep) -> None:
-    """The group made progress in the first three reads, so its stop began at the third read."""
+async def test_a_stop_begins_at_the_last_read_with_progress(sweep: Sweep) -> None:
+    """The third read is the last one with a new offset, so the stop began at the third read."""
     for position in (90, 95, 100):
         sweep.read(rows((position, 105)))
     stopped_at = sweep.now
@@ -106,8 +110,8 @@ async def test_start_time_of_a_stop_is_known_after_observed_progress(sweep: Swee
     assert (found.kind, found.since, found.since_seen) == (Problem.STOP, stopped_at, True)
 
 
-async def test_a_group_that_commits_hourly_is_not_stopped_after_two_commits(sweep: Sweep) -> None:
-    """After two commits, kgtui knows the commit interval of the group, and expects no commit within the next hour."""
+async def test_an_hourly_committing_group_is_not_reported_as_stopped(sweep: Sweep) -> None:
+    """In the first hour, kgtui reports a stop. After two commits, it knows how often the group commits."""
     found = []
     for minute in range(200):
         hour = minute // 60
@@ -170,7 +174,7 @@ async def test_a_rebalance_is_reported_as_a_problem_only_after_a_time_limit(
     assert sweep.judgment().kind is None
 
 
-async def test_a_rebalance_that_began_before_kgtui_started_has_no_start_time() -> None:
+async def test_start_of_a_rebalance_before_kgtui_started_is_unknown() -> None:
     sweep = Sweep()
     await sweep.list(REBALANCING)
     sweep.screening = Screening(sweep.store)
@@ -180,7 +184,7 @@ async def test_a_rebalance_that_began_before_kgtui_started_has_no_start_time() -
 
 
 async def test_flapping_is_reported_until_the_group_no_longer_rebalances(sweep: Sweep) -> None:
-    """A group is flapping if it rebalances frequently. In the test, it rebalances three times within 30 s."""
+    """Flapping means that a group rebalances frequently. Here, it rebalances three times within 30 s."""
     sweep.read(rows((5, 5)))
     for _ in range(3):
         sweep.now += 5
@@ -194,7 +198,7 @@ async def test_flapping_is_reported_until_the_group_no_longer_rebalances(sweep: 
 
 
 async def test_the_start_time_of_flapping_does_not_change_with_more_rebalances(sweep: Sweep) -> None:
-    """The rule for flapping uses only the last three rebalances, but the problem began with the first one."""
+    """The problem began with the first of eight rebalances, although the rule checks only the last three."""
     sweep.read(rows((5, 5)))
     since = []
     for _ in range(8):
@@ -206,8 +210,8 @@ async def test_the_start_time_of_flapping_does_not_change_with_more_rebalances(s
     assert since == [None, None, *[T0 + 15] * 6]
 
 
-async def test_a_group_is_read_in_full_for_a_minute_after_a_rebalance(sweep: Sweep) -> None:
-    """Background reads every 15 s would miss most rebalances of a group with an unstable member."""
+async def test_a_group_is_read_at_every_poll_after_a_rebalance(sweep: Sweep) -> None:
+    """For one minute, the group is read at every poll ("in full"). Background reads would miss most rebalances."""
     sweep.read(rows((100, 105)))
     assert sweep.screening.without_problem_to_observe() == set()
     await sweep.list(REBALANCING)
@@ -216,13 +220,13 @@ async def test_a_group_is_read_in_full_for_a_minute_after_a_rebalance(sweep: Swe
     assert sweep.screening.without_problem_to_observe() == set()
 
 
-async def test_rebalances_between_two_lists_are_inferred_from_the_group_epoch(sweep: Sweep) -> None:
-    """All lists show the group as Stable, but its epoch is greater at each read."""
+async def test_a_higher_group_epoch_counts_as_a_rebalance(sweep: Sweep) -> None:
+    """All lists show the state Stable. The group epoch shows that the group rebalanced between two lists."""
     kinds = [sweep.read(rows((5, 5)), description=described(epoch=epoch)).kind for epoch in (1, 2, 3, 4)]
     assert kinds[-1] is Problem.FLAPPING
 
 
-async def test_a_group_without_members_is_stopped_and_after_a_day_abandoned(sweep: Sweep) -> None:
+async def test_group_becomes_abandoned_a_day_after_its_last_member_left(sweep: Sweep) -> None:
     sweep.store.set_broker(1, answered_since=T0)
     sweep.read(rows((5, 9)))
     await sweep.list(EMPTY)
@@ -235,7 +239,7 @@ async def test_a_group_without_members_is_stopped_and_after_a_day_abandoned(swee
     assert "all members left" not in found.reason
 
 
-async def test_a_group_that_was_empty_when_kgtui_started_gets_only_a_warning() -> None:
+async def test_group_that_was_empty_when_kgtui_started_gets_a_warning() -> None:
     sweep = Sweep()
     await sweep.list(EMPTY)
     found = [sweep.read(rows((5, 9))) for _ in range(3)][-1]
@@ -243,8 +247,8 @@ async def test_a_group_that_was_empty_when_kgtui_started_gets_only_a_warning() -
 
 
 @pytest.mark.parametrize(("observed", "expected"), [(86_399, Problem.UNUSED), (86_400, Problem.ABANDONED)])
-async def test_an_unused_group_is_abandoned_only_after_a_day_of_observation(observed: int, expected: Problem) -> None:
-    """Even if a group is more than a day behind, its members could have left just before kgtui started."""
+async def test_unused_group_becomes_abandoned_after_one_day_of_observation(observed: int, expected: Problem) -> None:
+    """The unread records are a day old, but the members could have left just before kgtui started."""
     sweep = Sweep()
     await sweep.list(EMPTY)
     sweep.store.set_broker(1, answered_since=T0)
@@ -254,8 +258,8 @@ async def test_an_unused_group_is_abandoned_only_after_a_day_of_observation(obse
     assert found.status is (GroupStatus.WARN if expected is Problem.UNUSED else GroupStatus.ABANDONED)
 
 
-async def test_a_group_near_the_log_start_is_read_in_full(sweep: Sweep) -> None:
-    """The groups in `near_log_start` are read in full, because their unread records could soon be deleted."""
+async def test_group_near_the_log_start_is_read_at_every_poll(sweep: Sweep) -> None:
+    """The set `near_log_start` contains these groups. Their unread records could soon be deleted."""
     sweep.read(rows((5, 9)))
     sweep.screening.judge("g", compared=LogStartCheck(0, near=True))
     assert sweep.screening.near_log_start == {"g"}
@@ -268,8 +272,8 @@ async def test_a_group_near_the_log_start_is_read_in_full(sweep: Sweep) -> None:
         assert sweep.screening.near_log_start == expected
 
 
-async def test_an_unused_group_that_has_lost_records_is_reported_as_unused() -> None:
-    """kgtui first reports the lost records. Later it also knows the age of the unread records, and reports UNUSED."""
+async def test_unused_group_with_lost_records_is_reported_as_unused() -> None:
+    """Until kgtui knows the age of the unread records, it reports the lost records."""
     sweep = Sweep()
     await sweep.list(EMPTY)
     assert sweep.read(rows((5, 9)), lost=3).kind is Problem.DATA_LOST
@@ -278,25 +282,22 @@ async def test_an_unused_group_that_has_lost_records_is_reported_as_unused() -> 
     assert (found.kind, found.others) == (Problem.UNUSED, (Problem.DATA_LOST,))
 
 
-async def test_the_growing_lag_of_an_empty_group_is_not_a_separate_problem() -> None:
+async def test_empty_group_with_growing_lag_has_only_the_problem_empty() -> None:
     sweep = Sweep()
     await sweep.list(EMPTY)
     found = [sweep.read(rows((5, 9 + n))) for n in range(8)][-1]
     assert (found.kind, found.others) == (Problem.EMPTY, ())
 
 
-async def test_a_group_without_members_that_still_commits_gets_the_status_ok() -> None:
+async def test_a_group_that_commits_without_members_has_the_status_ok() -> None:
     sweep = Sweep()
     await sweep.list(Listing("classic", "", "Empty", 1))
     found = [sweep.read(rows((5 + n, 9 + n))) for n in range(5)]
     assert {one.status for one in found[1:]} == {GroupStatus.OK}
 
 
-async def test_a_refuted_problem_is_reported_again_only_after_new_evidence(sweep: Sweep) -> None:
-    """After 6 background reads, the group seems to have stopped. Burrow's rules then show that it is healthy.
-
-    The stop is reported again only after 5 more reads without progress.
-    """
+async def test_refuted_stop_is_reported_again_after_five_reads_without_progress(sweep: Sweep) -> None:
+    """After six background reads, kgtui reports a stop. Burrow's rules then show that the group is healthy."""
     for _ in range(6):
         sweep.read(rows((100, 105)))
     assert sweep.judgment().kind is Problem.STOP
@@ -305,9 +306,7 @@ async def test_a_refuted_problem_is_reported_again_only_after_new_evidence(sweep
     assert [sweep.read(rows((100, 105))).kind for _ in range(5)] == [None] * 4 + [Problem.STOP]
 
 
-async def test_no_problem_is_reported_when_the_clock_is_set_forward(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_setting_the_clock_forward_causes_no_problem(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = {"wall": T0, "steady": 0.0}
     monkeypatch.setattr("kgtui.monitor.screening.time.time", lambda: clock["wall"])
     monkeypatch.setattr("kgtui.monitor.screening.time.monotonic", lambda: clock["steady"])
@@ -328,14 +327,14 @@ async def test_a_group_with_a_changed_state_is_queued_for_a_background_read(swee
     assert list(sweep.screening.changed) == ["g"]
 
 
-async def test_one_call_judges_only_some_of_1_000_changed_groups(sweep: Sweep) -> None:
-    """Judging all groups in one call would block the event loop. Here, 20 calls are needed."""
+async def test_1_000_changed_groups_are_judged_in_several_calls(sweep: Sweep) -> None:
+    """Judging all groups in one call would block the event loop. Here, kgtui needs 20 calls."""
     rows_of_list = {f"g-{n}": REBALANCING for n in range(1_000)}
     await sweep.store.take_list(1, ListingDelta(rows_of_list, [], 1_001, 1.0), first=False)
     assert [sweep.screening.apply_changes() for _ in range(20)] == [True] * 19 + [False]
 
 
-async def test_a_group_read_every_200_s_counts_as_stopped_only_without_progress(sweep: Sweep) -> None:
+async def test_a_stop_is_recognized_with_200_s_between_reads(sweep: Sweep) -> None:
     moving = [sweep.read(rows((100 + 50 * n, 105 + 50 * n)), after=200) for n in range(8)]
     assert {one.status for one in moving[1:]} == {GroupStatus.OK}
     stopped = [sweep.read(rows((450, 505)), after=200) for _ in range(4)]
@@ -343,7 +342,7 @@ async def test_a_group_read_every_200_s_counts_as_stopped_only_without_progress(
     assert stopped[-1].since == sweep.now - 800
 
 
-async def test_no_problem_is_reported_when_the_clock_is_set_back(sweep: Sweep) -> None:
+async def test_setting_the_clock_back_causes_no_problem(sweep: Sweep) -> None:
     for n in range(4):
         sweep.read(rows((100 + n, 105 + n)))
     assert sweep.read(rows((104, 109)), after=-3_600).kind is None

@@ -1,7 +1,4 @@
-"""Tests of the store, which keeps the newest lists, and the newest details and errors of groups.
-
-A snapshot does not change when the store changes, except for large mappings that it shares with the store.
-"""
+"""Tests of the store, which keeps the newest list of groups, and the newest details and errors of each group."""
 
 from __future__ import annotations
 
@@ -39,9 +36,11 @@ def _delta(node: int, before: dict[str, str], now: dict[str, str]) -> ListingDel
 @pytest.mark.parametrize("few", [0, 1_000], ids=["patched", "sorted again"])
 @settings(max_examples=150)
 @given(history=st.lists(st.tuples(st.sampled_from([1, 2]), _lists, st.booleans()), max_size=12))
-def test_the_store_contains_the_listed_groups_after_any_sequence_of_lists(
+def test_the_store_contains_the_groups_in_the_newest_lists(
     few: int, history: list[tuple[int, dict[str, str], bool]]
 ) -> None:
+    """The lists of two brokers change at random."""
+
     async def run() -> None:
         store = Store(keep=10, clock=lambda: 0.0)
         store.snapshot()
@@ -66,7 +65,7 @@ async def _take(store: Store, node: int, delta: ListingDelta) -> None:
 
 
 def _check(store: Store) -> Snapshot:
-    """Make a snapshot, check that `groups` and `by_listing` contain the same groups, and return the snapshot."""
+    """Return a new snapshot. Assert that its mappings `groups` and `by_listing` contain the same groups."""
     snapshot = store.snapshot()
     by_id = {group: listing for listing, ids in snapshot.by_listing.items() for group in ids}
     assert by_id == snapshot.groups
@@ -75,7 +74,7 @@ def _check(store: Store) -> Snapshot:
 
 
 def _changed_ids(old: Snapshot, new: Snapshot) -> set[str]:
-    """Return the ids of groups whose data or error is a different object in the new snapshot."""
+    """Return the ids of groups for which the two snapshots contain different objects."""
     changed: set[str] = set()
     for part in ("groups", "summaries", "details", "offsets", "configs", "group_faults"):
         before, after = getattr(old, part), getattr(new, part)
@@ -116,7 +115,7 @@ async def test_unchanged_data_is_not_copied_for_the_next_snapshot() -> None:
     assert not _changed_ids(after, store.snapshot())
 
 
-async def test_all_snapshots_contain_the_same_read_only_mapping_of_summaries() -> None:
+async def test_all_snapshots_share_one_read_only_mapping_of_summaries() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     before = store.snapshot()
@@ -129,8 +128,8 @@ async def test_all_snapshots_contain_the_same_read_only_mapping_of_summaries() -
         before.summaries["b"] = summary  # type: ignore[index]
 
 
-async def test_new_lists_do_not_replace_the_string_object_of_a_group_id() -> None:
-    """Equal ids in later lists are not stored, so that each id takes up memory only once."""
+async def test_the_store_keeps_one_string_object_per_group_id() -> None:
+    """Later lists contain equal strings. They are not stored, so that each id takes up memory only once."""
     store = Store(keep=10)
     first = "".join(("team", "-a"))
     await store.take_list(1, ListingDelta({first: STABLE}), first=True)
@@ -142,7 +141,7 @@ async def test_new_lists_do_not_replace_the_string_object_of_a_group_id() -> Non
     assert len(kept) == 3
 
 
-async def test_the_start_of_a_state_is_known_only_after_an_observed_change() -> None:
+async def test_state_start_is_known_only_if_the_change_was_observed() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
@@ -170,7 +169,7 @@ async def test_a_failed_read_adds_a_fault_and_keeps_the_last_value() -> None:
     assert snapshot.group_faults == {}
 
 
-async def test_the_store_keeps_details_only_of_the_groups_that_were_described_last() -> None:
+async def test_the_store_keeps_details_of_the_most_recently_described_groups() -> None:
     store = Store(keep=2)
     await store.take_list(1, ListingDelta(dict.fromkeys("abc", STABLE)), first=True)
     for group in "abc":
@@ -193,8 +192,8 @@ async def test_the_store_drops_all_data_of_a_removed_group() -> None:
     assert not (snapshot.by_listing)
 
 
-async def test_a_snapshot_is_consistent_after_storing_a_list_was_canceled() -> None:
-    """A list is stored in slices. Only the first slice has been stored when the task is canceled."""
+async def test_a_snapshot_is_consistent_after_a_canceled_list_update() -> None:
+    """A list is stored in slices. Here, the task is canceled after the first slice."""
     store = Store(keep=10)
     names = [f"g{number:04}" for number in range(SLICE + 1)]
     await store.take_list(1, ListingDelta(dict.fromkeys(names, STABLE)), first=True)

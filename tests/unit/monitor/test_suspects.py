@@ -1,7 +1,4 @@
-"""Tests of the choice of groups that are read at every poll ("in full") because of a possible problem.
-
-The last test is about groups that cannot be read.
-"""
+"""Tests of `SuspectTier`, which reads groups with a possible problem at every poll ("in full")."""
 
 from __future__ import annotations
 
@@ -41,18 +38,18 @@ class NoReads:
     in_view: frozenset[str] = frozenset()
 
     def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
-        """Do nothing. The tests only check which groups are chosen."""
+        """Do nothing. The tests only check which groups the tier chooses."""
 
 
 async def tier_with(
     screened: Mapping[str, Judgment], most: int = 40, others: Collection[str] = ()
 ) -> tuple[SuspectTier, Store]:
-    """Return a tier, and a store with the groups in `screened`.
+    """Return a `SuspectTier`, and its store, which contains the groups in `screened`.
 
     Args:
         screened: group id → judgment from the background reads.
-        most: maximum number of groups that are read in full.
-        others: groups without a problem that are also read in full, up to `most` groups.
+        most: maximum number of groups that the tier chooses for full reads.
+        others: groups without a problem. The tier chooses them if fewer than `most` groups have a problem.
     """
     store = Store(10)
     await store.take_list(1, ListingDelta(dict.fromkeys(screened, LISTING), [], len(screened), 1.0), first=True)
@@ -70,7 +67,7 @@ async def test_only_the_40_worst_of_50_000_suspected_groups_are_read_in_full() -
     assert store.snapshot().unobserved == 49_960
 
 
-async def test_fully_read_group_is_replaced_only_by_a_group_with_a_worse_problem() -> None:
+async def test_only_a_group_with_a_worse_problem_replaces_another() -> None:
     tier, store = await tier_with({"m": BEHIND, "n": BEHIND}, most=2)
     assert tier.choose() == ["m", "n"]
     await store.take_list(1, ListingDelta({"a": LISTING, "z": LISTING}, [], 4, 1.0), first=False)
@@ -81,7 +78,7 @@ async def test_fully_read_group_is_replaced_only_by_a_group_with_a_worse_problem
 
 
 async def test_groups_with_a_problem_are_chosen_for_full_reads_before_other_groups() -> None:
-    """The group `u` is not chosen, because it is unused. The group `deleted` no longer exists."""
+    """The unused group `u` is not chosen, and neither is `deleted`, which no longer exists."""
     tier, _ = await tier_with({"m": BEHIND, "a": NO_PROBLEM, "u": UNUSED}, others=("a", "m", "u", "deleted"))
     assert tier.choose() == ["m", "a"]
 

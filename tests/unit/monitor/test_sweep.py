@@ -1,4 +1,4 @@
-"""Tests of the sweep, which reads all groups in the background: the sizes of its batches, and its speed."""
+"""Tests of the sweep, which reads all groups in the background in batches, with pauses between the batches."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-async def test_batches_of_background_reads_are_limited_by_groups_and_partitions() -> None:
+async def test_background_read_batches_have_limited_groups_and_partitions() -> None:
     """A batch has at most 25 groups and about 1,000 partitions.
 
-    For unread groups, kgtui first assumes 50 partitions per group, and later the average of the previous batch.
+    kgtui estimates the number of partitions per group: 50 at first, and then the average of the previous batch.
     """
     admin = ScriptedAdmin()
     for number in range(60):
@@ -49,9 +49,9 @@ async def test_batches_of_background_reads_are_limited_by_groups_and_partitions(
 async def test_slow_batches_and_clock_changes_cause_no_long_pauses_between_batches(
     seconds: tuple[float, ...], pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a slow batch, the next pauses are shorter, until the reads are on schedule again.
+    """A slow batch shortens the next pauses, until the reads are on schedule again.
 
-    No pause is longer than `sweep_pause` (15 s). A negative number means no pause.
+    A pause takes at most 15 s (`sweep_pause`). A negative number means no pause.
     """
     now = 1_000.0
     found: list[float] = []
@@ -81,10 +81,10 @@ async def test_slow_batches_and_clock_changes_cause_no_long_pauses_between_batch
     assert found == pauses
 
 
-async def test_reads_of_groups_with_a_changed_state_count_towards_the_rate_limit(
+async def test_additional_reads_of_changed_groups_lengthen_the_next_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """If these reads did not count, many changes of states would increase the CPU time of the background reads."""
+    """The rate limit also covers additional reads of groups whose state has changed."""
     admin, pauses = ScriptedAdmin(), []
     for number in range(6):
         admin.add(f"g-{number}")
@@ -109,7 +109,7 @@ async def test_reads_of_groups_with_a_changed_state_count_towards_the_rate_limit
     assert pauses == [3.0, 5.0]
 
 
-async def test_an_empty_group_that_commits_is_read_more_often_than_an_idle_group() -> None:
+async def test_empty_group_with_new_commits_is_read_more_often() -> None:
     admin = ScriptedAdmin()
     for group in ("commits", *(f"idle-{number}" for number in range(10))):
         admin.add(group, "consumer", state="Empty", lag=5)

@@ -33,14 +33,14 @@ SHOWN = ("pay", "shared", "connect", "registry", "app", "simple")
 
 
 def example_group_list(*, members: bool = True, lag: bool = True, repeated: bool = False) -> group_list.GroupList:
-    """Return a list of six groups of several kinds. One of the groups could not be read."""
+    """Return a list of six groups of different kinds. One of the groups could not be read."""
     snapshot = mixed_snapshot()
     ids = sorted(snapshot.groups)
     return group_list.GroupList(snapshot, ids, Coverage((1, 2), (5, 6)), (FAULT,), members, lag, repeated)
 
 
 def described() -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Return a snapshot with one group of each kind, read at `NOW`, and the errors that occurred."""
+    """Return a snapshot with one group of each kind, and the errors of reading these groups."""
     snapshot, faults = asyncio.run(read_details(cluster(), SHOWN, timeout=5))
     details = {group: replace(reading, at=NOW) for group, reading in snapshot.details.items()}
     offsets = {group: replace(reading, at=NOW) for group, reading in snapshot.offsets.items()}

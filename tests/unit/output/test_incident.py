@@ -1,6 +1,6 @@
 """Tests of the incident export: a private file with all data about one group, in Markdown or JSON.
 
-It contains no secrets, and is safe for every group id.
+It contains no secrets, and no group id can break its format.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def test_markdown_export_of_a_group_has_every_section() -> None:
     assert "500 lost" in text
 
 
-def test_markdown_export_says_which_data_was_not_read() -> None:
+def test_markdown_export_mentions_data_that_was_not_read() -> None:
     text = markdown(incident_of("payments.settle", replace(example_snapshot(), configs={})))
     assert "- configs: not read" in text
     assert "- offsets read: 20" in text

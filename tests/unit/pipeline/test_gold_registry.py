@@ -6,6 +6,6 @@ from kgtui.lake.schemas.gold import GOLD, GOLD_STATE, LAG
 from kgtui.pipeline.jobs.gold import TABLES
 
 
-def test_every_gold_table_has_a_builder_and_lag_is_computed_first() -> None:
+def test_gold_job_computes_every_gold_table_beginning_with_lag() -> None:
     assert sorted(table.name for table in TABLES) == sorted(table.name for table in (*GOLD, *GOLD_STATE))
     assert TABLES[0] == GOLD[0] == LAG

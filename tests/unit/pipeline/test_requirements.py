@@ -66,7 +66,7 @@ def test_pipeline_accepts_java_17_or_newer(monkeypatch: pytest.MonkeyPatch, tmp_
         ("", "printed: nothing$"),
     ],
 )
-def test_error_of_a_failing_java_is_shown_without_the_jvm_options(
+def test_error_message_of_java_is_shown_without_the_jvm_options(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, message: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output, 127)))
@@ -161,7 +161,7 @@ def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def publish(folder: Path, content: bytes = b"jar") -> Jar:
-    """Put a file into the Maven repository in `folder`, and return the jar that kgtui expects there.
+    """Write the file of a jar to the Maven repository in `folder`. Return the description of this jar.
 
     The file has the expected checksum only if its content is `b"jar"`.
     """
@@ -230,8 +230,7 @@ def test_maven_password_is_sent_to_the_repository_but_shown_in_no_message(
         with pytest.raises(SparkError) as caught:
             requirements.find_jars()
         server.shutdown()
-    # The second request has no password, because it follows a redirect, and the redirect could lead to a foreign
-    # server.
+    # The second request follows a redirect. It has no password, because a redirect could lead to a different server.
     assert received == ["Basic " + base64.b64encode(b"ci:S3cret/1").decode(), None]
     assert "S3cret" not in "".join(traceback.format_exception(caught.value))
     assert f"from http://127.0.0.1:{server.server_port}/maven2: HTTP Error 404" in str(caught.value)

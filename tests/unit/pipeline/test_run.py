@@ -23,7 +23,7 @@ class FakeQuery:
 
     Args:
         has_ended: function that returns whether the query has ended, or raises the query's error.
-        progress: progress report of the newest batch; None for no batch.
+        progress: progress report of the newest batch; None if there was no batch yet.
     """
 
     def __init__(self, has_ended: Callable[[], bool], progress: Any = None) -> None:
@@ -83,9 +83,10 @@ def test_interrupting_a_wait_stops_the_query_from_another_thread() -> None:
 
 @pytest.fixture
 def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
-    """Return a function `replace(topic, silver)`, which makes the pipeline run two fake queries, and returns them.
+    """Return a function `replace(topic, silver)`, which replaces two queries of the pipeline with fake queries.
 
-    `topic` reads `__consumer_offsets` (the bronze job), and `silver` belongs to the silver job.
+    `topic` is the query of the bronze job, which reads `__consumer_offsets`. `silver` is the query of the silver job.
+    The function returns both fake queries.
     """
 
     def replace(topic: FakeQuery, silver: FakeQuery) -> tuple[Any, Any]:

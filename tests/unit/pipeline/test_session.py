@@ -1,4 +1,4 @@
-"""Tests of Spark sessions: redacted secrets, the code that executors get, and how the JVM ends and what it prints."""
+"""Tests of Spark sessions: redacted secrets, the code for executors, and the end and the output of the JVM."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_code_for_spark_executors_imports_only_packages_that_executors_have(tmp_
     assert (done.stdout, done.stderr) == ("record type 9 is not known\n", "")
 
 
-def test_run_together_raises_an_error_only_after_all_functions_ended() -> None:
+def test_an_error_is_raised_after_all_parallel_functions_have_ended() -> None:
     barrier, ended = threading.Barrier(2), threading.Event()
 
     def succeed() -> None:
@@ -112,7 +112,7 @@ if "silenced" in sys.argv:
 client = GatewayClient(gateway_parameters=GatewayParameters(port=server.getsockname()[1]))
 client.send_command("m\\nd\\no1\\ne\\n", retry=False)
 """
-"""Source of a program that calls a server through Py4J. The server closes the connection during the call."""
+"""Source code of a program that sends a command through Py4J. The server closes the connection at once."""
 
 
 @pytest.mark.parametrize(("mode", "traceback"), [("silenced", False), ("default", True)])
@@ -135,9 +135,9 @@ sys.stderr.flush()
 sys.stdin.read()
 sys.stderr.write("later")
 """
-"""A program that writes errors to stderr, and also lines that `filtered_jvm_stderr` removes.
+"""Source code of a program that writes errors to stderr, and also lines that `filtered_jvm_stderr` removes.
 
-The program writes one line in three pieces. It writes its last text after the `with` block has ended.
+It writes one of the lines in three pieces, and the last text after the `with` block.
 """
 
 

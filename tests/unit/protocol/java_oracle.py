@@ -17,7 +17,7 @@ _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 
 
 def ask(questions: Iterable[str]) -> list[str]:
-    """Send questions to `Oracle.java`, which documents them. Return the lines that the program prints."""
+    """Send questions to the program `Oracle.java`, and return the lines of its answers. The program documents both."""
     path = f"{clients_jar('4.4.0')}:{classpath('4.3.1')}"
     done = subprocess.run(
         command(path, _PROGRAM, [_QUIET]),

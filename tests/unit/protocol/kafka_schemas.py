@@ -57,7 +57,7 @@ def kgtui_layout(struct: Struct, version: int) -> list[object]:
 
 
 def kafka_layout(fields: list[dict[str, Any]], shared: dict[str, Any], version: int) -> list[object]:
-    """Return one row per field of a message version, from Kafka's schema, in the format of `kgtui_layout`.
+    """Return one row per field of a message version, from Kafka's schema. `kgtui_layout` documents the rows.
 
     Args:
         fields: the fields in the schema.
@@ -115,9 +115,9 @@ def check_versions(message: Message, kafka: dict[str, Any]) -> None:
 
 
 def check_every_field_is_used(message: Message) -> None:
-    """Assert that each field in kgtui's table exists in a supported version of the message.
+    """Assert that each field in kgtui's message table exists in at least one supported version of the message.
 
-    A nested field must exist in a version that also has the parent field.
+    A nested field must exist in a version in which its parent field exists.
     """
 
     def check(struct: Struct, low: int, high: int) -> None:

@@ -70,7 +70,7 @@ class Samples:
 
 
 def samples_with_invalid_utf8(random: Random) -> Samples:
-    """Return a generator whose strings include bytes that are not UTF-8."""
+    """Return a generator of random values. Some of its strings are not valid UTF-8."""
     return Samples(random, (*_TEXTS, NOT_UTF8))
 
 
@@ -85,7 +85,7 @@ def messages() -> list[tuple[Message, int]]:
 
 
 def data_messages() -> list[tuple[Message, int]]:
-    """Return the structs in the member data of consumers and Connect workers, each with every version."""
+    """Return `(struct, version)` for every version of the member data of consumers and Connect workers."""
     found = (consumer.SUBSCRIPTION, consumer.ASSIGNMENT, connect.SUBSCRIPTIONS, connect.ASSIGNMENTS)
     return [(message, version) for message in found for version in range(message.low, message.high + 1)]
 

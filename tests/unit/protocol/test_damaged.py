@@ -50,7 +50,7 @@ FAST: dict[str, Callable[[int, bytes], object]] = {
 
 
 def damage(random: Random, data: bytes) -> bytes:
-    """Return a copy with one to five random changes: cut off, flipped bit, forged length, removed or inserted bytes."""
+    """Return a copy of `data` with one to five random changes, such as a missing end or a flipped bit."""
     out = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 5))):
         at = random.randint(0, len(out)) if out else 0
@@ -111,7 +111,7 @@ def test_both_decoders_agree_on_damaged_frames(message: Message, version: int) -
 
 
 def as_fast_decoded(name: str, version: int, value: Any) -> object:
-    """Convert a value of the generated decoder to the structure that the fast decoder of the message `name` returns."""
+    """Convert a value from the generated decoder to the format of the fast decoder for the message `name`."""
 
     def topics(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [{"Name": t["Name"], "Partitions": [tuple(row.values()) for row in t["Partitions"]]} for t in found]

@@ -37,7 +37,7 @@ def short_id(value: object) -> str:
     ids=short_id,
 )
 def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, version: int, value: dict[str, Any]) -> None:
-    """Dropping the field would change the request: if it were a filter, the broker would return the wrong groups."""
+    """Dropping the field would change the request. Without a filter, for example, a broker returns too many groups."""
     with pytest.raises(EncodeError, match="must not be dropped"):
         api.request.encode(version, value)
 
@@ -57,7 +57,7 @@ def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, versi
     ],
     ids=short_id,
 )
-def test_encoding_drops_ignorable_fields_and_defaults_that_the_version_lacks(
+def test_ignorable_or_default_fields_missing_in_a_version_are_dropped(
     api: Api, version: int, value: dict[str, Any], same_as: dict[str, Any]
 ) -> None:
     assert api.request.encode(version, value) == api.request.encode(version, same_as)
@@ -110,7 +110,7 @@ def test_decoding_null_in_a_non_nullable_field_raises_decode_error() -> None:
 
 
 def test_decoding_rejects_a_tagged_field_whose_size_is_too_small() -> None:
-    """The encoded size precedes the value. If the size is too large, the decoder skips the bytes after the value."""
+    """The size is encoded before the value. If it is too large, the decoder skips the bytes after the value."""
     start = bytes(2) + b"\1" + bytes(4)
     epoch = (9).to_bytes(8, "big")
     longer = start + b"\1\1\x0a" + epoch + b"??"

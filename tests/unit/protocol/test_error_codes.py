@@ -11,7 +11,7 @@ from tests.unit.protocol.java_oracle import ask
 
 @pytest.fixture(scope="module")
 def kafka_errors() -> dict[int, tuple[str, bool, str]]:
-    """Map each error code of Kafka 4.4.0 to `(name, whether the error is retriable, message)`."""
+    """Return a dict: error code of Kafka 4.4.0 → `(name, whether the error is retriable, message)`."""
     rows = [line.split("\t") for line in ask(["errors"])]
     return {int(code): (name, retriable == "true", message) for code, name, retriable, message in rows}
 
@@ -23,12 +23,12 @@ def test_error_names_and_messages_equal_those_of_kafka(kafka_errors: dict[int, t
     assert len(ours) == 138
 
 
-def test_exactly_the_errors_that_kafka_does_not_retry_have_the_reaction_final(
+def test_kgtui_and_kafka_retry_requests_after_the_same_errors(
     kafka_errors: dict[int, tuple[str, bool, str]],
 ) -> None:
     """`Reaction.FINAL` means that kgtui does not repeat the request.
 
-    The codes 0 (no error) and 129 (REBOOTSTRAP_REQUIRED) have reactions of their own.
+    The codes 0 (no error) and 129 (REBOOTSTRAP_REQUIRED) are exceptions. They have other reactions.
     """
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}

@@ -198,10 +198,10 @@ def test_listoffsets_response_with_tagged_fields_in_some_partitions_is_decoded()
         assert [row[3] for row in decoded["Topics"][0]["Partitions"]] == [7 * n for n in range(10)]
 
 
-def test_offsetfetch_rows_of_different_sizes_that_look_equally_long_are_decoded() -> None:
-    """To find out whether all rows have the same size, the decoder checks one byte per row.
+def test_offsetfetch_rows_are_decoded_if_they_only_seem_equally_long() -> None:
+    """The decoder is faster if all rows have the same size. To find this out, it checks one byte per row.
 
-    Here, the sizes are different, but the checked bytes can be equal by chance.
+    Here, the checked bytes can be equal although the sizes are different.
     """
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):

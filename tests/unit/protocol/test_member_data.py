@@ -31,7 +31,7 @@ OWNED = (("orders", (0, 1, 2)), ("payments", ()))
 
 @pytest.fixture(scope="module")
 def connect_data_of_java() -> dict[str, bytes]:
-    """Return member data of Connect workers, encoded by Java (Kafka 4.3.1): name of sample in `Oracle.java` → bytes."""
+    """Return samples of Connect member data that Kafka 4.3.1 has encoded: name in `Oracle.java` → bytes."""
     return {name: bytes.fromhex(data) for name, data in (line.split(" ") for line in ask(["connect"]))}
 
 
@@ -68,7 +68,7 @@ def test_consumer_member_data_of_an_unknown_version_is_decoded_as_version_3() ->
 
 
 def test_consumer_subscription_without_its_last_fields_is_decoded() -> None:
-    """Data with version number 1 can end after the last field of version 0.
+    """Data of version 1 can end after the last field that also exists in version 0.
 
     Data that ends inside a field is malformed.
     """
@@ -116,9 +116,9 @@ def test_connect_subscriptions_are_encoded_and_decoded_as_in_java(
 def test_a_connect_subscription_without_an_allocation_is_decoded(
     connect_data_of_java: dict[str, bytes], version: int
 ) -> None:
-    """A worker that has no assignment sends no allocation.
+    """The allocation is the previous assignment of a Connect worker. A new worker has none.
 
-    The allocation is null, as in Kafka's Java worker, or is missing at the end of the data.
+    Its allocation is null, as in Kafka's Java worker, or is missing at the end of the data.
     """
     data = connect_data_of_java[f"fresh-{version}"]
     value = connect.Subscription(version, "http://worker:8083/", 42)
@@ -165,7 +165,7 @@ def test_a_schema_registry_assignment_is_unchanged_after_encoding_and_decoding()
 def test_missing_or_invalid_fields_of_a_schema_registry_are_decoded_as_none() -> None:
     """Registries other than Confluent's, such as Karapace, can send incomplete data.
 
-    A missing `scheme` is decoded as `http`. Unknown fields are ignored.
+    Exception: a missing `scheme` is decoded as `http`. Unknown fields are ignored.
     """
     data = b'{"host":"karapace","port":"8081","master_eligibility":"yes","leader":false,"new":[1]}'
     found = schema_registry.decode_identity(data)

@@ -1,4 +1,4 @@
-"""Tests that kgtui encodes and decodes messages like the packages kio and kafka-python, as far as they support them."""
+"""Tests that kgtui encodes and decodes messages like the packages kio and kafka-python."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class KnownCodes(Samples):
 def in_order(struct: Struct, version: int, value: dict[str, Any], without: str = "\0") -> list[object]:
     """Return the field values of one version of a struct, in the order of the fields.
 
-    Fields whose names end with `without` are left out; by default, none.
+    Fields whose names end with the text `without` are left out. The default value leaves out no field.
     """
     found: list[object] = []
     for field in struct.fields:
@@ -119,17 +119,16 @@ def test_kio_decodes_and_encodes_messages_like_kgtui(message: Message, version: 
 
 def kafka_python_class(message: Message) -> Any:
     with warnings.catch_warnings():
-        # The import below causes this warning, because kafka-python reads its schemas with a deprecated function of
-        # importlib.
+        # Importing kafka-python causes a DeprecationWarning, because it uses a deprecated function of importlib.
         warnings.simplefilter("ignore", DeprecationWarning)
         module = importlib.import_module(f"kafka.protocol.{KAFKA_PYTHON[api_of(message)]}")
     return getattr(module, message.name)
 
 
 def dicts_to_lists(value: object) -> object:
-    """Convert dicts of kafka-python, and dicts inside them, to lists of their values.
+    """Convert dicts of kafka-python, also nested dicts, to lists of values.
 
-    Authorized operations are left out, because kafka-python converts these integers to sets.
+    Authorized operations are left out, because kafka-python returns them as sets instead of integers.
     """
     if isinstance(value, dict):
         return [dicts_to_lists(item) for name, item in value.items() if not name.endswith("authorized_operations")]

@@ -85,7 +85,7 @@ async def test_groups_with_special_characters_in_ids_are_described_and_have_offs
             assert [row["GroupId"] for row in fetched if row["Topics"]] == coordinated
 
 
-def test_hostile_group_ids_include_control_characters_emoji_and_markup() -> None:
+def test_hostile_group_ids_have_control_characters_emoji_and_markup() -> None:
     names = hostile_group_ids()
     assert {len(name) for name in names} >= {249, 32_000}
     assert "[/red]" in names
@@ -120,7 +120,7 @@ async def test_the_scenario_files_plain_and_empty_define_no_groups() -> None:
     assert "orders.placed" in empty.topics
 
 
-async def test_groups_are_generated_up_to_the_requested_number() -> None:
+async def test_a_simulated_cluster_has_the_requested_number_of_groups() -> None:
     """The option `groups` sets the total number of groups, including the groups that the scenario file defines."""
     state = Simulator(groups=500, clock=ManualClock()).state
     assert state.generated is not None

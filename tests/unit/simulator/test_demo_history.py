@@ -63,7 +63,7 @@ def test_a_traffic_surge_adds_records_only_while_it_lasts() -> None:
     assert surging.flow(900) == pytest.approx(without.flow(900) + 400)
 
 
-def test_a_variable_speed_group_catches_up_after_a_stop() -> None:
+def test_a_group_with_variable_speed_catches_up_after_a_stop() -> None:
     commits = VariableSpeed(((100.0, 0.0), (200.0, 3.0)))
     assert [commits.read_until(t) for t in (50, 100, 150, 200, 220, 250, 300)] == [49, 99, 99, 99, 159, 249, 299]
 
@@ -85,13 +85,13 @@ def test_a_scheduled_member_that_leaves_and_returns_counts_as_a_new_member() -> 
     assert (schedule.at(25).change, schedule.at(25).since) == (2, 5.0)
 
 
-def test_scheduled_members_change_only_during_the_rotation() -> None:
+def test_members_rotate_only_in_the_scheduled_time_range() -> None:
     schedule = ScheduledMembership.rotating_between(100, 200, 30, ((0,), (0, 1)))
     counts = [len(schedule.at(t).slots) for t in (0, 99, 100, 131, 161, 191, 201, 999)]
     assert counts == [1, 1, 2, 1, 2, 1, 1, 1]
 
 
-def test_groups_of_the_demo_history_have_the_planned_incidents() -> None:
+def test_groups_have_the_incidents_that_the_demo_history_defines() -> None:
     end = PLAN.seconds
     assert lag(HISTORY, "payments.settle", end - 5 * HOUR) < 1_000 < 100_000 < lag(HISTORY, "payments.settle", end)
     archive = [lag(HISTORY, "orders.archive", end * fraction) for fraction in (0.35, 0.44, 0.99)]

@@ -1,6 +1,6 @@
-"""Tests that the demo cluster responds as before, because snapshots, tests and documentation show it.
+"""Tests that the responses of the demo cluster do not change. Snapshots, tests and documentation depend on them.
 
-After an intended change, store the digests again: `python -m tests.unit.simulator.test_demo_is_unchanged`.
+After an intended change, store the new digests: `python -m tests.unit.simulator.test_demo_is_unchanged`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DIGESTS = Path(__file__).with_name("demo_digests.json")
 API = {api.name: api for api in APIS.values()}
 GENERATED = 40
-"""Requests are sent about at most this many generated groups per cluster."""
+"""Maximum number of generated groups per cluster that the requests ask for."""
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "company": {},
@@ -79,7 +79,7 @@ def responses(simulator: Simulator, node: Node) -> Iterator[bytes]:
 
 
 def digests(simulator: Simulator, times: Sequence[float]) -> list[str]:
-    """Return one digest per time, computed from all responses of all brokers at this time.
+    """Return one SHA-256 digest per time, computed from all responses of all brokers at this time.
 
     `times` are in seconds after the start of the cluster.
     """

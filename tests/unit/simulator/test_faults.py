@@ -31,7 +31,7 @@ async def test_only_the_broker_with_the_fault_black_hole_stops_responding(cluste
         assert await response is not None, "the request must get its response after the fault has ended"
 
 
-async def test_a_silent_broker_ends_a_connection_that_the_client_has_closed(cluster: Simulator) -> None:
+async def test_a_silent_broker_notices_that_the_client_closed_the_connection(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         await client.call(API_VERSIONS, 4, CLIENT)
         cluster.faults.black_hole(1)
@@ -80,7 +80,7 @@ async def test_internal_error_is_logged_and_closes_the_connection(
     assert (await ask(cluster, 1, METADATA, {"Topics": []}))["Brokers"]
 
 
-async def test_an_injected_throttle_time_is_reported_and_pauses_the_connection(cluster: Simulator) -> None:
+async def test_a_throttled_broker_reports_the_throttle_time_and_responds_later(cluster: Simulator) -> None:
     cluster.faults.throttle(1, 200)
     loop = asyncio.get_running_loop()
     async with RawClient(address(cluster, 1)) as client:
@@ -101,7 +101,7 @@ async def test_cutting_the_connections_of_a_broker_does_not_prevent_new_connecti
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
 
 
-async def test_a_restarted_simulated_broker_has_the_same_port_and_groups_as_before(cluster: Simulator) -> None:
+async def test_a_restarted_broker_has_the_same_port_and_groups(cluster: Simulator) -> None:
     state = cluster.state
     before = {name: state.coordinator(name) for name in state.groups}
     port = state.node(2).port
@@ -201,7 +201,7 @@ async def test_no_response_reveals_members_or_offsets_for_a_forbidden_topic(clus
     assert "payments.settled" not in {row["Name"] for row in everything["Topics"]}
 
 
-async def test_an_injected_error_code_is_returned_only_once(cluster: Simulator) -> None:
+async def test_an_injected_error_code_is_returned_for_one_request(cluster: Simulator) -> None:
     cluster.faults.fail(LIST_GROUPS.key, 15)
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 15
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
@@ -228,7 +228,7 @@ async def test_injected_damage_can_truncate_a_response_or_change_its_correlation
             await client.call(LIST_GROUPS, 5, {})
 
 
-def test_unknown_brokers_and_unknown_kinds_of_damage_are_rejected(cluster: Simulator) -> None:
+def test_faults_with_an_unknown_broker_or_damage_are_rejected(cluster: Simulator) -> None:
     with pytest.raises(KeyError, match="no broker has the node id 9"):
         cluster.faults.black_hole(9)
     with pytest.raises(ValueError, match="rust"):

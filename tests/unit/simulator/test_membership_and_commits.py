@@ -54,7 +54,7 @@ def lag(pattern: CommitPattern, t: float) -> int:
     return sum(end - (at or 0) for at, end in zip(pattern.committed_offsets(TOPIC, t), TOPIC.log_ends(t), strict=True))
 
 
-def test_commit_patterns_cause_the_lag_that_their_docstrings_describe() -> None:
+def test_each_commit_pattern_causes_the_documented_lag() -> None:
     assert lag(Steady(), 900) < 4 * 20 * 1.5 * 10
     assert lag(Lagging(), 60) < lag(Lagging(), 600) < lag(Lagging(), 6_000)
     assert lag(Draining(), 60) > lag(Draining(), 600) > lag(Draining(), 1_000)
@@ -82,7 +82,7 @@ def test_a_rotating_member_that_leaves_and_returns_counts_as_a_new_member() -> N
     assert ConstantMembership(2).at(1e9).slots == ConstantMembership(2).at(0).slots
 
 
-def test_simulated_hosts_and_kafka_ids_depend_only_on_a_name() -> None:
+def test_equal_names_give_equal_simulated_hosts_and_ids() -> None:
     assert hash_host("a") == hash_host("a") != hash_host("b")
     assert hash_kafka_id("x") == hash_kafka_id("x")
     assert all(not hash_kafka_id(number).startswith("-") for number in range(500))

@@ -1,4 +1,4 @@
-"""Tests that simulated brokers of older releases respond like real brokers, also in a cluster of several releases."""
+"""Tests that simulated brokers of older releases respond like real brokers, also in a cluster with several releases."""
 
 from __future__ import annotations
 
@@ -73,6 +73,7 @@ async def test_state_filters_of_the_old_coordinator_in_scala_are_case_sensitive(
 
 
 async def test_only_the_old_coordinator_in_scala_lists_groups_while_loading() -> None:
+    """Kafka 3.3 has the old coordinator. The new one in Kafka 4.4 lists no groups while it is loading."""
     for version, listed in (("3.3", True), ("4.4", False)):
         async with old(version) as cluster:
             cluster.faults.load(1, 30)
@@ -128,7 +129,7 @@ async def test_offsetfetch_before_v8_returns_the_offsets_of_one_group() -> None:
         assert wrong["Topics"][0]["Partitions"][0]["ErrorCode"] == 16
 
 
-async def test_coordinators_of_newer_group_types_are_brokers_that_support_these_types() -> None:
+async def test_coordinators_of_newer_groups_are_newer_brokers() -> None:
     async with Simulator(brokers=4, kafka_version="2.4,4.4", clock=ManualClock()) as cluster:
         names = [node.release.name for node in cluster.state.nodes]
         assert names == ["2.4", "4.4", "2.4", "4.4"]

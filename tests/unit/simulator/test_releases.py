@@ -18,7 +18,7 @@ from tests import jars
 def ranges_in(jar: Path) -> Ranges:
     """Return API key → (lowest, highest version) from the schemas in a `kafka-clients` jar.
 
-    Only APIs that kgtui uses are included, without versions that Kafka marks as unstable.
+    The result contains only APIs that kgtui uses. Versions that Kafka marks as unstable are left out.
     """
     ranges: Ranges = {}
     with zipfile.ZipFile(jar) as archive:

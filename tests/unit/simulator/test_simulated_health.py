@@ -60,8 +60,8 @@ def described(group: Group, t: float) -> GroupDescription:
     return GroupDescription(group.name, group.type, group.protocol, group.state(t), 1, members=members, source="")
 
 
-def test_generated_groups_never_commit_a_lower_offset_than_before() -> None:
-    """The offsets do not decrease even during a rebalance, while a group is Empty, or when its members return."""
+def test_committed_offsets_of_generated_groups_never_decrease() -> None:
+    """They do not decrease during rebalances, while a group has no members, or when members return."""
     generated = GeneratedGroups(150, seed=3, partitions=2, churn=0.05, types=TYPES)
     newest: dict[tuple[str, str, int], int] = {}
     states: set[str] = set()

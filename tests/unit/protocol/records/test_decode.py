@@ -175,7 +175,7 @@ def test_decoding_a_malformed_record_returns_the_reason_why_it_is_undecodable(
     assert reason in found.reason
 
 
-def test_an_undecodable_record_has_a_type_and_version_if_readable() -> None:
+def test_an_undecodable_record_has_its_readable_type_and_version() -> None:
     found = [
         undecodable(b"", None),
         undecodable(b"\0\x18", b"\0\7"),
@@ -216,7 +216,7 @@ def test_encoding_a_record_uses_the_newest_version_by_default() -> None:
 
 
 def test_encoding_a_record_rejects_an_unknown_version_and_an_unknown_field() -> None:
-    """A known field that the version lacks is no error if it is ignorable, such as `leaderEpoch` in version 0."""
+    """An ignorable field that the version lacks is left out, such as `leaderEpoch` in version 0."""
     key = {"group": "g", "topic": "t", "partition": 0}
     assert decoded(*encode(RecordType.OFFSET_COMMIT, key, {"leaderEpoch": 3}, version=0)).value is not None
     with pytest.raises(EncodeError, match="in versions 0 to 4, not 5"):
@@ -268,7 +268,7 @@ def test_malformed_data_of_a_classic_member_is_kept_as_bytes() -> None:
 
 
 def test_a_record_without_members_has_no_classic_members() -> None:
-    """The records are a tombstone of a group, a group with an empty list of members, and a tombstone of a commit."""
+    """The three records are a tombstone of a group, a group without members, and a tombstone of an offset commit."""
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()
     assert classic_members(decoded(COMMIT_KEY, None)) == ()

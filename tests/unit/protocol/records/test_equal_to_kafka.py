@@ -23,7 +23,7 @@ EACH = 40
 def answers() -> list[tuple[Record, KafkaResult]]:
     """Return records of every type and version, each with the result of Kafka's coordinator.
 
-    The records have random values, default values or, in tombstones, no value.
+    The records have random values, default values, or no value (tombstones).
     """
     records = every_record_type(20261121, EACH)
     records += [encode(kind.type, {}, {}, version=version) for kind, version in CASES]
@@ -48,8 +48,8 @@ def test_kgtui_and_kafka_encode_records_to_the_same_bytes(answers: list[tuple[Re
         assert kafka.written == record
 
 
-def test_damaged_records_are_decoded_like_in_kafka_or_rejected() -> None:
-    """kgtui also rejects records that Kafka accepts: with trailing bytes, or with strings that are not UTF-8.
+def test_damaged_records_are_rejected_or_decoded_as_in_kafka() -> None:
+    """kgtui rejects some records that Kafka accepts, because of trailing bytes or strings that are not UTF-8.
 
     Unknown tagged fields are not compared, because Kafka does not print them.
     """

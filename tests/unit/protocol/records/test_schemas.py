@@ -1,4 +1,4 @@
-"""Tests that every record table equals its schema in the jar of Kafka's group coordinator, field by field."""
+"""Tests that kgtui's definition of every record type equals Kafka's schema in the group coordinator's jar."""
 
 from __future__ import annotations
 
